@@ -15,6 +15,8 @@ from dulwich.repo import Repo
 FOLDER, FILE = 0o040000, 0o100644
 BRANCH = Ref(b"refs/heads/main")
 OFFERED = "discount"
+FINDINGS, IN_FILES = 20, 3
+"""What ruff finds in FILES, as the repository sets it up."""
 WHO = b"Gateline <gateline@gateline.invalid>"
 MESSAGE = b"Compute what a basket costs\n"
 OFFER = b"Take off a discount\n"

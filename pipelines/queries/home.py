@@ -36,12 +36,13 @@ from pipelines.models import (
     displayed,
 )
 from pipelines.models.compiled import compiled, ids
+from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
 from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.home_lines import WORKING, HomeLines, lines_of
 from pipelines.queries.tasks import WAITING, counts, late
 from pipelines.queries.unmerged import is_unmerged
-from pipelines.routing.sentences.names import station_names
+from pipelines.routing.sentences.names import station_names, target_name
 from pipelines.routing.sentences.waits import Sentence, waiting
 
 SHOWN = 8
@@ -53,14 +54,15 @@ HEAVY = (*NOT_IN_A_STRIP, "visits")
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """The newest of a task: where it is, or how it ended and why. Or the publication of a line (`version`, by `who`),
-    which is told to its designers."""
+    """The newest of a task: where it is, or its `end` by name and why. Or the publication of a line (`version`, by
+    `who`), which is told to its designers."""
 
     at: datetime
     project: Project
     line: str
     task: Task | None = None
     place: str = ""
+    end: str = ""
     reason: LastWords | None = None
     line_key: str = ""
     version: int = 0
@@ -154,7 +156,7 @@ def _published(projects: Any, since: Any) -> QuerySet[LineEvent]:
     rows = LineEvent.objects.filter(
         line__project__among=projects, kind=LineEvent.Kind.PUBLISHED, at__gte=since, version__isnull=False
     )
-    rows = rows.select_related("line", "version", "by").only(
+    rows = rows.exclude(version__name=SHIPPED).select_related("line", "version", "by").only(
         "at", "line__name", "line__key", "line__project", "version__number", "by__first_name", "by__last_name",
         "by__username",
     )  # fmt: skip
@@ -173,7 +175,8 @@ def _of_tasks(tasks: Sequence[Task]) -> list[Happening]:
     return [
         Happening(
             task.ended_at or task.changed_at, task.project, task.line.name, task,
-            places.get(task.pk, ""), reasons.get(task.pk),
+            places.get(task.pk, ""), target_name(versions.by_id(task.pinned_id), task.end) if task.end else "",
+            reasons.get(task.pk),
         )
         for task in tasks
     ]  # fmt: skip

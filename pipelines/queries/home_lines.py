@@ -46,7 +46,8 @@ class HomeLine:
 
 @dataclass(frozen=True, slots=True)
 class HomeLines:
-    """The busiest first; `more` are not shown. A column of which no line has anything is not shown either."""
+    """The busiest first; `more` are not shown: those without a task where others have some, too. A column of which no
+    line has anything is not shown either."""
 
     rows: Sequence[HomeLine]
     more: int
@@ -83,8 +84,11 @@ def lines_of(
     """Of what is live and not archived, in a number of statements that does not grow. `open_ones`: by the id of a line,
     how many of its tasks are open in each status that is shown."""
     every = _live(projects=[each.pk for each in projects])
-    every.sort(key=lambda pk: -sum(open_ones.get(pk, {}).values()))
-    more, shown = len(every[SHOWN:]), every[:SHOWN]
+    open_of = {pk: sum(open_ones.get(pk, {}).values()) for pk, _ended in every}
+    every.sort(key=lambda row: -open_of[row[0]])
+    busy = [pk for pk, ended in every if ended or open_of[pk]]
+    shown = (busy or [pk for pk, _ended in every])[:SHOWN]
+    more = len(every) - len(shown)
     found, of = {line.pk: line for line in _shown(lines=shown)}, {each.pk: each for each in projects}
     lines = [found[pk] for pk in shown if pk in found]
     for line in lines:
@@ -108,12 +112,12 @@ def lines_of(
 
 
 @compiled(projects=ids())
-def _live(projects: Any) -> QuerySet[Line, int]:
+def _live(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
     """Where something ended last comes first."""
     ended = Task.objects.filter(line=OuterRef("pk"), ended_at__isnull=False).order_by("-ended_at")
     live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     every = live.annotate(last_end=Subquery(ended.values("ended_at")[:1]))
-    return every.order_by(F("last_end").desc(nulls_last=True), "name", "pk").values_list("pk", flat=True)
+    return every.order_by(F("last_end").desc(nulls_last=True), "name", "pk").values_list("pk", "last_end")
 
 
 @compiled(lines=ids())

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
-from pipelines.formats.receipts import SAME_PATCH, LandedChange, ReceiptApproval, SignedVote
+from dulwich.objects import Commit, ObjectID
+from dulwich.repo import Repo
+
+from pipelines.formats.receipts import SAME_PATCH, LandedChange, ReceiptApproval, ReceiptInvalid, SignedVote
 from pipelines.models import Delivery, GateVisit, Job, Task, Token, VisitCommit, Vote
 
 
@@ -34,6 +39,18 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         host=str((delivery.request or {}).get("host", "")) if delivery.way else "",
         **(delivery.people or {}),
     )
+
+
+def look_up(change: LandedChange, folder: Path) -> None:
+    """Compare with the commit in a repository. Raises ReceiptInvalid: it is not there, or has another tree;
+    NotGitRepository."""
+    try:
+        with closing(Repo(str(folder))) as repository:
+            found = repository.object_store[ObjectID(change.commit.encode())]
+    except KeyError as error:
+        raise ReceiptInvalid(f"{change.commit} is not in the repository.") from error
+    if not isinstance(found, Commit) or found.tree.decode() != change.tree:
+        raise ReceiptInvalid(f"{change.commit} has another tree in the repository.")
 
 
 def _approval(visit: GateVisit) -> ReceiptApproval | None:

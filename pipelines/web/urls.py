@@ -10,6 +10,8 @@ from pipelines.web.account import account, away, join, sign_in
 from pipelines.web.account.allauth_urls import urlpatterns as allauth_pages
 from pipelines.web.editor import page
 from pipelines.web.help import help as help_pages
+from pipelines.web.help import palette
+from pipelines.web.home import home
 from pipelines.web.insights import analytics, project_health
 from pipelines.web.lines import edit, lines, scenarios
 from pipelines.web.lines import settings as line_settings
@@ -30,7 +32,7 @@ from pipelines.web.project import (
     working_time,
 )
 from pipelines.web.setup import page as setup
-from pipelines.web.shell import design, home, palette, preferences
+from pipelines.web.shell import design, preferences
 from pipelines.web.tasks import (
     actions,
     artifacts,

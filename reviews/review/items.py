@@ -61,7 +61,7 @@ def first(request: SignedIn) -> HttpResponse:
     mine, now = Mine(request.user, of=scope.projects), timezone.now()
     found = needs(mine)
     panels = panels_of(request.user, mine, found, now)
-    context = {"panels": panels, "now": now, "may_start": bool(mine.operated), "total": len(found)}
+    context = {"panels": panels, "now": now, "total": len(found)}
     return render(request, "reviews/inbox/first.html", {**context, "scope": scope, "running": running(mine)})
 
 

@@ -1,16 +1,20 @@
-"""What each decision at an open gate leads to, for the page of the task: as the review says it."""
+"""What is said of open gates outside of the inbox: what each decision leads to, and whom they wait for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from django import template
 from django.db.models import prefetch_related_objects
+from django.urls import reverse
 
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
+from reviews.decision.standing import Standings
+from reviews.mail import folder
 
 register = template.Library()
 
@@ -21,6 +25,36 @@ class GateChoices:
 
     gate: str
     options: list[VoteOption]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingReview:
+    """Gate that waits. `mine`: whether the reader may decide. `mail`: the page of the last development mail about
+    the task, for who may read it, else ""."""
+
+    visit: GateVisit
+    gate: str
+    mine: bool
+    mail: str
+
+
+@register.simple_tag(takes_context=True)
+def waiting_at(context: dict[str, Any], visits: list[GateVisit]) -> list[WaitingReview]:
+    """Describe these open visits of one task."""
+    prefetch_related_objects(visits, "asked_by__pinned", "votes")
+    standings = Standings(context["request"].user)
+    letters = folder.listing() if visits and folder.open_to(context["request"]) else []
+    name = visits[0].task.name if visits else ""
+    letter = next((letter.name for letter in letters if name in letter.subject), "")
+    return [
+        WaitingReview(
+            visit,
+            gate_of(parsed(visit.asked_by.pinned), visit.gate).name,
+            standings.at(visit).may,
+            reverse("mail-dev-message", args=[letter]) if letter else "",
+        )
+        for visit in visits
+    ]
 
 
 @register.simple_tag

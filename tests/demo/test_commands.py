@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 from pipelines import engine
 from pipelines.demo import example, lint_example
 from pipelines.lines import publishing
-from pipelines.lines.starters.catalogue import SHIPPED
 from pipelines.management.commands import submit as submitting
 from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Status, Task, User
 from pipelines.models import Repository as ConnectedRepository
+from pipelines.ports.terms import SHIPPED
 from tests.factories import make_member, make_project, make_user
 from tests.work.remotes import RemoteRepository
 

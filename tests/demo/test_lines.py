@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines.demo import example
+from pipelines.demo import example, lint_example
 from pipelines.formats import native
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.decide.decide import decide
@@ -145,3 +149,22 @@ def test_the_ready_example_is_the_default_only_where_there_is_one() -> None:
     assert not any(each.has_default for each in bare.inputs)
     odd = read_line(native.loads(example.text("repository-check", '/srv/a "b": #c')))
     assert odd.inputs[0].default == '/srv/a "b": #c'
+
+
+def test_home_says_how_much_ruff_finds_in_the_example(tmp_path: Path) -> None:
+    for name, text in lint_example.FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--no-cache",
+        "--exit-zero",
+        "--output-format=json",
+        ".",
+    ]
+    found = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout)
+    files = {each["filename"] for each in found}
+    assert (len(found), len(files)) == (lint_example.FINDINGS, lint_example.IN_FILES)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from pipelines.models import Membership, TaskCounter
 from pipelines.web.help.pages import FOR_USERS, Page, html_of, pages, parts, targets
 from pipelines.web.help.search import search
-from pipelines.web.shell.home import MANY
+from pipelines.web.home.home import MANY
 from tests.factories import World, document, station
 from tests.pages.conftest import As, at, text
 
@@ -96,23 +96,30 @@ def test_the_palette_finds_lines_tasks_and_pages_that_one_may_see(world: World, 
 def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signed_in: As) -> None:
     client = signed_in(world.admin)
     begun = text(client.get(reverse("home")))
-    assert at(world, "project-setup") in begun and "Run a line" not in begun, "there is nothing to run yet"
+    assert at(world, "project-setup") in begun and ">Start<" not in begun, "there is nothing to run yet"
     gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
     version = world.line(document([gated], gates=[{"key": "g"}]))
     page = text(client.get(reverse("home")))
-    assert page.count("first-step-done") == 0
-    assert at(world, "task-new", version.line.key) in page
+    assert 'id="first-task"' in page and 'id="needs-you"' not in page and "first-step" not in page
+    assert f'action="{at(world, "task-new", version.line.key)}"' in page
     where = {"key": "repository", "type": "repository", "required": True}
     workspace = {"git": {"repository": "input.repository"}}
     in_repository = world.line(document(key="fix", workspace=workspace, inputs=[where]))
     page = text(client.get(reverse("home")))
-    assert at(world, "task-new", in_repository.line.key) in page, "it ends in a merged commit"
+    assert f'action="{at(world, "task-new", in_repository.line.key)}"' in page, "it ends in a merged commit"
     task = world.start(version, title="Look at this")
+    assert "first-task" in text(client.get(reverse("home"))) and "home-counts" in text(
+        client.get(reverse("home"))
+    )
     world.report(task)
-    assert text(client.get(reverse("home"))).count("first-step-done") == 1
     world.vote(task)
+    page = text(client.get(reverse("home")))
+    assert 'id="first-task"' not in page and "First steps" in page, (
+        "somebody went this way: the rest is folded"
+    )
+    assert '<details class="card details"> <summary' in page and page.count("first-step-done") == 1
     world.line(document())
-    assert text(client.get(reverse("home"))).count("first-step-done") == 3
+    assert text(client.get(reverse("home"))).count("first-step-done") == 2
     TaskCounter.objects.update(last=MANY)
     assert "First steps" not in text(client.get(reverse("home"))), "nobody has to be shown how any more"
     TaskCounter.objects.update(last=MANY - 1)

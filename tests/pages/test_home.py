@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import GateVisit, Task, User
+from pipelines.models import GateVisit, LineVersion, Task, User
+from pipelines.ports.terms import SHIPPED
 from tests.factories import World, station
 from tests.pages.conftest import As, at, text
 from tests.reviews.conftest import gated
@@ -61,7 +62,12 @@ def test_nothing_of_another_project_and_no_zero_is_told(world: World, signed_in:
 def test_publications_are_told_to_designers(world: World, signed_in: As) -> None:
     world.line(stations=["build"], key="release")
     link = at(world, "line-version", "release", 1)
-    assert link in panel(text(signed_in(world.designer).get(reverse("home"))), "today")
+    client = signed_in(world.designer)
+    assert 'id="today"' not in text(client.get(reverse("home"))), "there is only the first task to be done"
+    client.post(reverse("first-steps-dismiss"))
+    assert link in panel(text(client.get(reverse("home"))), "today")
+    LineVersion.objects.update(name=SHIPPED)
+    assert link not in text(client.get(reverse("home"))), "nobody here published what came with the demo"
     assert link not in text(signed_in(world.operator).get(reverse("home")))
 
 

@@ -10,8 +10,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines.lines.starters.catalogue import BY_KEY, SHIPPED
+from pipelines.lines.starters.catalogue import BY_KEY
 from pipelines.models import AdministrativeAct, Line, LineVersion, Membership, Repository, StoredValue, Worker
+from pipelines.ports.terms import SHIPPED
 from pipelines.web.setup import templates
 from tests.factories import World, document, make_project
 from tests.pages.conftest import As, at, text
@@ -271,8 +272,9 @@ def test_home_names_each_project_without_a_live_line(world: World, admin: Client
         made = make_project(key, owner="acme")
         Membership.objects.create(project=made, user=world.admin, roles=["admin"])
     shown = text(admin.get("/"))
-    assert "First steps" in shown and "Run a line" in shown and shown.count(at(world, "project-setup")) == 1
-    assert "Work in your own repository" in shown and "Projects to set up" in shown
+    assert (
+        "Projects to set up" in shown and "Release" in shown and shown.count(at(world, "project-setup")) == 0
+    )
     for key in ("second", "third", "fourth", "fifth"):
         assert f"/p/acme/{key}/setup/" in shown
     admin.post("/first-steps/dismiss/")
@@ -298,13 +300,15 @@ def test_its_statements_do_not_grow_with_what_is_there(
 
 
 def test_what_landlock_alone_cannot_do_is_said_before_the_first_task_with_what_to_type(
-    world: World, admin: Client, runner: Any
+    world: World, admin: Client, runner: Any, origin: RemoteRepository
 ) -> None:
+    connected(world, origin)
     for isolation, told in (("bubblewrap", False), ("landlock", True)):
         Worker.objects.update(isolation=isolation, cuts_network=True, limits_hosts=True)
-        shown = page(admin, world, step="repository")
+        shown = page(admin, world, step="template")
         assert ("No program listens on a port" in shown) is told, isolation
         assert ("apt-get install bubblewrap" in shown) is told, isolation
     assert "No program listens on a port" in text(admin.get(at(world, "project-runners")))
     Worker.objects.update(limits_hosts=False)
-    assert "Lists of hosts: not possible" in page(admin, world, step="repository")
+    assert "Stations cannot be limited to some hosts here" in page(admin, world, step="template")
+    assert "Stations cannot" not in page(admin, world, step="repository")

@@ -22,8 +22,6 @@ from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import ScenarioScript, read_scenario
 
 LINES = Path(__file__).with_name("lines")
-SHIPPED = "As shipped with Gateline"
-"""The name of each version of the demo's lines: a line whose live version is called otherwise is a person's."""
 Steps = tuple[Mapping[str, Any], ...]
 
 

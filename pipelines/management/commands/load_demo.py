@@ -17,7 +17,6 @@ from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.lines import publishing
 from pipelines.lines.four_eyes import SecondPersonNeeded
-from pipelines.lines.starters.catalogue import SHIPPED
 from pipelines.management import printing
 from pipelines.models import (
     Agent,
@@ -32,6 +31,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.people import allowed_folders
+from pipelines.ports.terms import SHIPPED
 from pipelines.queries.versions import parsed
 from pipelines.routing.document.line import digest, read_line
 from pipelines.routing.document.networks import to_publish

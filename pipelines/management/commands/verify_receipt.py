@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 from dulwich.errors import NotGitRepository
-from dulwich.objects import Commit, ObjectID
-from dulwich.repo import Repo
 
 from pipelines.formats.receipts import MOST_BYTES, LandedChange, ReceiptInvalid, read_key, verified
 from pipelines.management import printing
+from pipelines.queries.receipts import look_up
 
 
 class Command(printing.Command):
@@ -34,7 +32,9 @@ class Command(printing.Command):
         try:
             change = verified(_read(options["receipt"]), read_key(_read(options["key"])))
             if options["repository"]:
-                _look_up(change, options["repository"])
+                look_up(change, options["repository"])
+        except NotGitRepository as error:
+            raise CommandError(f"{options['repository']} is no git repository.") from error
         except ReceiptInvalid as error:
             raise CommandError(f"Not valid: {error}") from error
         self._tell(change, options["repository"])
@@ -87,16 +87,3 @@ def _read(file: Path) -> bytes:
             return source.read(MOST_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{file} cannot be read: {error.strerror}") from error
-
-
-def _look_up(change: LandedChange, folder: Path) -> None:
-    """Raises ReceiptInvalid: the commit is not there, or has another tree."""
-    try:
-        with closing(Repo(str(folder))) as repository:
-            found = repository.object_store[ObjectID(change.commit.encode())]
-    except NotGitRepository as error:
-        raise CommandError(f"{folder} is no git repository.") from error
-    except KeyError as error:
-        raise ReceiptInvalid(f"{change.commit} is not in the repository.") from error
-    if not isinstance(found, Commit) or found.tree.decode() != change.tree:
-        raise ReceiptInvalid(f"{change.commit} has another tree in the repository.")

@@ -10,9 +10,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from pipelines import access
+from pipelines.templatetags.shell import LAST_PROJECT
 from pipelines.web.help.pages import for_developers, html_of, pages, shelves
+from pipelines.web.help.palette import commands
 from pipelines.web.help.search import search
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
+
+DONE = 4
+"""Commands above what the help says."""
 
 
 @signed_in
@@ -20,6 +26,9 @@ from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 def contents(request: SignedIn) -> HttpResponse:
     words = request.GET.get("q", "").strip()[:200]
     hits = search(pages(), words)
+    projects = list(access.visible_projects(request.user))
+    last = next((row for row in projects if str(row.pk) == request.COOKIES.get(LAST_PROJECT)), None)
+    first, others = commands(request.user, projects, last, words) if words else ([], [])
     return show(
         request,
         "help/help.html",
@@ -27,6 +36,7 @@ def contents(request: SignedIn) -> HttpResponse:
         shelves=shelves(),
         developers=for_developers(),
         words=words,
+        commands=[option for option in (*first, *others) if option.address][:DONE],
         hits=[hit for hit in hits if hit.page.for_users],
         more_hits=[hit for hit in hits if not hit.page.for_users],
     )

@@ -46,13 +46,13 @@ def search(found: Iterable[Page], text: str) -> list[Hit]:
     """Pages with all of the words, on them or among the words for them, wherever they stand; the best first, each with
     the place that fits best."""
     phrase = " ".join(text.lower().strip(" ?!.").split())
-    asked = _Asked(phrase, _wanted(phrase))
+    asked = _Asked(phrase, telling_words(phrase))
     hits = [page for page in found if asked.words and all(_about(page, word) for word in asked.words)]
     hits.sort(key=asked.rank, reverse=True)
     return [_hit(page, asked) for page in hits]
 
 
-def _wanted(phrase: str) -> list[str]:
+def telling_words(phrase: str) -> list[str]:
     """The words that say what is looked for; all of them where none does."""
     words = phrase.split()
     telling = [word for word in words if len(word) >= SHORTEST and word not in UNSAID]

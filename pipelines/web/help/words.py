@@ -61,13 +61,15 @@ WORDS: Mapping[str, str] = {
     "watching#the-numbers-of-a-line": "statistics numbers metrics insights report analytics",
     "escalations": "escalate escalation deadlock help",
     "operating": "install installation server setup configure deploy host",
-    "operating#back-up": "backup restore save",
+    "operating#back-up": "backup back up restore save",
     "operating#settings": "mail smtp email configuration setting",
     "operating#agents": "agent",
     "workers": "worker runner command program execute sandbox",
     "runners": "runner remote machine worker token drain elsewhere",
     "workers#network": "network internet egress proxy",
     "workers#isolation": "isolation sandbox security bubblewrap",
+    "command-line#tasks": "every night nightly daily weekly schedule scheduled cron timer regularly automatic "
+    "automatically trigger",
     "api": "api rest curl integration automate",
     "api#tokens": "api token bearer key",
 }

@@ -8,9 +8,10 @@ from typing import Any
 from django.utils import timezone
 
 from pipelines.lines import publishing
-from pipelines.lines.starters.catalogue import SHIPPED, STARTERS, Starter
+from pipelines.lines.starters.catalogue import STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Line, Project, User
+from pipelines.ports.terms import SHIPPED
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.agents import PRESETS
 from pipelines.web.lines.drawing import drawing_of

@@ -42,12 +42,13 @@ TONES = {
 @dataclass(slots=True)
 class PlaceMark:
     """`state`: taken, not, active, attention, danger or ok. `words` stand over it; with `since`, an instant, they go on
-    in the browser, by `ticking`, which has the place of the time."""
+    in the browser, by `ticking`, which has the place of the time. `last`: of what it writes, below it."""
 
     state: str = NOT
     words: str = ""
     since: str = ""
     ticking: str = ""
+    last: str = ""
 
 
 @dataclass(slots=True)
@@ -208,10 +209,13 @@ def _has_edge(line: Line, drawn: Mapping[str, str], token: Token) -> bool:
     return station is not None and bool(station.rules) and drawn.get(station.key) == token.end
 
 
-def told(view: TaskView, endings: Iterable[DrawnEnding]) -> str:
-    """As the page gives it to the script."""
+def told(view: TaskView, endings: Iterable[DrawnEnding], last: Mapping[str, str] | None = None) -> str:
+    """As the page gives it to the script. `last`: the last line of the log of stations that work, by key."""
     task = view.task
     visits = gate_visits(task)
     path = path_of(view.line, task, view.tokens, view.jobs, visits, view.now, endings, view.events)
     _preparing(path, view.preparing.values(), view.now)
+    for key, text in (last or {}).items():
+        if key in path.places:
+            path.places[key].last = text
     return json.dumps(path.to_dict())

@@ -1,16 +1,49 @@
-"""The signed receipt of what a task delivered, as a file."""
+"""The signed receipt of what a task delivered: as a file, and verified in place."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
+from dulwich.errors import NotGitRepository
 
 from pipelines import access
-from pipelines.formats.receipts import sealed
-from pipelines.models import Project
+from pipelines.formats.receipts import LandedChange, ReceiptInvalid, sealed, verified
+from pipelines.models import Delivery, Project, Task
+from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import receipt_key
-from pipelines.queries.receipts import landed_change
-from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.queries.allowed_folders import folders_of
+from pipelines.queries.receipts import landed_change, look_up
+from pipelines.web.shell.page import SignedIn, fragment, in_project, show
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Result of verifying a receipt. `looked_up`: whether the commit was read in the repository, which only
+    a folder of this server allows; `fault`: what is wrong, or ""."""
+
+    looked_up: bool = False
+    fault: str = ""
+
+
+def _verdict(task: Task, change: LandedChange) -> Verdict:
+    """Verify the receipt as anybody would who has the file, the key, and a clone."""
+    key = receipt_key()
+    delivery = Delivery.objects.select_related("repository").get(job=change.delivery)
+    try:
+        same = verified(sealed(change, key), key.public_key())
+        if delivery.repository is None or not delivery.repository.is_folder:
+            return Verdict()
+        folder = folders_of(task.project.owner_id).resolved(delivery.repository.address)
+        look_up(same, Path(folder))
+    except (ReceiptInvalid, FolderRefused) as fault:
+        return Verdict(fault=str(fault))
+    except NotGitRepository:
+        return Verdict(fault=_("The folder is no git repository any more."))
+    return Verdict(looked_up=True)
 
 
 @in_project("view")
@@ -24,6 +57,9 @@ def receipt(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     change = landed_change(task, int(wanted or 0))
     if change is None:
         raise Http404
+    if fragment(request, "verified"):
+        verdict = _verdict(task, change)
+        return show(request, "tasks/task/verified.html", project=project, change=change, verdict=verdict)
     response = HttpResponse(sealed(change, receipt_key()), content_type="application/vnd.in-toto+json")
     name = f"{task.name}-{change.commit[:12]}.receipt.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -243,14 +243,17 @@ def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
     post, problems = uploads.take(request, project, versions.parsed(found.live).inputs, "inputs")
     if problems:
         return _page(request, found, post, problems, about)
+    at_once = "at_once" in request.POST
     try:
-        task = _submit(request, found.live, about, post)
+        task = _submit_as_it_begins(request, found) if at_once else _submit(request, found.live, about, post)
     except InputError as fault:
         return _page(request, found, post, fault.problems, about)
     except Conflict as archived:
         return _page(request, found, post, [Problem("", archived.detail)], about)
     if blocks is not None:
         _wait_for(request, blocks, task)
+    if at_once:
+        return redirect("home")
     return redirect(reverse("task", args=[project.owner.key, project.key, task.name]))
 
 
@@ -276,6 +279,13 @@ def _submit(request: SignedIn, live: LineVersion, about: RelatedTasks, post: Map
         inputs=given(versions.parsed(live).inputs, post),
         follows=about.follows,
     )
+
+
+def _submit_as_it_begins(request: SignedIn, line: Line) -> Task:
+    """Start it with what a fresh form holds, as Home does. Raises InputError."""
+    assert line.live is not None
+    fields = fields_of(versions.parsed(line.live).inputs, None, repositories=offered_repositories(line))
+    return engine.submit(line.live, actor=engine.Actor.person(request.user), inputs=usual_of(fields))
 
 
 def _title(post: Mapping[str, str]) -> str | None:

@@ -181,7 +181,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "pushes": pushes_of(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
         "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.Kind.ISSUE)),
-        "receipts": _receipts(task, line) if line.workspace else [],
+        "receipts": named_receipts(task, line) if line.workspace else [],
         "guarded": guarded(line),
         "observed": facts_so_far(line, view.jobs),
         "ahead": _ahead(view),
@@ -221,7 +221,7 @@ def _ahead(view: TaskView) -> list[Ahead]:
     return found
 
 
-def _receipts(task: Task, line: Line) -> list[DeliveryReceipt]:
+def named_receipts(task: Task, line: Line) -> list[DeliveryReceipt]:
     """With the names of their gates."""
     names = {gate.key: gate.name for gate in line.gates}
     return [replace(each, gate=names.get(each.gate, each.gate)) for each in receipts_of(task)]

@@ -7,18 +7,23 @@ export interface PlaceMark {
   words: string;
   since: string;
   ticking: string;
+  /** Below it: the last line that it wrote. */
+  last: string;
 }
 
 /** By the rule on which the gate stands. */
 export const GatePath = createContext<Readonly<Record<string, PlaceMark>> | undefined>(undefined);
 
 /** Its time goes on by itself (static/ts/time.ts): what is said anew is an element of its own. */
-export function Over({ mark: { state, words, since, ticking } }: { mark: PlaceMark }) {
+export function Over({ mark: { state, words, since, ticking, last } }: { mark: PlaceMark }) {
   if (!words) return null;
   const going = since ? { "data-elapsed": "", "data-at": since, "data-words": ticking } : {};
   return (
-    <span key={`${since} ${ticking} ${words}`} className="shown-over" data-state={state} aria-hidden="true" {...going}>
-      {words}
-    </span>
+    <>
+      <span key={`${since} ${ticking} ${words}`} className="shown-over" data-state={state} aria-hidden="true" {...going}>
+        {words}
+      </span>
+      {last ? <span className="shown-last">{last}</span> : null}
+    </>
   );
 }

@@ -1,4 +1,4 @@
-"""Home: panels of what concerns its reader (of the inbox), the lines, what happened today; and the first steps."""
+"""Home: the first steps of a newcomer; panels of what concerns its reader (of the inbox), the lines, and today."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
-from pipelines.models import GateVisit, Line, Project, Repository, Task, TaskCounter, User
+from pipelines.models import GateVisit, Line, Membership, Project, Repository, Task, TaskCounter, User
 from pipelines.models.compiled import compiled, ids
 from pipelines.queries.home import home as read_home
+from pipelines.web.home.first_task import FirstTask, first_task
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.shell.scope import scope_of
 
@@ -36,60 +37,83 @@ class FirstStep:
     done: bool
 
 
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """`first`: the task that they begin with, and None once somebody went all of its way; then `rest` is folded.
+    `alone`: there is nothing else to be seen on Home."""
+
+    first: FirstTask | None
+    rest: Sequence[FirstStep]
+    alone: bool
+
+
 @signed_in
 @require_safe
 def home(request: SignedIn) -> HttpResponse:
     scope = scope_of(request, "home")
-    steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else []
+    steps = first_steps(request.user, scope.projects) if request.COOKIES.get(COOKIE) != "off" else None
+    context: dict[str, Any] = {"scope": scope, "steps": steps, "first": steps and steps.first}
+    if fragment(request, "first"):
+        return show(request, "home/first_task.html#live", **context)
     found = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
     if fragment(request, "live"):
-        return show(request, "shell/home/live.html", scope=scope, home=found, again=True)
+        return show(request, "home/live.html", home=found, again=True, **context)
     return show(
         request,
-        "shell/home.html",
-        scope=scope,
+        "home/page.html",
         section="home",
         trail=crumbs(_("Home")),
         home=found,
-        steps=steps,
         to_set_up=to_set_up(request.user, scope.projects),
         live_project=scope.live,
+        **context,
     )
 
 
-def first_steps(user: User, projects: Sequence[Project]) -> list[FirstStep]:
+def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     """Ticked by what is there, not by clicks. Only for people who could do them, on a line to do them with, and while
     their projects are young."""
     may = access.ids_where(user, "submit")
     able = [project.pk for project in projects if project.pk in may]
     line = _to_run.first(projects=able)
-    if line is None:
-        return []
-    keys = (line.project.owner.key, line.project.key, line.key)
-    if sum(_numbers(projects=able)) >= MANY:
-        return []
+    if line is None or sum(_numbers(projects=able)) >= MANY:
+        return None
     tasks = list(_tasks(projects=able))
-    decided, changed = bool(_decided(tasks=tasks)), bool(_changed(projects=able))
-    steps = [
-        FirstStep(_("Run a line"), _("Start a task of %(line)s and watch it move.") % {"line": line.name},
-             _("Run"), reverse("task-new", args=keys), bool(tasks)),
-        FirstStep(_("Approve the task"), _("The task stops at a gate and waits for your approval."),
-             _("Open the inbox"), reverse("needs-me"), decided),
-        FirstStep(_("Change the line"), _("Edit the line and publish it. New tasks use your version."),
-             _("Edit"), reverse("line-draw", args=keys), changed),
-    ]  # fmt: skip
-    if line.project_id in access.ids_where(user, "repositories"):
-        tested = Repository.objects.filter(project=line.project_id, tested_at__isnull=False).exists()
-        words = _("Connect a repository, choose an agent, start from a template: about 5 minutes.")
-        own = FirstStep(
-            _("Work in your own repository"),
-            words,
-            _("Set up"),
-            reverse("project-setup", args=keys[:2]),
-            tested,
-        )
-        steps.insert(2, own)
-    return steps
+    rest = _rest(user, line, able)
+    first = first_task(line, user) if not all(step.done for step in rest) else None
+    if first is not None and first.task is None and _decided(tasks=tasks):
+        first = None  # somebody else went this way
+    alone = first is not None and not first.ended and set(tasks) <= {first.task and first.task.pk}
+    return FirstSteps(first, rest, alone)
+
+
+def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
+    """Steps after the first task."""
+    keys = (line.project.owner.key, line.project.key, line.key)
+    change = FirstStep(
+        _("Change the line"),
+        _("Edit the line and publish it. New tasks use your version."),
+        _("Edit"),
+        reverse("line-draw", args=keys),
+        bool(_changed(projects=able)),
+    )
+    if line.project_id not in access.ids_where(user, "repositories"):
+        return [change]
+    own = FirstStep(
+        _("Work in your own repository"),
+        _("Connect a repository, choose an agent, start from a template: about 5 minutes."),
+        _("Set up"),
+        reverse("project-setup", args=keys[:2]),
+        Repository.objects.filter(project=line.project_id, tested_at__isnull=False).exists(),
+    )
+    invite = FirstStep(
+        _("Invite people"),
+        _("Whoever follows the link lands on the review that waits."),
+        _("Invite"),
+        reverse("project-settings", args=keys[:2]) + "#invite",
+        Membership.objects.filter(project=line.project_id).exclude(user=user).exists(),
+    )
+    return [own, change, invite]
 
 
 @compiled(projects=ids())
@@ -97,9 +121,7 @@ def _to_run(projects: Any) -> QuerySet[Line]:
     lines = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     # Of the demo “Fix lint findings”: what a newcomer runs first ends in a merged commit.
     changes = ExpressionWrapper(Q(live__document__has_key="workspace"), BooleanField())
-    read = lines.select_related("project__owner").only(
-        "name", "key", "project", "project__key", "project__owner", "project__owner__key"
-    )
+    read = lines.select_related("project__owner", "live").defer("draft", "draft_text", "draft_hands")
     return read.order_by(changes.desc(), "pk")[:1]
 
 

@@ -1,0 +1,302 @@
+"""What the command palette finds: lines, tasks, people and projects by their names, pages and commands by what they do.
+Each is offered to those only who may see or do it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from pipelines import access
+from pipelines.models import Line, Membership, Project, Role, Task, User
+from pipelines.queries.task_search import NEWEST, first_found
+from pipelines.templatetags.gateline import status
+from pipelines.web.help.pages import pages
+from pipelines.web.help.places import place
+from pipelines.web.help.search import search, stem, telling_words
+from pipelines.web.help.words import WORDS
+from pipelines.web.shell.page import Permissions, SignedIn, signed_in
+
+FOUND, HELP = 8, 4
+MEMBERSHIPS = 100
+"""Read to find FOUND people: each may be a member of several projects."""
+NAMES = ("user__first_name", "user__last_name", "user__username")
+
+
+@dataclass(frozen=True, slots=True)
+class PaletteOption:
+    """`click`: instead of an address, the control of the page that does it. `also`: other words that people use."""
+
+    label: str
+    address: str
+    icon: str
+    note: str = ""
+    mono: str = ""
+    click: str = ""
+    also: str = ""
+
+    def fits(self, stems: Sequence[str]) -> int:
+        """Count the stems that its own words say or begin; none counts where fewer than half of them do."""
+        vocabulary = {stem(word) for word in f"{self.label} {self.also}".lower().replace(",", " ").split()}
+        number = sum(any(word.startswith(typed) for word in vocabulary) for typed in stems)
+        return number if 2 * number > len(stems) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A page, or what is done on it. `route`: its name, by which the help has words for it (`places`, `words`); `may`:
+    what one must be allowed to do in a project of which the page is, "" for pages of none. `part` of the page."""
+
+    label: str | Promise
+    route: str
+    icon: str = "settings"
+    also: str = ""
+    may: str = ""
+    part: str = ""
+    open_only: bool = False
+
+    def option(self, note: str = "", keys: Sequence[str] = ()) -> PaletteOption:
+        page = place(self.place)
+        vocabulary = WORDS.get(page) or WORDS.get(page.partition("#")[0], "")
+        address = reverse(self.route, args=keys) + self.part
+        return PaletteOption(str(self.label), address, self.icon, note, also=f"{self.also} {vocabulary}")
+
+    @property
+    def place(self) -> str:
+        return "member-invite" if self.part == "#invite" else self.route
+
+
+OF_PROJECT = (
+    Command(gettext_lazy("New task"), "task-new-choose", "plus", "create run", "submit", open_only=True),
+    Command(
+        gettext_lazy("New line"),
+        "lines-new",
+        "plus",
+        "create import workflow yaml json",
+        "design",
+        open_only=True,
+    ),
+    Command(
+        gettext_lazy("Set up with a repository"),
+        "project-setup",
+        also="setup connect agent template first steps wizard",
+        may="design",
+        open_only=True,
+    ),
+    Command(
+        gettext_lazy("Invite people"), "project-settings", "actor-people", "somebody", "admin", "#invite"
+    ),
+    Command(gettext_lazy("Connect a repository"), "project-repositories", "plus", "folder", "repositories"),
+    Command(gettext_lazy("Add a secret or variable"), "project-secrets", "plus", "store new", "secrets"),
+    Command(
+        gettext_lazy("Connect Slack, Teams, Mattermost, or a webhook"),
+        "project-channels",
+        "bell",
+        "chat channel channels notify message post",
+        "admin",
+        "#connect",
+    ),
+    Command(gettext_lazy("New machine token"), "project-tokens", "plus", "ci bot", "admin"),
+    Command(gettext_lazy("Add a runner"), "project-runners", "plus", may="view"),
+    Command(gettext_lazy("Agents"), "project-agents", "settings", "ai contract", "view"),
+    Command(gettext_lazy("Groups"), "project-groups", "actor-people", "team group", "admin"),
+    Command(
+        gettext_lazy("Working time"),
+        "project-working-time",
+        "clock",
+        "calendar public holidays weekend",
+        "settings",
+    ),
+    Command(gettext_lazy("Audit log"), "project-audit", also="who changed what history", may="admin"),
+    Command(gettext_lazy("Tasks"), "tasks", "tasks", may="view"),
+    Command(gettext_lazy("Lines"), "lines", "lines", may="view"),
+    Command(
+        gettext_lazy("Insights"),
+        "project-health",
+        "insights",
+        "health numbers statistics cost spending",
+        "view",
+    ),
+    Command(gettext_lazy("Human minutes at gates"), "gate-times", "insights", "time wait", "view"),
+    Command(gettext_lazy("Members"), "project-settings", "actor-people", "people role rights", "view"),
+    Command(gettext_lazy("Project settings"), "project-general", also="cost limit", may="settings"),
+)
+OF_NONE = (
+    Command(gettext_lazy("Home"), "home", "home"),
+    Command(gettext_lazy("Inbox"), "needs-me", "needs", "review approve approval decide needs"),
+    Command(gettext_lazy("Notifications"), "notifications", "bell", "news unread"),
+    Command(gettext_lazy("All tasks"), "tasks-everywhere", "tasks"),
+    Command(gettext_lazy("Projects, new project"), "projects", "lines", "create switch"),
+    Command(
+        gettext_lazy("Personal settings"), "account", also="profile name mail language zone density compact"
+    ),
+    Command(gettext_lazy("Change the password"), "account", also="my", part="#password"),
+    Command(gettext_lazy("New personal token"), "account", "plus", "my api key access", part="#tokens"),
+    Command(
+        gettext_lazy("Choose notifications"),
+        "account-notifications",
+        "bell",
+        "mail mails fewer digest mute quiet hours",
+    ),
+    Command(gettext_lazy("Approve in a chat"), "account-chats", "bell", "slack link"),
+    Command(gettext_lazy("Away"), "account-away", "clock", "vacation holiday absent stand deputy out office"),
+    Command(gettext_lazy("Help"), "help", "help", "documentation manual"),
+)
+
+
+@signed_in
+@require_safe
+def palette(request: SignedIn) -> HttpResponse:
+    words = request.GET.get("q", "").strip()[:200]
+    projects = list(access.visible_projects(request.user))
+    here = next((p for p in projects if str(p) == request.GET.get("project")), None)
+    first, others = commands(request.user, projects, here, words)
+    options = [
+        *first,
+        *_lines(projects, words),
+        *(_tasks(projects, words) if words else ()),
+        *(_people(request.user, projects, words) if words else ()),
+        *others,
+        *_help(words),
+    ]
+    return render(request, "shell/palette_options.html", {"options": options, "words": words})
+
+
+def commands(
+    user: User, projects: Sequence[Project], here: Project | None, words: str
+) -> tuple[list[PaletteOption], list[PaletteOption]]:
+    """Rank the commands of a person: those that have all of several words, and the others that fit, the best first."""
+    stems = [stem(word) for word in telling_words(words.lower().strip(" ?!."))]
+    offered = [*_commands(user, projects, here), *(_projects(projects) if words else ())]
+    if not stems:
+        return [], offered
+    ranked = sorted(
+        ((option.fits(stems), replace(option, also="").fits(stems), option) for option in offered),
+        key=lambda row: row[:2],
+        reverse=True,
+    )
+    first = [option for fit, _label, option in ranked if len(stems) > 1 and fit == len(stems)]
+    return first, [option for fit, _label, option in ranked if fit and option not in first]
+
+
+def _help(words: str) -> Iterator[PaletteOption]:
+    """Search the help, in the pages for users."""
+    for hit in [hit for hit in search(pages(), words) if hit.page.for_users][:HELP]:
+        anchor = f"#{hit.part.anchor}" if hit.part.anchor else ""
+        yield PaletteOption(
+            f"{hit.page.title} › {hit.part.title}" if anchor else hit.page.title,
+            reverse("help-page", args=[hit.page.slug]) + anchor,
+            "help",
+            _("Help"),
+        )
+
+
+def _lines(projects: Sequence[Project], words: str) -> list[PaletteOption]:
+    found = Line.objects.filter(project__in=projects, name__icontains=words).select_related("project__owner")
+    return [
+        PaletteOption(
+            line.name, reverse("line-live", args=_keys(line.project, line.key)), "line", str(line.project)
+        )
+        for line in found.only("name", "key", "project").order_by("name")[:FOUND]
+    ]
+
+
+def _tasks(projects: Sequence[Project], words: str) -> list[PaletteOption]:
+    tasks = Task.objects.filter(project__in=projects)
+    ids = first_found(tasks, tasks, words, NEWEST, FOUND)
+    found = tasks.filter(pk__in=ids).select_related("project__owner").order_by(*NEWEST)
+    return [
+        PaletteOption(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
+               str(status(task.status).word), task.name)
+        for task in found.defer("context", "variables", "inputs")
+    ]  # fmt: skip
+
+
+def _keys(project: Project, last: str) -> list[str]:
+    return [project.owner.key, project.key, last]
+
+
+def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[PaletteOption]:
+    """People of one's projects: an admin of theirs goes to their page, anybody else to the list of members."""
+    mine = Membership.objects.filter(user=user, roles__contains=[Role.ADMIN])
+    administered = set(mine.values_list("project_id", flat=True))
+    named = reduce(and_, (_is_named(word, administered) for word in words.split()))
+    members = Membership.objects.filter(named, project__in=projects, user__is_active=True)
+    rows = list(
+        members.select_related("user", "project__owner").order_by("user__username", "pk")[:MEMBERSHIPS]
+    )
+    people: dict[int, list[Membership]] = {}
+    for row in rows:
+        people.setdefault(row.user_id, []).append(row)
+    for found in list(people.values())[:FOUND]:
+        member = next((each for each in found if each.project_id in administered), found[0])
+        keys = [member.project.owner.key, member.project.key]
+        address = f"{reverse('project-settings', args=keys)}#member-{member.pk}"
+        if member.project_id in administered:
+            address = reverse("member-change", args=[*keys, member.pk])
+        names = ", ".join(each.project.name or each.project.key for each in found)
+        yield PaletteOption(str(member.user), address, "actor-person", names)
+
+
+def _is_named(word: str, administered: Collection[int]) -> Q:
+    """By a name; by the address, which only admins see, in the projects that one administers."""
+    found = Q(user__email__icontains=word, project__in=administered)
+    for field in NAMES:
+        found |= Q(**{f"{field}__icontains": word})
+    return found
+
+
+def _projects(projects: Sequence[Project]) -> Iterator[PaletteOption]:
+    for each in projects:
+        keys = [each.owner.key, each.key]
+        yield PaletteOption(
+            _("Switch to %(project)s") % {"project": each.name or each.key}, reverse("lines", args=keys), "lines",
+            str(each), also=f"{each} {_('project')}",
+        )  # fmt: skip
+
+
+def _commands(user: User, projects: Sequence[Project], here: Project | None) -> Iterator[PaletteOption]:
+    if here:
+        keys, note, may = [here.owner.key, here.key], here.name or here.key, Permissions(user, here)
+        for command in OF_PROJECT:
+            if not (command.open_only and here.archived_at) and may[command.may]:
+                yield command.option(note, keys)
+    elif projects and access.projects_where(user, "submit").exists():
+        yield PaletteOption(_("New task"), reverse("task-new-everywhere"), "plus", also="create run")
+    if not here:
+        yield from _elsewhere(user)
+    for command in OF_NONE:
+        yield command.option()
+    yield PaletteOption(
+        _("Show shortcuts"), "", "keyboard", click="[data-dialog=shortcuts]", also="keys keyboard shortcut"
+    )
+    for theme, label, icon in (
+        ("light", _("Light theme"), "sun"),
+        ("dark", _("Dark theme"), "moon"),
+        ("system", _("System theme"), "system"),
+    ):
+        click = f"#user-menu [name=theme][value={theme}]"
+        yield PaletteOption(label, "", icon, click=click, also="switch mode appearance")
+    yield PaletteOption(
+        _("Sign out"), "", "sign-out", click="#user-menu [data-sign-out]", also="log out logout"
+    )
+
+
+def _elsewhere(user: User) -> Iterator[PaletteOption]:
+    """Offer what is done in a project where the page is of none: in each, as far as these are few."""
+    for action in dict.fromkeys(command.may for command in OF_PROJECT if command.may != "view"):
+        able = access.projects_where(user, action).filter(archived_at=None).select_related("owner")
+        for project in able.order_by("name", "key")[:FOUND]:
+            for command in OF_PROJECT:
+                if command.may == action and command.route != "task-new-choose":
+                    yield command.option(project.name or project.key, [project.owner.key, project.key])

@@ -1,0 +1,1 @@
+"""Home, and the first task that it offers on a new installation."""
