@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipelines", "0172_left_at")]
+    dependencies = [("pipelines", "0173_publish_requests")]
 
     operations = [
         migrations.AddField("viewedfile", "marked", models.BooleanField(default=True, db_default=True)),
