@@ -18,6 +18,14 @@ from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
 
+CLIP = """{
+  "gateline": "stations",
+  "stations": [{
+    "key": "pack", "name": "Pack", "work": {"kind": "noop"}, "extra": {"__proto__": 12345678901234567890},
+    "rules": [{"id": "on", "label": "On", "to": "ship", "gates": ["look"]}, {"id": "off", "to": "elsewhere"}]
+  }],
+  "gates": [{"key": "look", "name": "Look", "mode": "manual"}]
+}"""
 OTHER = """\
 # Kept with the text
 key: other
@@ -102,3 +110,19 @@ def test_an_empty_line_begins_with_a_template_by_one_change(
     saved(page)
     drawn.refresh_from_db()
     assert drawn.draft["stations"] == []
+
+
+def test_pasted_stations_bring_their_gates_and_say_what_leads_nowhere(
+    open_canvas: Callable[..., Page], world: World, drawn: Line
+) -> None:
+    page = open_canvas(world.admin)
+    node(page, "build").focus()
+    page.evaluate(PASTE, CLIP)
+    expect(node(page, "pack")).to_be_visible()
+    expect(page.locator(".ed-notice")).to_contain_text("leads to nothing in this line: off → elsewhere")
+    saved(page)
+    drawn.refresh_from_db()
+    assert drawn.draft["gates"] == [{"key": "look", "name": "Look", "mode": "manual"}]
+    pasted = drawn.draft["stations"][2]
+    assert pasted["extra"] == {"__proto__": 12345678901234567890}
+    assert [rule["to"] for rule in pasted["rules"]] == ["ship"]

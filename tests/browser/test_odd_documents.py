@@ -154,8 +154,9 @@ def different(
 
 
 def run(page: Page, world: World, line: Line, seeds: Iterable[int]) -> None:
-    faults = [fault for seed in seeds for fault in passes(page, world, line, f"odd {seed}")]
-    assert not faults, "\n".join(faults)
+    for seed in seeds:
+        faults = passes(page, world, line, f"odd {seed}")
+        assert not faults, "\n".join(faults)
 
 
 def test_odd_documents_pass_doors_and_commands_unchanged(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-
+import { leadingNowhere } from "../store/commands";
 import { removeGate } from "../store/commands-gates";
 import type { LineDocument, Note } from "../store/document";
 import { align } from "./align";
@@ -21,6 +21,22 @@ describe("what is copied and pasted", () => {
     expect(parts.stations.map((each) => each.key)).toEqual(["a"]);
     expect([parts.notes, parts.positions]).toEqual([[note("note-2", 300)], { a: [0, 0] }]);
     expect(isEmpty(partsOf(LINE, ["gone"]))).toBe(true);
+  });
+
+  it("brings the gates that it asks to a line that lacks them, and names what leads nowhere there", () => {
+    const rules = [
+      { id: "ab", to: ["a", "b"], gates: ["look"] },
+      { id: "ac", label: "On", to: "gone" },
+    ];
+    const look = { key: "look", name: "Look", extra: { theirs: 1 } };
+    const from = { ...LINE, stations: [{ key: "a", rules }], gates: [look, { key: "other", name: "Other" }] };
+    const parts = partsOf(from, ["a"]);
+    expect(parts.gates).toEqual([look]);
+    expect(pasteParts(parts).apply({ stations: [] }).gates).toEqual([look]);
+    const own = [{ key: "look", name: "Mine" }];
+    expect(pasteParts(parts).apply({ stations: [], gates: own }).gates).toBe(own);
+    expect(leadingNowhere({ stations: [] }, parts)).toEqual(["ab → b", "On → gone"]);
+    expect(leadingNowhere(LINE, parts)).toEqual(["On → gone"]);
   });
 
   it("comes under free keys, below all of where it was copied from", () => {

@@ -7,6 +7,7 @@ import * as commands from "../store/commands";
 import { takeGateOff, takeStationGateOff } from "../store/commands-connect";
 import type { Editor } from "../store/store";
 import type { Desk } from "./desk";
+import { say } from "./words";
 
 export function removeChosen(editor: Editor): void {
   const { keys, rule, gate } = editor.state.selection;
@@ -32,7 +33,9 @@ export function duplicate(editor: Editor): void {
 export function pasted(editor: Editor, parts: Parts): void {
   if (isEmpty(parts)) return;
   const before = editor.line;
+  const left = commands.leadingNowhere(before, parts);
   editor.run(pasteParts(parts));
+  if (left.length > 0) editor.tell(say("pasteLeft", left.join("; ")));
   editor.select({ keys: fresh(before, editor.line) });
 }
 
@@ -40,7 +43,11 @@ const isClip = (value: unknown): value is Parts =>
   typeof value === "object" &&
   value !== null &&
   (value as { gateline?: unknown }).gateline === "stations" &&
-  Array.isArray((value as { stations?: unknown }).stations);
+  Array.isArray((value as { stations?: unknown }).stations) &&
+  areNamed((value as { gates?: unknown }).gates ?? []);
+
+const areNamed = (parts: unknown): boolean =>
+  Array.isArray(parts) && parts.every((part) => typeof (part as { key?: unknown } | null)?.key === "string");
 
 /** From a menu: the browser asks the person first, and answers whether it could be read. */
 export async function pasteFromMenu(desk: Desk): Promise<boolean> {

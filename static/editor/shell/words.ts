@@ -15,6 +15,7 @@ const WORDS = {
   tidied: gettext("Tidied the canvas"),
   startsAt: gettext("The line starts at %s"),
   pasted: gettext("Pasted %s"),
+  pasteLeft: gettext("Left out, as it leads to nothing in this line: %s. Connect it to something here."),
   restored: gettext("Restored what was not saved"),
   undid: gettext("Undone: %s"),
   redid: gettext("Redone: %s"),

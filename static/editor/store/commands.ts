@@ -7,6 +7,7 @@ import {
   freeKey,
   freeName,
   freeRuleId,
+  type Gate,
   type LineDocument,
   type Positions,
   positionsOf,
@@ -202,17 +203,37 @@ export function startAt(key: string): Command {
 export interface Clip {
   gateline: "stations";
   stations: Station[];
+  /** Those that the stations and their rules ask, for a line that lacks them. */
+  gates?: Gate[];
 }
 
 export function clip(line: LineDocument, keys: readonly string[]): Clip {
-  return { gateline: "stations", stations: keys.flatMap((key) => stationOf(line, key) ?? []) };
+  const stations = keys.flatMap((key) => stationOf(line, key) ?? []);
+  const asked = new Set(
+    stations.flatMap((station) => [station.gate, ...rulesOf(station).flatMap(({ gates }) => gates)]),
+  );
+  const gates = (line.gates ?? []).filter(({ key }) => asked.has(key));
+  return { gateline: "stations", stations, ...(gates.length > 0 ? { gates } : {}) };
+}
+
+/** Names rules of a clip, and targets of its forks, that lead to nothing in this line: a paste leaves them out. */
+export function leadingNowhere(line: LineDocument, { stations }: Clip): string[] {
+  const pasted = new Set(stations.map(({ key }) => key));
+  return stations.flatMap((station) =>
+    rulesOf(station).flatMap((rule) => {
+      const unknown = targetsOf(rule).filter((target) => !pasted.has(target) && !isKnown(line, target));
+      return unknown.length > 0 ? [`${rule.label || rule.id} → ${unknown.join(", ")}`] : [];
+    }),
+  );
 }
 
 /** The stations of a clip under free keys; rules among them stay among them, other rules lead to what is here. */
 export function paste(clipped: Clip): Command {
   return command(say("pasted", String(clipped.stations.length)), (line) => {
     const named = new Map<string, string>();
-    let next = line;
+    const known = new Set((line.gates ?? []).map(({ key }) => key));
+    const brought = (clipped.gates ?? []).filter(({ key }) => !known.has(key));
+    let next = brought.length > 0 ? { ...line, gates: [...(line.gates ?? []), ...brought] } : line;
     for (const station of clipped.stations) {
       const key = freeKey(next, station.key);
       named.set(station.key, key);

@@ -253,7 +253,7 @@ export class Editor {
     const who = draft.others.filter((name) => name !== this.given.myName).join(", ") || say("somebody");
     const words = say("theyChanged", who, parts.join(", "));
     this.#set({ history });
-    this.#notice(words);
+    this.tell(words);
   }
 
   #became(history: History, label: string, renames?: readonly Rename[], selection = this.state.selection): void {
@@ -272,10 +272,11 @@ export class Editor {
   /** A new key is followed everywhere but here. */
   #nameLeft(line: LineDocument, renames: readonly Rename[]): void {
     const places = renames.flatMap(({ kind, from }) => leftBehind(line, kind, from));
-    if (places.length > 0) this.#notice(say("leftBehind", places.join("; ")));
+    if (places.length > 0) this.tell(say("leftBehind", places.join("; ")));
   }
 
-  #notice(words: string): void {
+  /** Says something that a person has to know of what was just done. */
+  tell(words: string): void {
     this.#set({ notice: { id: (this.state.notice?.id ?? 0) + 1, words } });
     announce(words);
   }
