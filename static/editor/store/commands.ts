@@ -203,7 +203,7 @@ export function startAt(key: string): Command {
 export interface Clip {
   gateline: "stations";
   stations: Station[];
-  /** Those that the stations and their rules ask, for a line that lacks them. */
+  /** Gates that the stations and their rules ask, for a line that lacks them. */
   gates?: Gate[];
 }
 
