@@ -4,15 +4,19 @@
 # make soak · make bench   kills, races and floods · the figures of docs/proof.md
 # make agents            real coding agents from npm, without network, against a scripted model: what is derived
 # make runner ARGS="--server https://…"   do the work of a server elsewhere on this machine (docs/runners.md)
+# make picture           the drawing at the top of the README, by the product's own export
 # make clean             removes what set-up, build, tests and stations made; the state in .gateline stays, and the homes of agents
 PYTHON ?= python3
 export PORT HOST
 ARGS ?=
 
-.PHONY: run test soak check bench agents runner clean
+.PHONY: run test soak check bench agents runner picture clean
 run test soak check bench agents runner:
 	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON): install Python 3.11 to 3.13 (with venv), or name one: make $@ PYTHON=/path/to/python3.13"; exit 1; }
 	@exec "$(PYTHON)" config/bootstrap.py $@ $(ARGS)
+
+picture:
+	PICTURE=1 $(MAKE) test ARGS=tests/browser/test_readme_picture.py
 
 clean:
 	"$(PYTHON)" -B -m pipelines.work.workspace_folder
