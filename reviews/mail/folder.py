@@ -9,11 +9,13 @@ from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest
 
 from pipelines.web.shell.page import from_this_machine
+from reviews.models import Mail, Posted
 
 NAME = re.compile(r"[\w-]{1,100}\.eml\Z")
 MOST = 200
@@ -48,6 +50,11 @@ def open_to(request: HttpRequest) -> bool:
         and user.is_superuser
         and from_this_machine(request)
     )
+
+
+def has_mail_of(visit: UUID) -> bool:
+    """Tell if anybody was mailed about this review."""
+    return Mail.objects.filter(visit=visit).exclude(state=Posted.State.SKIPPED).exists()
 
 
 def _path() -> Path:

@@ -33,7 +33,6 @@ from reviews.inbox.chosen import ASKED, ReviewList, review_list
 from reviews.inbox.kinds import BY_KEY
 from reviews.inbox.lists import items as review_rows
 from reviews.mail import folder
-from reviews.models import Mail, Posted
 from reviews.notifications.writing import settle_for
 from reviews.review import items
 from reviews.review.attending import attention
@@ -249,8 +248,7 @@ def _dossier(
         "paths": paths.drawn(visit, shown.options),
         "attention": attention(visit, request.user, may=shown.deciding),
         "visit": visit,
-        # Asked only where the page may lead to the mail.
-        "was_mailed": Mail.objects.filter(visit=visit).exclude(state=Posted.State.SKIPPED).exists,
+        "saved_mail": folder.open_to(request) and folder.has_mail_of(visit.pk),
         "task": visit.task,
         "form": form,
         "gate_fields": form.gate_fields(shown.gate) if shown.deciding else [],

@@ -48,12 +48,12 @@ export function PastGate({ editor }: { editor: Editor }) {
     editor.run(remedy({ label, edits: [{ do: "changeRule", rule: rule.id, set: { gates }, unset: [] }] }));
   };
   return (
-    <div className="banner ed-banner ed-past" role="status" data-tone={broken ? "danger" : "neutral"}>
+    <div className={`banner ed-banner ed-past ${broken ? "banner-danger" : "banner-active"}`} role="status">
       <Icon name={broken ? "guarantee-refuted" : "guarantee-proved"} />
-      <p className="grow">
-        <strong>{broken ? say("pastGateBroken", partName(line, reach), gateName(line, gate)) : answer.sentence}</strong>{" "}
-        {say(broken ? "pastGateFollows" : gated ? "pastGateCopy" : "checking")}
-      </p>
+      <div className="banner-text">
+        <strong>{broken ? say("pastGateBroken", partName(line, reach), gateName(line, gate)) : answer.sentence}</strong>
+        <span>{say(broken ? "pastGateFollows" : gated ? "pastGateCopy" : "checking")}</span>
+      </div>
       {gated ? (
         <button type="button" className="button button-primary" onClick={lead}>
           {say("pastGateLead", ruleName(line, rule.id), partName(line, reach))}
