@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from gateline.failures import Invalid, Place, Usage
@@ -21,6 +22,9 @@ def typed(field: dict[str, Any] | None, key: str, text: str, where: str = "input
     """As a form takes it. Keys that it does not have are left to the server, which names those that it has.
     Raises Usage, Invalid."""
     kind = field["type"] if field else "text"
+    if kind == "repository" and text.startswith((".", "~")):
+        # The server has another working folder, and another home.
+        return str(Path(text).expanduser().resolve())
     if kind == "file":
         how = f"Upload it: --file {key}=@path" if where == "inputs" else "Decide in the browser: --open"
         raise Usage(f"{key} is a file.", how)

@@ -3,6 +3,7 @@ their routers there."""
 
 from functools import lru_cache
 
+from django.conf import settings
 from ninja import NinjaAPI
 from ninja.openapi import get_schema
 from ninja.openapi.schema import OpenAPISchema
@@ -49,6 +50,7 @@ from pipelines.api import (
 )
 from pipelines.api.auth import Bearer, Session
 from pipelines.api.dialects import alp, alp_events, vibe_factory
+from pipelines.api.examples import illustrate
 from pipelines.api.rendering import ExactRenderer
 
 
@@ -63,7 +65,9 @@ class Api(NinjaAPI):
 
 @lru_cache(maxsize=4)
 def _described(path_prefix: str) -> OpenAPISchema:
-    return get_schema(api=api, path_prefix=path_prefix)
+    description = get_schema(api=api, path_prefix=path_prefix)
+    illustrate(description)
+    return description
 
 
 api = Api(
@@ -71,6 +75,7 @@ api = Api(
     version="1",
     description="Start tasks, look at them, decide gates, change lines. Addresses are ALP's, errors RFC 9457 problems.",
     auth=[Bearer(), Session()],
+    servers=[{"url": settings.ORIGIN}],
     # The reference pages that come with the library load from other hosts; the document is at openapi.json.
     docs_url=None,
     renderer=ExactRenderer(),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.conf import settings
+from jsonschema import Draft202012Validator
 
 from pipelines import engine
 from tests.api.conftest import Apis
@@ -150,7 +152,26 @@ def test_a_document_that_cannot_be_read_is_400_with_its_place(world: World, api:
 def test_the_description_of_the_api_is_open(api: Apis) -> None:
     described = api.with_secret(None).client.get("/api/openapi.json").json()
     assert described["openapi"].startswith("3.1")
+    assert [server["url"] for server in described["servers"]] == [settings.ORIGIN]
     assert api.with_secret(None).client.get("/api/line-document.schema.json").json()["type"] == "object"
+
+
+def test_each_operation_has_an_example_that_its_schema_takes(api: Apis) -> None:
+    described = api.with_secret(None).client.get("/api/openapi.json").json()
+    faults, count = [], 0
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            answers = [answer for code, answer in operation["responses"].items() if code.startswith("2")]
+            messages = [*filter(None, [operation.get("requestBody")]), *answers]
+            contents = [content for message in messages for content in message.get("content", {}).values()]
+            for shown in [*contents, *operation.get("parameters", [])]:
+                schema = {**shown.get("schema", {}), "components": described["components"]}
+                count += 1
+                faults += [
+                    f"{method} {path}: {error.json_path} {error.message[:90]}"
+                    for error in Draft202012Validator(schema).iter_errors(shown["example"])
+                ]
+    assert count > 500 and not faults, "\n".join(sorted(set(faults))[:40])
 
 
 def test_the_description_of_the_api_is_made_once_however_often_it_is_asked_for(api: Apis) -> None:

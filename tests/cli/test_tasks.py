@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
+from dulwich.repo import Repo
 
 from pipelines import engine
 from pipelines.models import Task
@@ -15,6 +16,7 @@ from pipelines.work import logs
 from tests.cli.conftest import Gateline
 from tests.factories import World, station
 from tests.waiting import LONG
+from tests.work.remotes import allow
 
 Cli = Callable[..., Gateline]
 INPUTS = [
@@ -47,6 +49,21 @@ def test_it_starts_a_task_and_watches_it_to_its_end(cli: Cli, world: World, tmp_
     assert "✓ Build it (0 s): All built" in said
     assert said.endswith("Completed\n")
     assert mine.ok("logs", name, "--station", "Build it") == "compiling \\x1b[31m\ndone\n"
+
+
+def test_a_folder_that_the_server_may_read_is_a_repository(cli: Cli, world: World, tmp_path: Path) -> None:
+    """Named as the shell has it: the server works in another folder."""
+    world.line(inputs=[{"key": "repository", "type": "repository", "label": "Repository"}])
+    mine = cli(world.operator)
+    folder = tmp_path / "shop"
+    Repo.init_bare(folder, mkdir=True).close()
+    refused = mine.run("submit", "line", "repository=.", cwd=folder)
+    assert refused.returncode == 7 and "inputs.repository" in refused.stderr, refused.stderr
+    allow(world.project.owner, str(folder))
+    mine.ok("submit", "line", "repository=.", cwd=folder)
+    mine.ok("submit", "line", "repository=./shop", cwd=tmp_path)
+    mine.ok("submit", "line", "repository=~/shop", HOME=str(tmp_path))
+    assert {task.inputs["repository"] for task in Task.objects.all()} == {str(folder)}
 
 
 @pytest.mark.wide
