@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gateline import output, profiles
+from gateline import browser, output, profiles
 from gateline.client import Client
 from gateline.failures import SignIn, Usage
 from gateline.output import Json, plain, say
@@ -45,8 +45,9 @@ def login(
 ) -> None:
     """Sign in to a server and store the token in a profile.
 
-    The token is asked for, or read from standard input: never from the command line, where history and other users
-    would see it. Create one at Personal settings › Personal tokens; a machine's at Project settings › Tokens.
+    The browser opens, and one click there makes a token. Without a browser it is asked for, or read from standard
+    input: never from the command line, where history and other users would see it. Create one at Personal settings ›
+    Personal tokens; a machine's at Project settings › Tokens.
     """
     address = address_of(url)
     token = _token(address, token_stdin)
@@ -111,8 +112,10 @@ def _token(address: str, from_stdin: bool) -> str:
     if from_stdin:
         token = sys.stdin.readline().strip()
     elif sys.stdin.isatty():
-        output.note(f"Create a token at {plain(address)}/account/ and paste it here; it is not shown.")
-        token = typer.prompt("Token", hide_input=True, err=True).strip()
+        token = browser.token(address)
+        if not token:
+            output.note(f"Create a token at {plain(address)}/account/ and paste it here; it is not shown.")
+            token = typer.prompt("Token", hide_input=True, err=True).strip()
     else:
         raise Usage(
             "There is no terminal to ask for the token.", "Pipe it in: gateline login URL --token-stdin"

@@ -71,6 +71,7 @@ urlpatterns = [
     path("account/password/", account.change_password, name="password-change"),
     path("account/sessions/end/", account.end_sessions, name="sessions-end"),
     path("account/tokens/new/", tokens.mine_new, name="token-new"),
+    path("account/command-line/<int:port>/<slug:state>/", tokens.command_line, name="command-line"),
     path("account/tokens/<int:token>/revoke/", tokens.mine_revoke, name="token-revoke"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("palette/", palette.palette, name="palette"),

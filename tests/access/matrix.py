@@ -75,6 +75,8 @@ POST account                 >          y         y       y         y         y 
 POST password-change         >          y         y       y         y         y         y      >
 POST sessions-end            >          y         y       y         y         y         y      >
 POST token-new               >          y         y       y         y         y         y      >
+GET  command-line            >          y         y       y         y         y         y      >
+POST command-line            >          y         y       y         y         y         y      >
 POST token-revoke            >          0         0       0         0         0         0      >
 POST preferences             >          y         y       y         y         y         y      >
 GET  palette                 >          y         y       y         y         y         y      >

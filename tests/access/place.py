@@ -217,6 +217,8 @@ class Place:
             "uidb36": "1",
             "provider_id": "nobody",
             "secret": "no-such-link",
+            "port": 50000,
+            "state": "of-a-program",
             "page": "design",
             "picture": "move",
             "name": self.value.name if name == "api" else "nothing.eml",

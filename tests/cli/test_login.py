@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import html
+import http.client
 import json
 import os
+import re
 import stat
+import urllib.error
+import urllib.request
+from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from django.test import Client
 
 from gateline import output
+from pipelines.models import ApiToken
 from tests.cli.conftest import gateline
 from tests.factories import World
 from tests.fixtures.site import Site
+from tests.waiting import LONG, until
 
 
 @pytest.fixture
@@ -75,3 +85,37 @@ def test_json_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert "Grün" in printed and all(sign.isprintable() or sign == "\n" for sign in printed)
     assert json.loads(printed.splitlines()[-1]) == said
+
+
+def test_one_click_in_the_browser_signs_the_command_line_in(
+    site: Site, world: World, client: Client, tmp_path: Path
+) -> None:
+    """The browser of this person writes down which page was opened."""
+    opened = tmp_path / "opened"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.part && mv {opened}.part {opened}\n')
+    browser.chmod(0o755)
+    mine = gateline(tmp_path, BROWSER=str(browser))
+    terminal = mine.on_a_terminal("login", site.url)
+    terminal.until("Press “Sign in the command line”")
+    page = until(lambda: opened.exists() and opened.read_text(), "the page")
+    assert page.startswith(f"{site.url}/account/command-line/")
+    path = page.removeprefix(site.url)
+    assert "sign-in" in client.get(path)["Location"], "who is signed out signs in first"
+    client.force_login(world.operator)
+    assert "Sign in the command line" in client.get(path).content.decode()
+    assert not ApiToken.objects.filter(user=world.operator).exists(), "looking makes no token"
+    made = client.post(path).content.decode()
+    back = html.unescape(re.search(r'content="0;url=([^"]+)"', made)[1])  # type: ignore[index]
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(back.replace("state=", "state=x"), timeout=LONG)
+    address = urlsplit(back)
+    connection = http.client.HTTPConnection(address.netloc, timeout=LONG)
+    connection.request("GET", f"/?{address.query}")
+    answer = connection.getresponse()
+    assert (answer.status, answer.getheader("Location")) == (303, f"{site.url}/account/")
+    assert terminal.code() == 0 and "Signed in to" in terminal.shown, terminal.shown
+    [token] = ApiToken.objects.filter(user=world.operator)
+    assert token.name == "Command line" and token.expires_at - token.created_at <= timedelta(days=91)
+    mine.ok("lines")
+    assert client.get("/account/command-line/80/state/").status_code == 404, "no port of the system"

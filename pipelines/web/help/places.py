@@ -54,6 +54,7 @@ PLACES: Mapping[str, str] = {
     "account-away stand_in": "gates#away",
     "account days": "api#tokens",
     "token-new": "api#tokens",
+    "command-line": "command-line#signing-in",
     "password-set": "people#sign-in",
     "password-change": "people#sign-in",
     "account_reauthenticate": "people#sign-in",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -41,6 +42,28 @@ def mine_new(request: SignedIn) -> HttpResponse:
 def mine_revoke(request: SignedIn, token: int) -> HttpResponse:
     _revoke(request, ApiToken.objects.filter(pk=token, user=request.user).first())
     return redirect("account")
+
+
+@signed_in
+@require_http_methods(["GET", "HEAD", "POST"])
+def command_line(request: SignedIn, port: int, state: str) -> HttpResponse:
+    """Make a token for `gateline login`, which waits at this port of the person's own machine. `state` goes back with
+    it: by that the program knows that it asked."""
+    if not 1024 <= port < 1 << 16:
+        raise Http404
+    answer = ""
+    if request.method == "POST":
+        _token, secret = accounts.mint_token(
+            kind=ApiToken.Kind.PERSON,
+            name=_("Command line"),
+            scopes=ApiToken.Scope.values,
+            now=timezone.now(),
+            created_by=request.user,
+            user=request.user,
+            lasts=timedelta(days=90),
+        )
+        answer = f"http://127.0.0.1:{port}/?{urlencode({'state': state, 'token': secret})}"
+    return show(request, "account/command_line.html", trail=crumbs(_("Command line")), answer=answer)
 
 
 @in_project("admin")
