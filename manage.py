@@ -14,7 +14,16 @@ from config.embedded.errors import LauncherError
 from config.embedded.hold import hold
 
 ROLES = {"web": "web", "worker": "worker"}
-NEEDS_NO_DATABASE = {"help", "--help", "-h", "version", "--version", "makemessages", "compilemessages"}
+NEEDS_NO_DATABASE = {
+    "help",
+    "--help",
+    "-h",
+    "version",
+    "--version",
+    "makemessages",
+    "compilemessages",
+    "wiring",
+}
 
 
 def _end(number: int, frame: FrameType | None) -> None:

@@ -5,13 +5,15 @@ that most of them need; `web`, `prepare` and `check` make all."""
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
 from pipelines.routing.basics.visible import visible_json
 
+INSTALLATION: Final = "installation"
+"""Its files and settings are looked at (config/wiring), at each start of web and worker."""
 CHECKS = (
     Tags.caches,
     Tags.compatibility,

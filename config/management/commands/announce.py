@@ -12,12 +12,14 @@ from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
+from django.core import checks
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from config.first_start import prepare
 from config.links import sign_in_address, stays_private
 from config.setup.steps import Stage
+from config.wiring.checks import REFERENCES
 from pipelines.management import printing
 from pipelines.management.commands.worker import station_places
 from pipelines.models import User, Worker
@@ -28,8 +30,8 @@ LOOK_EVERY = 0.2
 
 class Command(BaseCommand):
     help = "Used by “up”: prepare the database, and say the address once web and worker answer."
-    # The web process that starts next makes them all.
-    requires_system_checks = printing.CHECKS
+    # The web process that starts next makes the others.
+    requires_system_checks = (*printing.CHECKS, printing.INSTALLATION)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", required=True)
@@ -49,6 +51,10 @@ class Command(BaseCommand):
             start.show()
             _await_both(host, port, before)
         self._say(self._line(port, newcomer))
+        # Nobody waits for this one: it loads every page.
+        os.nice(10)
+        for fault in checks.run_checks(tags=[REFERENCES]):
+            self.stderr.write(f"A fault of this installation: {fault.msg}\n{fault.hint}")
 
     def _line(self, port: int, newcomer: User | None) -> str:
         address = os.environ.get("BASE_URL") or f"http://127.0.0.1:{port}/"

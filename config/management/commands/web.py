@@ -13,6 +13,7 @@ import structlog
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.server import twisted_loop
 from django.conf import settings
+from django.core.checks.registry import registry
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import get_resolver
 
@@ -20,6 +21,7 @@ from config.asgi import application
 from config.door import BoundedServer
 from config.setup.machine import check_port
 from config.setup.steps import SetupError
+from config.wiring.checks import REFERENCES
 from pipelines.ports.collector import settle_down
 
 log = structlog.get_logger(__name__)
@@ -29,6 +31,8 @@ PATIENCE = 3.0
 
 class Command(BaseCommand):
     help = "Serve pages, API and sockets."
+    # The others take seconds, and nobody waits for them (config/wiring/checks.py).
+    requires_system_checks = tuple(registry.tags_available() - {REFERENCES})
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default=os.environ.get("HOST") or "127.0.0.1")

@@ -39,7 +39,7 @@ SHORTEST_SECRET = 12
 
 
 class Command(printing.Command):
-    requires_system_checks = (*printing.CHECKS, TAG)
+    requires_system_checks = (*printing.CHECKS, printing.INSTALLATION, TAG)
     help = "Do the work of stations and send mail. SIGTERM or Ctrl-C stops in order, a second one at once."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
