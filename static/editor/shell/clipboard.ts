@@ -44,9 +44,9 @@ const isClip = (value: unknown): value is Parts =>
   value !== null &&
   (value as { gateline?: unknown }).gateline === "stations" &&
   Array.isArray((value as { stations?: unknown }).stations) &&
-  areNamed((value as { gates?: unknown }).gates ?? []);
+  haveKeys((value as { gates?: unknown }).gates ?? []);
 
-const areNamed = (parts: unknown): boolean =>
+const haveKeys = (parts: unknown): boolean =>
   Array.isArray(parts) && parts.every((part) => typeof (part as { key?: unknown } | null)?.key === "string");
 
 /** From a menu: the browser asks the person first, and answers whether it could be read. */

@@ -113,8 +113,8 @@ export function retarget(id: string, before: string, to: string): Command {
     (line) => say("retargeted", ruleName(line, id), partName(line, to)),
     (line) =>
       changedRule(line, id, (rule) => {
-        const kept = targetsOf(rule).map((each) => (each === before ? to : each));
-        const all = [...new Set(kept)];
+        const targets = targetsOf(rule).map((target) => (target === before ? to : target));
+        const all = [...new Set(targets)];
         return { ...rule, to: all.length === 1 ? all[0] : all };
       }),
   );
@@ -135,11 +135,11 @@ export function moveRule(id: string, index: number): Command {
   return command(
     (before) => say("movedRule", ruleName(before, id), String(index + 1)),
     (line) => {
-      const found = ruleOf(line, id);
-      if (!found) return line;
-      return withRules(line, found.station.key, (rules) => {
+      const place = ruleOf(line, id);
+      if (!place) return line;
+      return withRules(line, place.station.key, (rules) => {
         const others = rules.filter((rule) => rule.id !== id);
-        return [...others.slice(0, index), found.rule, ...others.slice(index)];
+        return [...others.slice(0, index), place.rule, ...others.slice(index)];
       });
     },
   );
