@@ -33,9 +33,9 @@ export function duplicate(editor: Editor): void {
 export function pasted(editor: Editor, parts: Parts): void {
   if (isEmpty(parts)) return;
   const before = editor.line;
-  const left = commands.leadingNowhere(before, parts);
+  const nowhere = commands.leadingNowhere(before, parts);
   editor.run(pasteParts(parts));
-  if (left.length > 0) editor.tell(say("pasteLeft", left.join("; ")));
+  if (nowhere.length > 0) editor.tell(say("pasteLeft", nowhere.join("; ")));
   editor.select({ keys: fresh(before, editor.line) });
 }
 

@@ -209,10 +209,10 @@ export interface Clip {
 
 export function clip(line: LineDocument, keys: readonly string[]): Clip {
   const stations = keys.flatMap((key) => stationOf(line, key) ?? []);
-  const asked = new Set(
+  const gateKeys = new Set(
     stations.flatMap((station) => [station.gate, ...rulesOf(station).flatMap(({ gates }) => gates)]),
   );
-  const gates = (line.gates ?? []).filter(({ key }) => asked.has(key));
+  const gates = (line.gates ?? []).filter(({ key }) => gateKeys.has(key));
   return { gateline: "stations", stations, ...(gates.length > 0 ? { gates } : {}) };
 }
 
@@ -231,8 +231,8 @@ export function leadingNowhere(line: LineDocument, { stations }: Clip): string[]
 export function paste(clipped: Clip): Command {
   return command(say("pasted", String(clipped.stations.length)), (line) => {
     const named = new Map<string, string>();
-    const known = new Set((line.gates ?? []).map(({ key }) => key));
-    const brought = (clipped.gates ?? []).filter(({ key }) => !known.has(key));
+    const present = new Set((line.gates ?? []).map(({ key }) => key));
+    const brought = (clipped.gates ?? []).filter(({ key }) => !present.has(key));
     let next = brought.length > 0 ? { ...line, gates: [...(line.gates ?? []), ...brought] } : line;
     for (const station of clipped.stations) {
       const key = freeKey(next, station.key);
