@@ -34,7 +34,7 @@ def test_from_the_sign_in_link_to_the_merged_branch(
     page.get_by_label("New password").fill(PASSWORD)
     page.get_by_label("Confirm password").fill(PASSWORD)
     page.get_by_role("button", name="Set the password").click()
-    expect(page.get_by_text("First steps")).to_be_visible()
+    expect(page.locator("#first-task").get_by_role("button", name="Start")).to_be_visible()
 
     page.goto(at(demo, "task-new", "repository-check"))
     page.get_by_label("Title").fill("Check the sums")

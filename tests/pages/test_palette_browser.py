@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import User
 from tests.factories import World
+from tests.pages.conftest import at
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SignIn = Callable[[Page | BrowserContext, User], None]
@@ -19,6 +21,11 @@ SignIn = Callable[[Page | BrowserContext, User], None]
 def test_ctrl_k_opens_a_person_and_switches_the_theme(page: Page, sign_in: SignIn, world: World) -> None:
     reader = world.viewer
     sign_in(page, world.admin)
+    page.goto(at(world, "lines"))
+    page.goto(reverse("help"))
+    page.keyboard.press("Control+k")
+    page.get_by_role("option", name="Lines", exact=True).first.click()
+    expect(page).to_have_url(re.compile(at(world, "lines") + "$"))
     page.goto(reverse("help"))
 
     def take(words: str, option: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.models import Repository, Task
@@ -169,3 +170,23 @@ def test_a_repository_that_is_not_connected_is_refused(world: World, signed_in: 
     app = connected(world, "app")
     client.post(address, {**sent, "inputs.repository": "app"})
     assert Task.objects.get().inputs == {"repository": app}, "its name is understood, too"
+
+
+def test_new_task_on_a_page_of_a_line_knows_the_line(world: World, signed_in: As) -> None:
+    line = world.line(key="release").line
+    world.line(key="other")
+    client, address = signed_in(world.operator), at(world, "task-new", line.key)
+    for page in ("line", "line-live", "line-tasks"):
+        shown = text(client.get(at(world, page, line.key)))
+        assert f'href="{address}" data-hotkey="n"' in shown, page
+    assert address not in text(client.get(at(world, "tasks"))).partition('data-hotkey="n"')[0]
+
+
+def test_home_starts_a_task_with_what_the_form_holds(world: World, signed_in: As) -> None:
+    version = world.line(inputs=[{"key": "branch", "default": "main"}, {"key": "why", "required": True}])
+    client, address = signed_in(world.operator), at(world, "task-new", version.line.key)
+    assert client.post(address, {"at_once": "yes"}).status_code == 422, "the form asks for what is missing"
+    version = world.line(key="whole", inputs=[{"key": "branch", "default": "main"}])
+    answer = client.post(at(world, "task-new", "whole"), {"at_once": "yes"})
+    assert answer.headers["Location"] == reverse("home")
+    assert Task.objects.get().inputs == {"branch": "main"}

@@ -7,6 +7,7 @@ import re
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from pipelines.models import Job, Task, Token
 from pipelines.web.tasks.manual_report_form import SKELETON
@@ -79,6 +80,20 @@ def test_a_manual_station_is_completed_by_its_form(world: World, signed_in: As) 
     assert job.outcome == {"result": "success", "summary": "Fine", "output": {"verdict": "good", "count": 4}}
     assert job.reported_by == f"person:{world.operator.pk}"
     assert world.status(task) == "completed"
+
+
+def test_a_manual_station_is_worked_in_the_inbox(world: World, signed_in: As) -> None:
+    task, job = at_the_form(world)
+    client, address = signed_in(world.operator), at(world, "job-complete", task.name, job.pk)
+    assert f'hx-get="{address}?fragment=form"' in text(client.get(reverse("needs-me")))
+    form = text(client.get(address, {"fragment": "form"}))
+    assert f'hx-post="{address}?fragment=form"' in form and 'name="outcome.output.verdict"' in form
+    assert "<html" not in form and "Not now" not in form
+    answer = client.post(f"{address}?fragment=form", filled(job, **{"outcome.output.count": "many"}))
+    assert answer.status_code == 422 and "<html" not in text(answer) and 'value="many"' in text(answer)
+    answer = client.post(f"{address}?fragment=form", filled(job, **{"outcome.output.count": "4"}))
+    assert answer.headers["HX-Trigger"] == "gl:inbox" and "Completed" in text(answer)
+    assert task.name in text(answer) and world.status(task) == "completed"
 
 
 def test_a_form_that_misses_something_comes_back_with_what_was_typed(world: World, signed_in: As) -> None:

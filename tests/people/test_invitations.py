@@ -16,6 +16,7 @@ from reviews import tasks
 from tests.factories import World
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import PASSWORD, at, client_of, text
+from tests.reviews.conftest import gated
 
 pytestmark = pytest.mark.django_db
 ACCOUNT = {"username": "newcomer", "password1": PASSWORD, "password2": PASSWORD}
@@ -40,14 +41,25 @@ def test_looking_at_the_link_joins_nobody(world: World) -> None:
 def test_a_newcomer_gets_an_account_with_the_roles_and_groups_of_the_invitation(world: World) -> None:
     group = world.group("security")
     client = Client()
-    answer = client.post(link(invited(world, "new@example.com", groups=[group])), ACCOUNT)
-    assert answer.headers["Location"] == at(world, "lines")
+    address = link(invited(world, "new@example.com", groups=[group]))
+    assert 'value="new"' in text(client.get(address)), "a user name to begin with"
+    answer = client.post(address, ACCOUNT)
+    assert answer.headers["Location"] == reverse("home")
     user = User.objects.get(username="newcomer")
     assert client.session["_auth_user_id"] == str(user.pk)
     assert (user.email, user.is_staff, user.is_superuser) == ("new@example.com", False, False)
     assert Membership.objects.get(user=user).roles == ["reviewer"]
     assert list(group.members.all()) == [user]
     assert Client().login(username="newcomer", password=PASSWORD)
+
+
+def test_who_joins_lands_where_work_waits(world: World) -> None:
+    task = world.start(world.line(**gated()), title="Add login")
+    world.report(task)
+    client = Client()
+    answer = client.post(link(invited(world, "new@example.com")), ACCOUNT)
+    assert answer.headers["Location"] == reverse("needs-me")
+    assert "Approve" in text(client.get(answer.headers["Location"]))
 
 
 def test_a_fault_in_the_form_uses_the_invitation_not_up(world: World) -> None:

@@ -43,7 +43,7 @@ def test_approving_says_what_happens_and_takes_a_second_step(
     approve.click()
     dossier.get_by_label("Note").fill("Well done.")
     panel.get_by_role("button", name="Confirm approval").click()
-    expect(dossier.get_by_text("Nothing needs you.")).to_be_visible()
+    expect(dossier.locator(".task-head")).to_contain_text(waiting.name)
     assert world.at(waiting) == ["ship"]
     assert waiting.gate_visits.get().votes.get().reason == "Well done."
 
@@ -64,7 +64,7 @@ def test_before_any_script_is_there_a_click_decides_nothing_either(
     page.get_by_role("button", name="Approve → ship").click()
     page.get_by_label("Note").fill("Well done.")
     panel.get_by_role("button", name="Confirm approval").click()
-    expect(page.get_by_text("Nothing needs you.")).to_be_visible()
+    expect(page.locator(".task-head")).to_contain_text(waiting.name)
     assert waiting.gate_visits.get().votes.get().reason == "Well done."
 
 
@@ -76,7 +76,7 @@ def test_rejecting_asks_for_the_reason_first(dossier: Page, world: World, waitin
     assert world.status(waiting) == "awaiting_review"
     reason.fill("Not like this.")
     dossier.get_by_role("button", name="Confirm rejection").click()
-    expect(dossier.get_by_text("Nothing needs you.")).to_be_visible()
+    expect(dossier.locator(".task-head")).to_contain_text(waiting.name)
     assert world.status(waiting) == "failed"
 
 
@@ -89,7 +89,7 @@ def test_a_key_only_arms_and_escape_never_decides(dossier: Page, world: World, w
     assert world.status(waiting) == "awaiting_review"
     dossier.keyboard.press("a")
     dossier.keyboard.press("Control+Enter")
-    expect(dossier.get_by_text("Nothing needs you.")).to_be_visible()
+    expect(dossier.locator(".task-head")).to_contain_text(waiting.name)
     assert world.at(waiting) == ["ship"]
 
 
@@ -98,7 +98,7 @@ def test_the_keyboard_alone_sends_back_with_a_reason(dossier: Page, world: World
     dossier.keyboard.press("r")
     dossier.keyboard.type("Please try again.")
     dossier.keyboard.press("Control+Enter")
-    expect(dossier.get_by_text("Nothing needs you.")).to_be_visible()
+    expect(dossier.locator(".task-head")).to_contain_text(waiting.name)
     assert world.at(waiting) == ["build"]
     assert world.job(waiting).feedback == "Please try again."
 

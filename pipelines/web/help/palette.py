@@ -3,6 +3,7 @@ Each is offered to those only who may see or do it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -47,7 +48,7 @@ class PaletteOption:
 
     def fits(self, stems: Sequence[str]) -> int:
         """Count the stems that its own words say or begin; none counts where fewer than half of them do."""
-        vocabulary = {stem(word) for word in f"{self.label} {self.also}".lower().replace(",", " ").split()}
+        vocabulary = {stem(word) for word in re.findall(r"\w+", f"{self.label} {self.also}".lower())}
         number = sum(any(word.startswith(typed) for word in vocabulary) for typed in stems)
         return number if 2 * number > len(stems) else 0
 
@@ -137,11 +138,12 @@ OF_NONE = (
     Command(gettext_lazy("Notifications"), "notifications", "bell", "news unread"),
     Command(gettext_lazy("All tasks"), "tasks-everywhere", "tasks"),
     Command(gettext_lazy("Projects, new project"), "projects", "lines", "create switch"),
+    Command(gettext_lazy("Second factor"), "mfa_index", also="passkey 2fa recovery codes"),
     Command(
-        gettext_lazy("Personal settings"), "account", also="profile name mail language zone density compact"
+        gettext_lazy("Personal settings"), "account", also="profile name mail language time zone compact"
     ),
-    Command(gettext_lazy("Change the password"), "account", also="my", part="#password"),
-    Command(gettext_lazy("New personal token"), "account", "plus", "my api key access", part="#tokens"),
+    Command(gettext_lazy("Password"), "account", also="change", part="#password"),
+    Command(gettext_lazy("New personal token (API key)"), "account", "plus", "access", part="#tokens"),
     Command(
         gettext_lazy("Choose notifications"),
         "account-notifications",

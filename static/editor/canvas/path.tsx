@@ -20,7 +20,13 @@ export function Over({ mark: { state, words, since, ticking, last } }: { mark: P
   const going = since ? { "data-elapsed": "", "data-at": since, "data-words": ticking } : {};
   return (
     <>
-      <span key={`${since} ${ticking} ${words}`} className="shown-over" data-state={state} aria-hidden="true" {...going}>
+      <span
+        key={`${since} ${ticking} ${words}`}
+        className="shown-over"
+        data-state={state}
+        aria-hidden="true"
+        {...going}
+      >
         {words}
       </span>
       {last ? <span className="shown-last">{last}</span> : null}

@@ -1,0 +1,25 @@
+import type { Asked } from "./palette";
+
+const KEPT = 6;
+/** Tasks, lines and settings: what has a project in its address. */
+const OF_PROJECT = /\/p\/[^/]+\/[^/]+\//;
+
+type Opened = [address: string, title: string];
+
+/** What was opened last in this tab of the browser, which the palette offers before anything is typed. */
+export function startRecent(): void {
+  const reader = document.querySelector<HTMLElement>("[data-reader]")?.dataset.reader;
+  if (!reader) return;
+  const name = `gl-recent ${reader}`;
+  const { pathname } = location;
+  const before = (JSON.parse(sessionStorage.getItem(name) ?? "[]") as Opened[]).filter(([at]) => at !== pathname);
+  if (OF_PROJECT.test(pathname)) {
+    const opened: Opened[] = [[pathname, document.title.replace(/ · Gateline$/, "").trim()], ...before];
+    sessionStorage.setItem(name, JSON.stringify(opened.slice(0, KEPT)));
+  }
+  document.addEventListener("gl:palette", (event) => {
+    const { words, offers } = (event as CustomEvent<Asked>).detail;
+    if (words) return;
+    for (const [at, label] of before) offers.push({ label, icon: "clock", run: () => location.assign(at) });
+  });
+}
