@@ -76,19 +76,10 @@ def by_a_second_line(siege: Siege) -> Line:
     return draft(siege, siege.line() | {"key": "second"})
 
 
-def by_another_name_of_the_repository(siege: Siege) -> Line:
-    """The same place, connected once more."""
-    who = siege.as_(siege.mallory)
-    said = {"address": str(siege.origin.path)}
-    answer = who.client.put(f"{who.base}/repositories/other", said, "application/json", headers=who.headers)
-    assert answer.status_code == 200, answer.content
-    return draft(siege, siege.line() | {"workspace": {"git": {"repository": "other"}}})
+EASY_LINES = (by_import, by_restoring, by_a_copy, by_a_second_line)
 
 
-EASY_LINES = (by_import, by_restoring, by_a_copy, by_a_second_line, by_another_name_of_the_repository)
-
-
-@pytest.mark.smoke(5)
+@pytest.mark.smoke(4)
 @pytest.mark.parametrize("way", EASY_LINES, ids=lambda way: way.__name__)
 def test_no_easy_line_becomes_live(siege: Siege, way: Callable[[Siege], Line]) -> None:
     assert publish(siege, siege.line()).status_code == 201, "open without the protection"
