@@ -6,7 +6,7 @@ const OF_PROJECT = /\/p\/[^/]+\/[^/]+\//;
 
 type Opened = [address: string, title: string];
 
-/** What was opened last in this tab of the browser, which the palette offers before anything is typed. */
+/** Keeps what was opened last in this tab of the browser, which the palette offers before anything is typed. */
 export function startRecent(): void {
   const reader = document.querySelector<HTMLElement>("[data-reader]")?.dataset.reader;
   if (!reader) return;

@@ -1,7 +1,7 @@
-/** What a task did at a part of its line, over that part. */
+/** Shows what a task did at a part of its line, over that part. */
 import { createContext } from "react";
 
-/** As pipelines/web/tasks/path.py says it. */
+/** A mark of pipelines/web/tasks/path.py. */
 export interface PlaceMark {
   state: "taken" | "not" | "active" | "attention" | "danger" | "ok";
   words: string;
@@ -11,7 +11,7 @@ export interface PlaceMark {
   last: string;
 }
 
-/** By the rule on which the gate stands. */
+/** Marks of gates by the rule on which each stands. */
 export const GatePath = createContext<Readonly<Record<string, PlaceMark>> | undefined>(undefined);
 
 /** Its time goes on by itself (static/ts/time.ts): what is said anew is an element of its own. */
