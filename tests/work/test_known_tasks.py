@@ -33,20 +33,15 @@ def start_worker(**more: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    ("module", "task", "place"),
-    [
-        ("pipelines.work.telling.tasks", "pipelines.tell_host", "hosts"),
-        pytest.param("reviews.tasks", "reviews.send_mail", "mail", marks=pytest.mark.wide),
-    ],
+    "module", ["pipelines.work.telling.tasks", pytest.param("reviews.tasks", marks=pytest.mark.wide)]
 )
-def test_a_worker_without_a_task_of_its_queues_does_not_start(
-    tmp_path: Path, module: str, task: str, place: str
-) -> None:
+def test_a_worker_without_a_task_of_its_queues_does_not_start(tmp_path: Path, module: str) -> None:
+    """The check of the installation refuses it, before the worker looks at its queues."""
     (tmp_path / "without.py").write_text(WITHOUT.format(module=module))
     ended = start_worker(DJANGO_SETTINGS_MODULE="without", PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
-    assert ended.returncode == os.EX_CONFIG, ended.stderr
-    assert f"No module defines the task {task} of the queue {place}." in ended.stderr
-    assert "PROCRASTINATE_IMPORT_PATHS" in ended.stderr and "Traceback" not in ended.stderr
+    assert ended.returncode == 1, ended.stderr
+    assert f"The settings lack PROCRASTINATE_IMPORT_PATHS: {module}." in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.django_db(transaction=True)
