@@ -28,7 +28,7 @@ from pipelines.web.help.search import search, stem, telling_words
 from pipelines.web.help.words import WORDS
 from pipelines.web.shell.page import Permissions, SignedIn, signed_in
 
-FOUND, HELP = 8, 4
+FOUND, HELP, BEGIN = 8, 4, 4
 MEMBERSHIPS = 100
 """Read to find FOUND people: each may be a member of several projects."""
 NAMES = ("user__first_name", "user__last_name", "user__username")
@@ -181,7 +181,7 @@ def commands(
     stems = [stem(word) for word in telling_words(words.lower().strip(" ?!."))]
     offered = [*_commands(user, projects, here), *(_projects(projects) if words else ())]
     if not stems:
-        return [], offered
+        return offered[:BEGIN], offered[BEGIN:]
     ranked = sorted(
         ((option.fits(stems), replace(option, also="").fits(stems), option) for option in offered),
         key=lambda row: row[:2],

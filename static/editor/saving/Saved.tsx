@@ -52,10 +52,17 @@ function since({ live, people }: Draft): string {
   return live ? say("changesSince", names, String(live)) : say("changesNever", names);
 }
 
+/** As pages say a time, and not in the form of the browser's own country. */
+function exact(at: string): string {
+  const language = document.documentElement.lang || "en";
+  const form = { dateStyle: "medium", timeStyle: "medium" } as const;
+  return new Date(at).toLocaleString(language === "en" ? "en-GB" : language, form);
+}
+
 /** Ticks with the times of the page (static/ts/time.ts). */
 export function Ago({ at }: { at: string }) {
   return (
-    <time dateTime={at} data-relative="" title={new Date(at).toLocaleString()}>
+    <time dateTime={at} data-relative="" title={exact(at)}>
       {relative((Date.parse(at) - Date.now()) / 1000, sayShell)}
     </time>
   );
