@@ -79,59 +79,27 @@ class Command:
 
 OF_PROJECT = (
     Command(gettext_lazy("New task"), "task-new-choose", "plus", "create run", "submit", open_only=True),
-    Command(
-        gettext_lazy("New line"),
-        "lines-new",
-        "plus",
-        "create import workflow yaml json",
-        "design",
-        open_only=True,
-    ),
-    Command(
-        gettext_lazy("Set up with a repository"),
-        "project-setup",
-        also="setup connect agent template first steps wizard",
-        may="design",
-        open_only=True,
-    ),
-    Command(
-        gettext_lazy("Invite people"), "project-settings", "actor-people", "somebody", "admin", "#invite"
-    ),
+    Command(gettext_lazy("New line"), "lines-new", "plus", "create workflow import yaml", "design", open_only=True),
+    Command(gettext_lazy("Set up with a repository"), "project-setup", "settings",
+            "setup connect agent template first steps wizard", "design", open_only=True),
+    Command(gettext_lazy("Invite people"), "project-settings", "actor-people", "somebody", "admin", "#invite"),
     Command(gettext_lazy("Connect a repository"), "project-repositories", "plus", "folder", "repositories"),
     Command(gettext_lazy("Add a secret or variable"), "project-secrets", "plus", "store new", "secrets"),
-    Command(
-        gettext_lazy("Connect Slack, Teams, Mattermost, or a webhook"),
-        "project-channels",
-        "bell",
-        "chat channel channels notify message post",
-        "admin",
-        "#connect",
-    ),
+    Command(gettext_lazy("Connect Slack, Teams, Mattermost, or a webhook"), "project-channels", "bell",
+            "chat channel channels notify message post", "admin", "#connect"),
     Command(gettext_lazy("New machine token"), "project-tokens", "plus", "ci bot", "admin"),
     Command(gettext_lazy("Add a runner"), "project-runners", "plus", may="view"),
     Command(gettext_lazy("Agents"), "project-agents", "settings", "ai contract", "view"),
     Command(gettext_lazy("Groups"), "project-groups", "actor-people", "team group", "admin"),
-    Command(
-        gettext_lazy("Working time"),
-        "project-working-time",
-        "clock",
-        "calendar public holidays weekend",
-        "settings",
-    ),
+    Command(gettext_lazy("Working time"), "project-working-time", "clock", "calendar public holidays", "settings"),
     Command(gettext_lazy("Audit log"), "project-audit", also="who changed what history", may="admin"),
     Command(gettext_lazy("Tasks"), "tasks", "tasks", may="view"),
     Command(gettext_lazy("Lines"), "lines", "lines", may="view"),
-    Command(
-        gettext_lazy("Insights"),
-        "project-health",
-        "insights",
-        "health numbers statistics cost spending",
-        "view",
-    ),
+    Command(gettext_lazy("Insights"), "project-health", "insights", "health numbers statistics cost spending", "view"),
     Command(gettext_lazy("Human minutes at gates"), "gate-times", "insights", "time wait", "view"),
     Command(gettext_lazy("Members"), "project-settings", "actor-people", "people role rights", "view"),
     Command(gettext_lazy("Project settings"), "project-general", also="cost limit", may="settings"),
-)
+)  # fmt: skip
 OF_NONE = (
     Command(gettext_lazy("Home"), "home", "home"),
     Command(gettext_lazy("Inbox"), "needs-me", "needs", "review approve approval decide needs"),
@@ -139,21 +107,14 @@ OF_NONE = (
     Command(gettext_lazy("All tasks"), "tasks-everywhere", "tasks"),
     Command(gettext_lazy("Projects, new project"), "projects", "lines", "create switch"),
     Command(gettext_lazy("Second factor"), "mfa_index", also="passkey 2fa recovery codes"),
-    Command(
-        gettext_lazy("Personal settings"), "account", also="profile name mail language time zone compact"
-    ),
+    Command(gettext_lazy("Personal settings"), "account", also="profile name mail language time zone compact"),
     Command(gettext_lazy("Password"), "account", also="change", part="#password"),
     Command(gettext_lazy("New personal token (API key)"), "account", "plus", "access", part="#tokens"),
-    Command(
-        gettext_lazy("Choose notifications"),
-        "account-notifications",
-        "bell",
-        "mail mails fewer digest mute quiet hours",
-    ),
+    Command(gettext_lazy("Choose notifications"), "account-notifications", "bell", "mail fewer digest mute quiet"),
     Command(gettext_lazy("Approve in a chat"), "account-chats", "bell", "slack link"),
     Command(gettext_lazy("Away"), "account-away", "clock", "vacation holiday absent stand deputy out office"),
     Command(gettext_lazy("Help"), "help", "help", "documentation manual"),
-)
+)  # fmt: skip
 
 
 @signed_in
