@@ -68,7 +68,7 @@ def test_a_rule_that_is_put_first_leaves_nothing_to_the_next(
     grips.nth(1).drag_to(grips.nth(0), target_position={"x": 2, "y": 2})
     saved(page)
     expect(rows.nth(1)).to_contain_text("Never matches")
-    expect(page.locator(".ed-inspector")).to_contain_text("for example")
+    expect(page.locator(".ed-inspector")).to_contain_text("For example")
     page.get_by_role("button", name=re.compile("^Fix: move above 1")).first.click()
     saved(page)
     expect(rows.first).to_contain_text("Fixed before")

@@ -296,5 +296,9 @@ def test_mails_tell_of_closed_and_reopened_gates(world: World) -> None:
     task = world.start(gated(world, gate={"notify": ["team@example.com"]}))
     world.report(task)
     migrate(world, task, gated(world, gate={"notify": ["team@example.com"], "description": "Look."}))
-    assert sorted(Mail.objects.values_list("kind", flat=True)) == ["asked", "asked", "closed"]
+    assert sorted(Mail.objects.filter(address="team@example.com").values_list("kind", flat=True)) == [
+        "asked",
+        "asked",
+        "closed",
+    ]
     assert GateVisit.objects.filter(task=task).count() == 2

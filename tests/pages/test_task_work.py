@@ -232,6 +232,7 @@ def test_a_task_is_cancelled_once_and_a_reason_is_kept(world: World, signed_in: 
     client = signed_in(world.operator)
     address = at(world, "task-cancel", task.name)
     assert client.get(address).status_code == 405
+    assert client.post(address).status_code == 422, "an empty request changes nothing"
     assert client.post(address, {"reason": "Not needed"}).status_code == 302
     assert world.status(task) == "cancelled"
     late = client.post(address, {"reason": "Me too"})

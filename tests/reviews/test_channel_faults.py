@@ -27,7 +27,7 @@ from tests.outgoing.servers import Asked, serving, silent
 from tests.reviews.test_channels import Chat, asked, chat, connect  # noqa: F401 a fixture
 from tests.waiting import LONG
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("admin_only_where_named")]
 
 
 def test_mail_arrives_whatever_its_server_does(

@@ -46,7 +46,7 @@ def link_in(mailbox: Mailbox, mail: Mail) -> str:
 
 
 def link(mailbox: Mailbox, task: Task) -> str:
-    return link_in(mailbox, Mail.objects.filter(visit__task=task, kind="asked").latest("pk"))
+    return link_in(mailbox, Mail.objects.filter(visit__task=task, kind="asked", chosen=False).latest("pk"))
 
 
 def confirm(client: Client, path: str) -> Any:

@@ -98,7 +98,7 @@ def test_retry_and_cancel_ask_no_reason(world: World, bench: Bench) -> None:
     client, token = client_of(world.operator), task.tokens.get()
     client.post(at(world, "task-retry", task.name, token.pk), {"token_version": token.version})
     assert world.status(task) == "queued"
-    client.post(at(world, "task-cancel", task.name))
+    client.post(at(world, "task-cancel", task.name), {"sure": "yes"})
     assert world.status(task) == "cancelled"
     client.post(at(world, "task-retry-ended", task.name), {"station": "check"})
     assert Task.objects.filter(follows=task).exists()

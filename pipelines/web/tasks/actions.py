@@ -183,8 +183,10 @@ def release(request: SignedIn, project: Project, wi: str, token: int) -> HttpRes
 @require_POST
 def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     task = tasks.get(request, project, wi)
-    entered, actor = typed(request, "reason", _("Reason")), engine.Actor.person(request.user)
-    do = partial(engine.cancel, task.pk, actor=actor, reason=request.POST.get("reason", ""))
+    entered, reason = typed(request, "reason", _("Reason")), request.POST.get("reason", "")
+    if not (reason or request.POST.get("sure")):
+        return refused(request, task, _("Confirm that the task is to be cancelled."), entered)
+    do = partial(engine.cancel, task.pk, actor=engine.Actor.person(request.user), reason=reason)
     return act(request, task, do, _("Cancelled"), entered)
 
 
