@@ -394,13 +394,14 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--kind", choices=sorted(KINDS), action="append")
     options = parser.parse_args()
+    faults = draw(options.count, options.seed, list(KINDS))
     with tempfile.TemporaryDirectory(prefix="gateline-wiring-") as folder:
         copy = Copy(Path(folder))
         copy.warm()
         code, words = copy.check()
         assert code == 0, words
         verdicts: dict[str, Counter[str]] = defaultdict(Counter)
-        for fault in draw(options.count, options.seed, list(KINDS)):
+        for fault in faults:
             if fault.kind not in (options.kind or KINDS):
                 continue
             if fault.kind in READ and not copy.loaded:

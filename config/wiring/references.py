@@ -34,7 +34,7 @@ IN_TEMPLATES = {
     "static file": re.compile(r"""\{%\s*static\s+["']([\w./-]+)["']"""),
     "entry of the front end": re.compile(r"""\{%\s*vite\s+["']([\w./-]+)["']"""),
 }
-BUILT = re.compile(r"""["'`(/]([A-Za-z0-9][\w.-]*-[\w-]{8}\.(?:js|css|woff2?))["'`)]""")
+BUILT = re.compile(r"""["'`(/]([A-Za-z0-9][\w.-]*-[\w-]{8}\.(?:js|css|svg|woff2?))["'`)]""")
 IMPORTED = re.compile(r"""@import ["'](\.[\w./-]+)["']""")
 IN_SOURCE = {
     "route": re.compile(r"""\b(?:reverse|redirect|absolute)\(\s*["']([\w:-]+)["']"""),

@@ -102,6 +102,8 @@ def test_one_click_in_the_browser_signs_the_command_line_in(
     assert page.startswith(f"{site.url}/account/command-line/")
     path = page.removeprefix(site.url)
     assert "sign-in" in client.get(path)["Location"], "who is signed out signs in first"
+    world.operator.set_password("three plain words")
+    world.operator.save()
     client.force_login(world.operator)
     assert "Sign in the command line" in client.get(path).content.decode()
     assert not ApiToken.objects.filter(user=world.operator).exists(), "looking makes no token"
