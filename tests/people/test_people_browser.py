@@ -38,7 +38,7 @@ def test_a_newcomer_joins_by_the_copied_link(
     joining.get_by_label("Password", exact=True).fill(PASSWORD)
     joining.get_by_label("Confirm password").fill(PASSWORD)
     joining.get_by_role("button", name="Create account and join").click()
-    expect(joining.get_by_role("heading", name="Lines", level=1)).to_be_visible()
+    expect(joining.get_by_role("heading", name="Home", level=1)).to_be_visible()
     assert Membership.objects.get(user__username="newcomer").roles == ["reviewer"]
 
     page.reload()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.models import Job, Status
+from tests.engine.test_jumps import as_of_before
 from tests.factories import World
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
 from tests.work.verdicts import document, token
@@ -179,16 +180,23 @@ def test_C24_a_station_of_vibe_factory_finds_the_context_in_its_prompt(world: Wo
 
 
 def test_C25_output_that_is_not_json_stops_only_who_asks_for_it(world: World, bench: Bench) -> None:
+    """As versions of revision 2 decide it: later ones fail at the station that wrote it."""
     broken = "import os; open(os.environ['GATELINE_RESULT'], 'w').write('{')"
     asks = command("asks", "import sys; print(sys.stdin.read())", work={"prompt": "{{context.high}}"})
     stations = [command("scan", broken, output_keys=["high"]), command("other", "pass"), asks]
-    task = world.start(world.line(stations=stations))
+    task = world.start(as_of_before(world.line(stations=stations)))
     drive(bench, task)
     task.refresh_from_db()
     rests = token(task)
     assert (rests.status, rests.error, rests.station) == (Status.STUCK, "OutputDataParseError", "other")
     assert (task.context, task.unreadable) == ({}, {"high": "scan"})
     assert task.jobs.count() == 2, "what asks for nothing ran"
+    newest = world.start(world.line(stations=stations, key="newest"))
+    drive(bench, newest)
+    assert (world.status(newest), outcome_of(newest, "scan")["failure_type"]) == (
+        "failed",
+        "unreadable_output",
+    )
 
 
 def test_facts_in_a_result_document_are_a_claim_and_those_of_the_handler_say_which_tree(

@@ -71,18 +71,18 @@ def test_a_worker_leaves_what_it_cannot_do_and_the_page_says_what_is_missing(
 
 
 def test_a_worker_silent_for_a_lease_is_counted_on_nowhere(world: World) -> None:
-    """`/healthz`, the task's page, the settings and questions to models say the same."""
+    """`/healthz`, the task's page, *Runners* and questions to models say the same."""
     task = started(world, CHAT)
     world.able("model")
     page = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
-    settings_ = reverse("project-settings", args=[task.project.owner.key, task.project.key])
+    runners = reverse("project-runners", args=[task.project.owner.key, task.project.key])
     signed_in = client_of(world.admin)
     # A minute less than a lease, so that a slow machine does not make it silent.
     for silent, alive in ((LEASE_SECONDS - 60, True), (LEASE_SECONDS + 1, False)):
         Worker.objects.update(seen_at=timezone.now() - timedelta(seconds=silent))
         assert ("jobs_without_worker" not in Client().get("/healthz").json()) is alive
         assert ("No active runner serves" not in signed_in.get(page).content.decode()) is alive
-        assert ("Nothing isolates" in signed_in.get(settings_).content.decode()) is alive
+        assert ("Nothing isolates" in signed_in.get(runners).content.decode()) is alive
         assert ("model" in able(task.project.owner.key)) is alive
 
 

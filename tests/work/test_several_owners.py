@@ -92,10 +92,12 @@ def test_a_second_owner_stops_them_in_a_worker_that_runs(world: World, start: St
     start()
     first = programs(world)
     until(lambda: world.status(first) == "completed", log.read_text)
-    make_project("elsewhere", "other")
+    other = make_project("elsewhere", "other")
     second = programs(world)
     until(lambda: "they serve several owners" in waits(world, second), log.read_text)
     assert Job.objects.get(task=second, station="run").state == "queued"
+    projects.archive(other, by=make_member(other, Role.ADMIN, "their-admin"))
+    until(lambda: world.status(second) == "completed", log.read_text)
 
 
 @pytest.mark.parametrize(
