@@ -1,12 +1,12 @@
 import type { Asked } from "./palette";
 
-const KEPT = 6;
+const MOST = 6;
 /** Tasks, lines and settings: what has a project in its address. */
 const OF_PROJECT = /\/p\/[^/]+\/[^/]+\//;
 
 type Opened = [address: string, title: string];
 
-/** Keeps what was opened last in this tab of the browser, which the palette offers before anything is typed. */
+/** Pages opened last in this tab of the browser, which the palette offers before anything is typed. */
 export function startRecent(): void {
   const reader = document.querySelector<HTMLElement>("[data-reader]")?.dataset.reader;
   if (!reader) return;
@@ -15,7 +15,7 @@ export function startRecent(): void {
   const before = (JSON.parse(sessionStorage.getItem(name) ?? "[]") as Opened[]).filter(([at]) => at !== pathname);
   if (OF_PROJECT.test(pathname)) {
     const opened: Opened[] = [[pathname, document.title.replace(/ · Gateline$/, "").trim()], ...before];
-    sessionStorage.setItem(name, JSON.stringify(opened.slice(0, KEPT)));
+    sessionStorage.setItem(name, JSON.stringify(opened.slice(0, MOST)));
   }
   document.addEventListener("gl:palette", (event) => {
     const { words, offers } = (event as CustomEvent<Asked>).detail;

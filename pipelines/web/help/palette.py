@@ -110,7 +110,7 @@ OF_NONE = (
     Command(gettext_lazy("Personal settings"), "account", also="profile name mail language time zone compact"),
     Command(gettext_lazy("Password"), "account", also="change", part="#password"),
     Command(gettext_lazy("New personal token (API key)"), "account", "plus", "access", part="#tokens"),
-    Command(gettext_lazy("Choose notifications"), "account-notifications", "bell", "mail fewer digest mute quiet"),
+    Command(gettext_lazy("Choose notifications"), "account-notifications", "bell", "fewer digest quiet hours"),
     Command(gettext_lazy("Approve in a chat"), "account-chats", "bell", "slack link"),
     Command(gettext_lazy("Away"), "account-away", "clock", "vacation holiday absent stand deputy out office"),
     Command(gettext_lazy("Help"), "help", "help", "documentation manual"),

@@ -7,7 +7,7 @@ export interface PlaceMark {
   words: string;
   since: string;
   ticking: string;
-  /** Below it: the last line that it wrote. */
+  /** Last line that it wrote, below it. */
   last: string;
 }
 

@@ -52,7 +52,7 @@ function since({ live, people }: Draft): string {
   return live ? say("changesSince", names, String(live)) : say("changesNever", names);
 }
 
-/** As pages say a time, and not in the form of the browser's own country. */
+/** Time as pages say it, and not in the form of the browser's own country. */
 function exact(at: string): string {
   const language = document.documentElement.lang || "en";
   const form = { dateStyle: "medium", timeStyle: "medium" } as const;
