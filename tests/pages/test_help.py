@@ -100,7 +100,7 @@ def test_home_shows_what_waits_and_the_steps_tick_themselves(world: World, signe
     gated = station("a", {"id": "r", "to": "completed", "gates": ["g"]})
     version = world.line(document([gated], gates=[{"key": "g"}]))
     page = text(client.get(reverse("home")))
-    assert 'id="first-task"' in page and 'id="needs-you"' not in page and "first-step" not in page
+    assert 'id="first-task"' in page and 'id="needs-you"' not in page and "first-step-done" not in page
     assert f'action="{at(world, "task-new", version.line.key)}"' in page
     where = {"key": "repository", "type": "repository", "required": True}
     workspace = {"git": {"repository": "input.repository"}}
