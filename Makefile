@@ -1,6 +1,7 @@
 # make run [PORT=8123]   set up what is missing and start; the first start prints a sign-in link
 # make test [ARGS=…]     the suite (ARGS goes to pytest)
 # make check             format, lint, types, import layers, unit tests, design tokens
+# make accept            the README's tour in a clone, in a real browser, by the words of the README alone
 # make soak · make bench   kills, races and floods · the figures of docs/proof.md
 # make agents            real coding agents from npm, without network, against a scripted model: what is derived
 # make runner ARGS="--server https://…"   do the work of a server elsewhere on this machine (docs/runners.md)
@@ -10,8 +11,8 @@ PYTHON ?= python3
 export PORT HOST
 ARGS ?=
 
-.PHONY: run test soak check bench agents runner picture clean
-run test soak check bench agents runner:
+.PHONY: run test soak check bench agents runner picture accept clean
+run test soak check bench agents runner accept:
 	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON): install Python 3.11 to 3.13 (with venv), or name one: make $@ PYTHON=/path/to/python3.13"; exit 1; }
 	@exec "$(PYTHON)" config/bootstrap.py $@ $(ARGS)
 

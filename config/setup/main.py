@@ -81,6 +81,14 @@ def bench(rest: list[str]) -> int:
     return 0
 
 
+def accept(rest: list[str]) -> int:
+    """Follow the README in a clone of this checkout."""
+    machine.check_platform()
+    _prepare(DEVELOPMENT)
+    _become("-m", "bench.accept", *rest)
+    return 0
+
+
 def runner(rest: list[str]) -> int:
     """A runner of a server elsewhere: it has no pages, and needs no front end."""
     machine.check_platform()
@@ -123,4 +131,5 @@ TARGETS: dict[str, Callable[[list[str]], int]] = {
     "bench": bench,
     "agents": agents,
     "runner": runner,
+    "accept": accept,
 }

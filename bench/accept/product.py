@@ -1,0 +1,156 @@
+"""The product in a copy, started and stopped as the README says, and what stands around it: a mail server, and an
+address that takes webhooks."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+from aiosmtpd.controller import Controller
+
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
+PATIENCE = 420.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+class Product:
+    """`folder` is a clone, `log` what `make run` printed in all its starts."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self.environment, self.log = folder, environment, folder.parent / "run.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, command: str) -> str:
+        """The address that it printed."""
+        before = len(self.said())
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command.split(),
+                cwd=self.folder,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        until(
+            lambda: "Gateline runs at" in self.said()[before:] or self.process.poll() is not None,
+            "the address",
+        )
+        line = next((line for line in self.said()[before:].splitlines() if "Gateline runs at" in line), None)
+        assert line, f"{command} ended:\n{self.said()[-3000:]}"
+        return ADDRESS.findall(line)[-1]
+
+    def said(self) -> str:
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def stop(self) -> None:
+        """As Ctrl-C does."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGINT)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    def command(self, line: str) -> str:
+        """What a command of the README prints; it has to succeed."""
+        done = subprocess.run(
+            ["sh", "-c", line],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+
+def until(check: Any, what: str) -> Any:
+    deadline = time.monotonic() + PATIENCE
+    while not (value := check()):
+        assert time.monotonic() < deadline, f"{what} did not come"
+        time.sleep(0.1)
+    return value
+
+
+class Letters:
+    """A mail server on this machine, and what it received."""
+
+    def __init__(self) -> None:
+        self.letters: list[EmailMessage] = []
+        self.controller = Controller(self, hostname="127.0.0.1", port=free_port())
+
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
+        self.letters.append(message_from_bytes(envelope.content, policy=policy.default))  # type: ignore[arg-type]
+        return "250 taken"
+
+    def to(self, address: str, subject: str) -> EmailMessage:
+        """The newest letter to this address whose subject has these words, as soon as it is there."""
+        return until(
+            lambda: next(
+                (one for one in reversed(self.letters) if address in one["To"] and subject in one["Subject"]),
+                None,
+            ),
+            f"a mail to {address} about {subject}, among {[(one['To'], one['Subject']) for one in self.letters]}",
+        )
+
+    @staticmethod
+    def link(letter: EmailMessage) -> str:
+        body = letter.get_body(("plain",))
+        assert body is not None
+        return ADDRESS.findall(body.get_content())[0].rstrip(".,)>")
+
+
+class Webhooks:
+    """An address that takes webhooks, and what it received."""
+
+    def __init__(self) -> None:
+        bodies: list[tuple[dict[str, str], bytes]] = []
+        self.bodies = bodies
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                bodies.append((dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_address[1]}/hook"
+
+
+@contextmanager
+def surroundings() -> Iterator[tuple[Letters, Webhooks]]:
+    letters, webhooks = Letters(), Webhooks()
+    letters.controller.start()
+    threading.Thread(target=webhooks.server.serve_forever, daemon=True).start()
+    try:
+        yield letters, webhooks
+    finally:
+        letters.controller.stop()
+        webhooks.server.shutdown()
