@@ -108,7 +108,7 @@ class Tour:
         self.admin.film("merged")
 
     def past_the_gate(self) -> None:
-        self.admin.choose("Home › Lines › Fix lint findings › Try to get past the gate")
+        self.admin.choose("Home › Lines › Fix lint findings › Overview › Try to get past the gate")
         self.admin.press("Lead")
         self.admin.see("Merge can be reached without Code review")
         self.admin.film("past the gate")
@@ -135,7 +135,7 @@ class Tour:
 
     def second_review(self) -> None:
         """One starts, the other is mailed, decides, and the first one's page turns by itself."""
-        self.admin.choose("Home › Lines › Repository check › Start a task")
+        self.admin.choose("Home › Lines › Repository check › Overview › Start a task")
         self.admin.press("Start the task")
         self.admin.see("Waiting for review")
         self.admin.film("waits")
