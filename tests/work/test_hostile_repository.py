@@ -48,6 +48,7 @@ def installation(tmp_path: Path, settings: Any) -> Path:
         "pipelines/work/outgoing/guard.py": "",
         ".git/HEAD": "ref: refs/heads/main",
         ".git/packed-refs": "# pack-refs",
+        ".git/shallow": "0" * 40,
         ".git/refs/heads/main": "0" * 40,
         ".git/objects/info/packs": "",
         ".git/config": "[remote]",
@@ -234,8 +235,8 @@ async def test_of_the_installation_only_programs_are_seen(
 @pytest.mark.parametrize(
     ("allowed", "shown"),
     [
-        (".", {"HEAD", "packed-refs", "refs/heads/main", "objects/info/packs"}),
-        (".git", {"HEAD", "packed-refs", "refs/heads/main", "objects/info/packs"}),
+        (".", {"HEAD", "packed-refs", "shallow", "refs/heads/main", "objects/info/packs"}),
+        (".git", {"HEAD", "packed-refs", "shallow", "refs/heads/main", "objects/info/packs"}),
         (".git/modules/other", set()),
         (".git/hooks", set()),
         ("..", set()),

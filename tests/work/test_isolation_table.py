@@ -54,7 +54,7 @@ ROWS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "read the code of the installation, but for the programs that stations need": ("installation", ANY),
     "read settings, hooks, logs or the index of the installation’s `.git`": ("git", ANY),
-    "read its `objects`, `refs`, `packed-refs` and `HEAD`, where its owner was allowed this folder": (
+    "read its `objects`, `refs`, `packed-refs`, `shallow` and `HEAD`, where its owner was allowed this folder": (
         "commits",
         ANY,
     ),

@@ -35,7 +35,7 @@ DEVICES = tuple(
 # Hidden even where a listed root contains them.
 SECRETS = ".ssh .gnupg .aws .azure .config .docker .kube .netrc .pgpass .git-credentials"
 HOME_SECRETS = tuple(SECRETS.split())
-COMMITS = ("objects", "refs", "packed-refs", "HEAD")
+COMMITS = ("objects", "refs", "packed-refs", "shallow", "HEAD")
 """Of a repository: no settings, which may hold passwords, no hooks, no logs."""
 DISABLE_USERNS = "--disable-userns"
 SHARED_MEMORY = 1 << 30
