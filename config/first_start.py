@@ -8,9 +8,11 @@ from contextlib import contextmanager
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
 from pipelines.models import Membership, Project, Role, User
 from pipelines.work.workspace_folder.moving import move_earlier
@@ -56,11 +58,26 @@ def without_password() -> User | None:
 
 
 def _migrate(show: Callable[[str], None]) -> None:
+    _refuse_half_way()
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if plan:
         show(f"Setting up the database ({len(plan)} steps) …")
         call_command("migrate", interactive=False, verbosity=0)
+
+
+def _refuse_half_way() -> None:
+    """CommandError for a database with some, not all, of the single steps that one schema replaced: those that are
+    missing are no longer here."""
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    for (app, _name), schema in sorted(MigrationLoader(None).replacements.items()):
+        count = len(applied & set(schema.replaces))
+        if 0 < count < len(schema.replaces):
+            raise CommandError(
+                f"This database is in the midst of the steps of an earlier version: {app} has {count} of the"
+                f" {len(schema.replaces)} steps. Nothing was changed. Back up the database, start the last version that"
+                f" has {app}/migrations/{schema.replaces[-1][1]}.py once, then this one."
+            )
 
 
 def _welcome(show: Callable[[str], None]) -> None:

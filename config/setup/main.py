@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 from config.setup import front_end, machine, packages, quality
-from config.setup.steps import ROOT, SetupError, Stage, one_at_a_time
+from config.setup.steps import ROOT, SetupError, SetupStep, one_at_a_time
 
 # Each file to one of three processes. One that dies ends the run, which names its test: in its place xdist starts
 # another, hands it a file that is done already, and waits for ever.
@@ -107,9 +107,9 @@ def agents(rest: list[str]) -> int:
 
 def _prepare(lock: str) -> None:
     with one_at_a_time():
-        with Stage("Python packages"):
+        with SetupStep("Python packages"):
             packages.ensure(lock)
-        with Stage("Front end"):
+        with SetupStep("Front end"):
             front_end.ensure()
 
 

@@ -70,7 +70,7 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
-class Stage:
+class SetupStep:
     """One named step of the set-up as a newcomer sees it: one line, which ends with the seconds that all of it took.
     Nothing is printed while nothing has to be done."""
 
@@ -78,12 +78,12 @@ class Stage:
         self.name = name
         self.begin: float | None = None
 
-    def __enter__(self) -> Stage:
-        _stages.append(self)
+    def __enter__(self) -> SetupStep:
+        _steps_at_work.append(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        _stages.remove(self)
+        _steps_at_work.remove(self)
         if self.begin is not None and kind is None:
             self._print(f"{self.name}: {self._seconds()} s", last=True)
 
@@ -105,7 +105,7 @@ class Stage:
             print(text, flush=True)
 
 
-_stages: list[Stage] = []
+_steps_at_work: list[SetupStep] = []
 
 
 def run(
@@ -122,10 +122,10 @@ def run(
             stderr=output,
         )
         try:
-            if _stages:
-                _watch(_stages[-1], label, process)
+            if _steps_at_work:
+                _watch(_steps_at_work[-1], label, process)
             else:
-                with Stage(label) as stage:
+                with SetupStep(label) as stage:
                     _watch(stage, "", process)
         finally:
             if process.poll() is None:
@@ -136,7 +136,7 @@ def run(
             raise StepFailed(label, _plain(output.read()), remedy)
 
 
-def _watch(stage: Stage, label: str, process: subprocess.Popen[bytes]) -> None:
+def _watch(stage: SetupStep, label: str, process: subprocess.Popen[bytes]) -> None:
     lively = sys.stdout.isatty()
     begin = time.monotonic()
     stage.show(label)

@@ -28,7 +28,7 @@ DROP FUNCTION gateline_member_deactivated();
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pipelines", "0162_requesters")]
+    dependencies = [("pipelines", "0001_schema")]
 
     operations = [
         migrations.AddField(

@@ -1,15 +1,11 @@
-"""Roles are a set, not a ladder (house §5): at gates, in lint, on the page of members, and in a database of before."""
+"""Roles are a set, not a ladder (house §5): at gates, in lint and on the page of members."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from django.core.management import call_command
-from django.db import IntegrityError, connections, transaction
+from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
-from pytest_django.plugin import DjangoDbBlocker
 
 from pipelines.engine.core.errors import Forbidden
 from pipelines.engine.moves.entitlement import EntitledPerson
@@ -17,8 +13,6 @@ from pipelines.lines import linting
 from pipelines.models import Membership, Role, User
 from pipelines.models.people import expand, granting, simplify
 from tests.factories import World, document, make_member, station
-
-BEFORE = ("pipelines", "0021_recorded_answers")
 
 
 def test_designer_and_reviewer_include_operator_and_not_each_other() -> None:
@@ -134,65 +128,3 @@ def test_roles_that_changed_count_at_the_next_request(world: World) -> None:
     ):
         admin.post(change, given)
         assert answers() == (status, status), given
-
-
-@pytest.fixture
-def scratch(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
-    """The alias of an empty database of its own."""
-    with django_db_blocker.unblock():
-        default = connections["default"]
-        name = f"{default.settings_dict['NAME']}_before"
-        with default.cursor() as cursor:
-            cursor.execute(f'DROP DATABASE IF EXISTS "{name}"')
-            cursor.execute(f'CREATE DATABASE "{name}"')
-        connections.databases["scratch"] = {**connections.databases["default"], "NAME": name}
-        try:
-            yield "scratch"
-        finally:
-            connections["scratch"].close()
-            if hasattr(connections["scratch"], "close_pool"):
-                connections["scratch"].close_pool()
-            del connections["scratch"]
-            del connections.databases["scratch"]
-            with default.cursor() as cursor:
-                cursor.execute(f'DROP DATABASE "{name}"')
-
-
-@pytest.mark.wide
-def test_who_was_reviewer_before_is_designer_and_reviewer(scratch: str) -> None:
-    call_command("migrate", *BEFORE, database=scratch, verbosity=0)
-    with connections[scratch].cursor() as cursor:
-        cursor.execute("INSERT INTO pipelines_owner (key, name) VALUES ('acme', 'Acme') RETURNING id")
-        owner = cursor.fetchone()[0]
-        cursor.execute(
-            "INSERT INTO pipelines_project (owner_id, key, name) VALUES (%s, 'app', 'App') RETURNING id",
-            [owner],
-        )
-        project = cursor.fetchone()[0]
-        for role in Role.values:
-            user = User(username=role, password="!")
-            user.save(using=scratch)
-            cursor.execute(
-                "INSERT INTO pipelines_membership (project_id, user_id, role, execute)"
-                " VALUES (%s, %s, %s, false)",
-                [project, user.pk, role],
-            )
-            cursor.execute(
-                "INSERT INTO pipelines_apitoken (kind, name, project_id, role, scopes, prefix, digest, created_at,"
-                " expires_at) VALUES ('machine', %s, %s, %s, '{read}', 'gl_', %s, now(), now())",
-                [role, project, role, role],
-            )
-    call_command("migrate", database=scratch, verbosity=0)
-    with connections[scratch].cursor() as cursor:
-        cursor.execute(
-            "SELECT username, roles FROM pipelines_membership m JOIN pipelines_user u ON u.id = user_id"
-        )
-        assert dict(cursor.fetchall()) == {
-            "viewer": ["viewer"],
-            "operator": ["operator"],
-            "designer": ["designer"],
-            "reviewer": ["designer", "reviewer"],
-            "admin": ["admin"],
-        }
-        cursor.execute("SELECT role FROM pipelines_apitoken WHERE name = 'reviewer'")
-        assert cursor.fetchone() == ("designer",)

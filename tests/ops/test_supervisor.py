@@ -130,7 +130,9 @@ def test_a_second_ctrl_c_does_not_wait(start: Start, tmp_path: Path) -> None:
 def test_there_are_as_many_workers_as_are_asked_for() -> None:
     started = up.worker_commands(3)
     assert list(started) == ["worker", "worker 2", "worker 3"]
-    assert {command[-1] for command in started.values()} == {"worker"}
+    assert {command[2] for command in started.values()} == {"worker"}
+    names = [command[4:] for command in started.values()]
+    assert names[0] == [] and [name[0].rpartition(" ")[2] for name in names[1:]] == ["2", "3"]
 
 
 EARLY = """

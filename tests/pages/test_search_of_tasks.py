@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 from django.db import connection
 from django.db.models import Q
@@ -166,18 +164,3 @@ def test_a_search_reads_by_the_index(world: World) -> None:
         for words in ("limit", "it", "WI-app-42"):
             plan = Task.objects.filter(matching(words)).explain(format="json")
             assert "task_text_grams" in plan, words
-
-
-def test_updating_writes_the_texts_of_the_tasks_there_are(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    version = world.line()
-    tasks = {world.start(version, title=title).pk for title in TITLES}
-    kept = dict(TaskText.objects.values_list("task", "text"))
-    assert kept.keys() == tasks
-    TaskText.objects.exclude(pk=min(tasks)).delete()
-    migration = import_module("pipelines.migrations.0156_task_text_index")
-    monkeypatch.setattr(migration, "STEP", 2)
-    with connection.schema_editor(atomic=False) as editor:
-        migration.fill(None, editor)
-    assert dict(TaskText.objects.values_list("task", "text")) == kept

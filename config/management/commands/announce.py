@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from config.first_start import prepare
 from config.links import sign_in_address, stays_private
-from config.setup.steps import Stage
+from config.setup.steps import SetupStep
 from config.wiring.checks import REFERENCES
 from pipelines.management import printing
 from pipelines.management.commands.worker import station_places
@@ -41,13 +41,13 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, host: str, port: int, tell: int, **options: Any) -> None:
-        with Stage("Database and demo") as database:
+        with SetupStep("Database and demo") as database:
             newcomer = prepare(self._say, database.show)
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
         with os.fdopen(tell, "w") as told:
             told.write(f"{settings.WORKERS}\n")
-        with Stage("Web and worker") as start:
+        with SetupStep("Web and worker") as start:
             start.show()
             _await_both(host, port, before)
         self._say(self._line(port, newcomer))

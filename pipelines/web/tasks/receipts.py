@@ -21,7 +21,7 @@ from pipelines.web.shell.page import SignedIn, fragment, in_project, show
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReceiptVerdict:
     """Result of verifying a receipt. `looked_up`: whether the commit was read in the repository, which only
     a folder of this server allows; `fault`: what is wrong, or ""."""
 
@@ -29,21 +29,21 @@ class Verdict:
     fault: str = ""
 
 
-def _verdict(task: Task, change: LandedChange) -> Verdict:
+def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
     """Verify the receipt as anybody would who has the file, the key, and a clone."""
     key = receipt_key()
     delivery = Delivery.objects.select_related("repository").get(job=change.delivery)
     try:
         same = verified(sealed(change, key), key.public_key())
         if delivery.repository is None or not delivery.repository.is_folder:
-            return Verdict()
+            return ReceiptVerdict()
         folder = folders_of(task.project.owner_id).resolved(delivery.repository.address)
         look_up(same, Path(folder))
     except (ReceiptInvalid, FolderRefused) as fault:
-        return Verdict(fault=str(fault))
+        return ReceiptVerdict(fault=str(fault))
     except NotGitRepository:
-        return Verdict(fault=_("The folder is no git repository any more."))
-    return Verdict(looked_up=True)
+        return ReceiptVerdict(fault=_("The folder is no git repository any more."))
+    return ReceiptVerdict(looked_up=True)
 
 
 @in_project("view")
