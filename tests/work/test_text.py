@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Callable
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -235,3 +236,20 @@ def test_it_masks_a_secret_that_escape_sequences_cut(escape: str) -> None:
     (line,) = lines(cut.encode(), secrets=(SECRET,))
     assert line == f"a {MASK} b"
     assert Masker((SECRET,)).all(cut) == f"{escape}a {MASK}{escape} b {escape}"
+
+
+@pytest.mark.parametrize("sequence", ["\x1b[16384@", "\x1b[1K", "\x1b[16384@\x1b[16384P", "\x1b[16000X"])
+def test_a_line_of_nothing_but_sequences_is_read_in_time(sequence: str) -> None:
+    """A program that writes it does not hold up what else its worker does, nor fill its memory."""
+    began = process_time()
+    cutter = LineCutter(Masker())
+    line = "x" * 16000 + "\r" + sequence * (16 * 1024 // len(sequence)) + "\n"
+    assert len("".join(cutter.feed(line.encode()))) <= 2 * LONGEST_LINE
+    assert process_time() - began < 2
+
+
+def test_secrets_are_looked_for_among_many_colours_in_time() -> None:
+    began = process_time()
+    found = lines((b"\x1b[31mx\x1b[0m" * 7000 + SECRET.encode() + b"\n") * 2, secrets=(SECRET,))
+    assert SECRET not in "".join(found) and "".join(found).count(MASK) == 2
+    assert process_time() - began < 2

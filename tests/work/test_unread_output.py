@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import pytest
@@ -257,3 +258,11 @@ async def test_a_route_names_a_refusal(sink: Collected, attempt: Attempt) -> Non
         reply = await ask(request, its.outgoing(), chat.hearing(sink, print))
     assert outcome["facts"]["output"] == {"refused": "I cannot."}
     assert reply.refusal == "I cannot."
+
+
+@pytest.mark.parametrize("piece", ["```json\n", "```json\n{\n```\n"])
+def test_a_text_of_nothing_but_beginnings_is_read_in_time(piece: str) -> None:
+    """A program that writes it does not hold up what else its worker does."""
+    began = process_time()
+    assert from_text(piece * (256 * 1024 // len(piece)), KEYS).value is MISSING
+    assert process_time() - began < 3

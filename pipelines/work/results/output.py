@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from pipelines.work.results.strict_json import Unreadable, parse
 from pipelines.work.results.text import escaped
 
 FENCE = re.compile(r"^[ \t]*```json[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.MULTILINE | re.DOTALL)
+FENCE_END = re.compile(r"^[ \t]*```[ \t]*\r?$", re.MULTILINE)
 # What is meant as such a block, however its fence is written.
 LOOSE = re.compile(r"^[ \t>*+-]*(?:`{3,}|~{3,})[ \t]*json", re.MULTILINE | re.IGNORECASE)
 # How an object or a list begins; a log that begins with a time in brackets is none.
@@ -77,7 +79,7 @@ def from_text(text: str, keys: Sequence[str], prompt: str = "", cut: str = "") -
     text = without_echo(text, prompt)
     blocks = Blocks.of(text, keys)
     if blocks.value is not MISSING:
-        outside = keys_in(FENCE.sub("", text), keys)
+        outside = keys_in(_without_blocks(text), keys)
         more = (f"{outside} stands outside of the block that counts, and was not read.",) if outside else ()
         return TextOutput(filtered(blocks.value, keys), blocks.faults, (*blocks.remarks(keys), *more))
     try:
@@ -113,14 +115,19 @@ class Blocks:
 
     @classmethod
     def of(cls, text: str, keys: Sequence[str]) -> Blocks:
-        faults, unwanted, ends, end = [], 0, [], 0
+        faults: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        unwanted = end = 0
         value: Any = MISSING
-        for match in FENCE.finditer(text):
-            ends.append(match.span())
+        for match in FENCE.finditer(text, 0, _last_end(text)):
+            starts.append(match.start())
+            ends.append(match.end())
             try:
                 block = parse(match.group(1), "output")
             except Unreadable as error:
-                faults.append(_block(text, match.start(), f"cannot be read: {error}"))
+                if len(faults) < MOST_FAULTS:
+                    faults.append(_block(text, match.start(), f"cannot be read: {error}"))
                 continue
             holds = isinstance(block, dict) and any(key in block for key in keys) and not is_example(block)
             if not keys or holds:
@@ -128,18 +135,28 @@ class Blocks:
                 break
             unwanted += not is_example(block)
         limit = end or len(text)
-        faults += [
-            _block(text, start, "is not one that is read: ```json and ``` stand on lines of their own")
-            for start in (match.start() for match in LOOSE.finditer(text, 0, limit))
-            if not any(first <= start < last for first, last in ends)
-        ]
+        for match in LOOSE.finditer(text, 0, limit):
+            block_before = bisect_right(starts, match.start()) - 1
+            if len(faults) < MOST_FAULTS and (block_before < 0 or match.start() >= ends[block_before]):
+                why = "is not one that is read: ```json and ``` stand on lines of their own"
+                faults.append(_block(text, match.start(), why))
         after = len(LOOSE.findall(text, end)) if end else 0
-        return cls(value, "; ".join(faults[:MOST_FAULTS]), unwanted, after)
+        return cls(value, "; ".join(faults), unwanted, after)
 
     def remarks(self, keys: Sequence[str]) -> tuple[str, ...]:
         passed = [f"{self.unwanted} json blocks hold none of the output keys."] if self.unwanted else []
         later = [f"{self.after} json blocks after the one that counts were not read."] if self.after else []
         return (*passed, *later, *left_out(self.value, keys))
+
+
+def _last_end(text: str) -> int:
+    """Find where the last block may end. No block is searched beyond: each that begins there would be, to the end."""
+    return max((match.end() for match in FENCE_END.finditer(text)), default=0)
+
+
+def _without_blocks(text: str, instead: str | Callable[[re.Match[str]], str] = "") -> str:
+    end = _last_end(text)
+    return FENCE.sub(instead, text[:end]) + text[end:]
 
 
 def left_out(value: Any, keys: Sequence[str]) -> tuple[str, ...]:
@@ -157,7 +174,7 @@ def _lost(text: str, keys: Sequence[str], fault: str, cut: str) -> str:
     """Say why a text without a block that counts may hold output all the same."""
     if cut:
         return cut
-    rest = SIGNAL_LINE.sub("", FENCE.sub("", text))
+    rest = SIGNAL_LINE.sub("", _without_blocks(text))
     if BEGINS.match(rest):
         return f"the text begins as JSON and is none: {fault}"
     listed = keys_in(rest, keys)
@@ -179,7 +196,7 @@ def besides_output(text: str, keys: Sequence[str], output: Any) -> str:
     one."""
     if not keys or not isinstance(output, dict):
         return text
-    said = FENCE.sub(partial(_kept, keys), plain_lines(text)).strip()
+    said = _without_blocks(plain_lines(text), partial(_kept, keys)).strip()
     if said and not _is_json(said):
         return re.sub(r"\n{3,}", "\n\n", said)
     values = [each for each in output.values() if isinstance(each, str)]
@@ -207,7 +224,7 @@ def without_echo(text: str, prompt: str) -> str:
     """The text with every verbatim repetition taken out of a prompt that holds json blocks itself: an example, or what
     stations before this one put out. Line ends do not count."""
     echoed = plain_lines(prompt).strip()
-    return plain_lines(text).replace(echoed, "") if FENCE.search(echoed) else text
+    return plain_lines(text).replace(echoed, "") if FENCE.search(echoed, 0, _last_end(echoed)) else text
 
 
 def plain_lines(text: str) -> str:

@@ -14,7 +14,7 @@ _TOKENS: Final = re.compile(rf"(\r|\x08|\t|{ESCAPE.pattern})")
 _SEQUENCE: Final = re.compile(r"\x1b\[(\d{0,6})(?:;(\d{0,6}))?[\d;]*([A-Za-z@`])")
 TAB: Final = 8
 WIDEST: Final = 16 * 1024
-"""Columns to which a sequence may move."""
+"""Columns to which a sequence may move, or push what stands behind it."""
 
 
 class TerminalLine:
@@ -53,9 +53,11 @@ class TerminalLine:
 
     def _change(self, start: int, end: int, part: str) -> None:
         """Put these characters in the place of those from `start` to `end`."""
-        before = self._cells[start:end]
-        kept = zip(before, part.ljust(len(before)), strict=False)
-        self.overwritten |= any(old != " " and old != new for old, new in kept)
+        if not self.overwritten and (before := "".join(self._cells[start:end])):
+            after = part.ljust(len(before))
+            self.overwritten = not after.startswith(before) and any(
+                old not in (" ", new) for old, new in zip(before, after, strict=False)
+            )
         self._cells[start:end] = part
 
     def _act(self, action: str, first: str, second: str) -> None:
@@ -67,13 +69,13 @@ class TerminalLine:
             self._column = min(max(moves.get(action, places.get(action, 1) - 1), 0), WIDEST)
         elif action in "KJ":
             start, end = (0 if number else column), (column + 1 if number == 1 else len(self._cells))
-            self._change(start, end, " " * (min(end, len(self._cells)) - start))
+            self._change(start, end, " " * (min(end, len(self._cells)) - start) if number == 1 else "")
         elif action == "X":
             self._change(column, column + count, " " * max(min(count, len(self._cells) - column), 0))
         elif action == "P":
             self._change(column, column + count, "")
         elif action == "@":
-            self._cells[column:column] = " " * min(count, WIDEST)
+            self._cells[column:column] = " " * min(count, max(WIDEST - len(self._cells), 0))
 
 
 def read(line: str) -> TerminalLine:

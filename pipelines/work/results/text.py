@@ -99,10 +99,11 @@ class Masker:
         )
         if not escapes:
             return text
+        hidden = set(escapes)
         visible = [
             index
             for start, end in pairwise([0, *chain.from_iterable(escapes), len(text)])
-            if (start, end) not in escapes
+            if (start, end) not in hidden
             for index in range(start, end)
         ]
         pieces, position = [], 0
