@@ -39,6 +39,12 @@ def tree(path: Path) -> Iterator[Path]:
             yield entry
 
 
+def is_empty(home: Path) -> bool:
+    """Tell whether no folder of it holds a file: keys and what a first start writes lie beside those."""
+    folders = (path for path in paths(home) if path.is_dir())
+    return not any(entry.is_file() for folder in folders for entry in folder.rglob("*"))
+
+
 def fingerprints() -> dict[str, str]:
     """{variable: SHA-256} of the keys that the environment has: these are not in the archive."""
     texts = {name: os.environ.get(name, "").strip() for name in KEYS}

@@ -237,7 +237,9 @@ def test_it_moves_to_a_database_of_ones_own_and_back(
             assert done.returncode == 0, done.stderr
         finally:
             database.execute("DROP DATABASE moved_here WITH (FORCE)")
-    done = restore(empty, file)
+    refused = restore(empty, file)
+    assert "not empty" in refused.stderr, "the folder has files, though its database has no table"
+    done = restore(empty, file, "--replace")
     assert done.returncode == 0, done.stderr
 
 

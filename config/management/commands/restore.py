@@ -59,10 +59,10 @@ class Command(printing.Command):
 
 def refuse_installation(replace: bool) -> None:
     """Raises CommandError where this installation is not empty or runs."""
-    if not replace and not database.is_empty():
+    if not replace and not (database.is_empty() and state.is_empty(Path(settings.DATA_DIR))):
         raise CommandError(
-            "This installation is not empty. Name an empty folder in GATELINE_HOME (or an empty database in "
-            "DATABASE_URL), or add --replace: it deletes what is here."
+            "This installation is not empty. Name an empty folder in GATELINE_HOME (and an empty database in "
+            "DATABASE_URL, if you set that), or add --replace: it deletes what is here."
         )
     if programs := database.others():
         raise CommandError(f"The database is in use by {', '.join(programs)}. Stop Gateline, then restore.")
