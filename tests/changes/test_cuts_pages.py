@@ -13,7 +13,7 @@ from pipelines.models import Event, LineVersion
 from reviews.mail.review_mail import compose
 from reviews.models import Mail
 from tests.changes.leaving import leave
-from tests.changes.test_changes_pages import FIRST, page
+from tests.changes.test_changes_pages import FIRST, page, send_back
 from tests.changes.test_evidence_pages import start
 from tests.factories import World
 from tests.formats.evidence.test_readers import RUN
@@ -100,6 +100,27 @@ def test_an_approval_ticks_how_many_files_were_not_opened(world: World, line: Li
     assert [
         event.get("unopened") for event in history["rounds"][0]["events"] if "voted" in event["kind"]
     ] == [2]
+
+
+def test_what_changed_since_a_round_says_nothing_of_what_was_not_opened_then(
+    world: World, line: LineVersion
+) -> None:
+    """The next round begins with what is new of a file, and the rest of it stands in no line of that."""
+    task, client = world.start(line), as_(world.reviewer)
+    lines = [b"row %d\n" % n for n in range(40)]
+    long = b"".join([b"steal()\n", *lines])
+    leave(world, task, {"a.py": b"a = 1\n", "b.py": long})
+    assert "1 of 2 changed files was not opened." in text(page(client, task, world))
+    send_back(client, world, task, "Say more.")
+    leave(world, task, {"a.py": b"a = 1\n", "b.py": long + b"# more\n"})
+    shown = page(client, task, world)
+    assert "# more" in shown and "steal()" not in shown
+    assert "1 of 2 changed files was not opened." in text(page(client, task, world))
+    whole = page(client, task, world, range="start", file="b.py")
+    assert "steal()" in whole and "not opened" not in text(whole)
+    send_back(client, world, task, "Say it better.")
+    leave(world, task, {"a.py": b"a = 1\n", "b.py": long + b"# best\n"})
+    assert "not opened" not in text(page(client, task, world)), "all of it was shown in the two"
 
 
 def test_who_opened_everything_is_asked_nothing_and_a_rejection_never(

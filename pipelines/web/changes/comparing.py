@@ -4,7 +4,7 @@ Trees are stored by content, so a comparison never goes stale: a process keeps t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -38,6 +38,10 @@ class StoredTree:
 EMPTY = StoredTree()
 
 
+def content_mark(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("digest") or sha256(str(entry.get("link")).encode()).hexdigest())
+
+
 @dataclass(frozen=True)
 class CountedFile:
     """One changed file. `added`, `removed`: lines, None where nobody counted them. `content` as
@@ -56,10 +60,9 @@ class CountedFile:
 
     @property
     def mark(self) -> str:
-        """What a mark “viewed” is about: this content."""
-        entry = self.change.new or self.change.old or {}
-        said = str(entry.get("digest") or sha256(str(entry.get("link")).encode()).hexdigest())
-        return f"-{said}" if self.change.change == DELETED else said
+        """Name the content that a mark “viewed” is about."""
+        content = content_mark(self.change.new or self.change.old or {})
+        return f"-{content}" if self.change.change == DELETED else content
 
 
 @dataclass(frozen=True)

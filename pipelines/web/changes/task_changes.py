@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from pipelines.models import Task, User
 from pipelines.queries import versions
 from pipelines.web.changes import seen
+from pipelines.web.changes.comparing import CountedFile, compared, content_mark
 from pipelines.web.changes.panel import ChangesPanel, Range
 from pipelines.web.changes.trees import TaskTrees
 from pipelines.work.transport.local.station_values import masker_of
@@ -46,10 +47,23 @@ def note_opened(panel: ChangesPanel, reader: User, task: Task) -> None:
     counted, file = panel.chosen, panel.file
     if counted is None or file is None or not file.is_complete or panel.ignores_space:
         return
+    if not _is_shown_from_start(panel, counted):
+        return
     key = (counted.path, counted.mark)
     if key not in panel.opened:
         seen.open_file(reader, task, *key)
         panel.opened = {*panel.opened, key}
+
+
+def _is_shown_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
+    """Tell that the reader knows what the range leaves out: it begins where the file was at the start, or where they
+    were shown it."""
+    start = next(choice for choice in panel.ranges if choice.key == "start")
+    whole = compared(start.base, panel.tree).file(counted.path)
+    old, first = counted.change.old, whole.change.old if whole else None
+    if whole is None or content_mark(old or {}) == content_mark(first or {}):
+        return True
+    return old is not None and (counted.change.was or counted.path, content_mark(old)) in panel.opened
 
 
 def since_seen(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[Range]:
