@@ -87,8 +87,9 @@ def test_nobody_draws_anew_by_cancelling_and_starting_the_same(world: World, inp
     line(world, 3, takes=takes)
     who = Apis(world).as_(world.operator)
 
-    def start(of: int) -> Task:
-        said = {"inputs": {"change": f"Change {of}"}} if inputs else {"title": f"Change  {of} "}
+    def start(of: int, spaces: int = 1) -> Task:
+        words = f"Change{' ' * spaces}{of}"
+        said = {"inputs": {"change": words}} if inputs else {"title": f"{words} "}
         answer = who.post("/stages/line/tasks", said)
         assert answer.status_code == 201, answer.content
         return Task.objects.get(number=int(answer.json()["id"].rpartition("-")[2]))
@@ -103,9 +104,9 @@ def test_nobody_draws_anew_by_cancelling_and_starting_the_same(world: World, inp
     if number:
         passed = start(number - 1)
         assert asked(world, passed) == expected(passed.pinned, passed, 3), "not asked is never inherited"
-    for _ in range(5):
+    for spaces in range(1, 6):
         assert who.post(f"/stages/line/tasks/{task.name}/cancel", {"reason": "Again"}).status_code == 200
-        task = start(number)
+        task = start(number, spaces)
         assert asked(world, task)
         drawn = expected(task.pinned, task, 3)
         words = "drawn" if drawn else "the same was asked about and cancelled before"

@@ -81,9 +81,16 @@ def _of_task(root: int) -> str:
 
 
 def _request(task: Task) -> str:
-    """Name what a task asks for: its inputs, or its words where its line takes none."""
-    words = [" ".join(text.split()) for text in (task.title, task.description)]
-    return f"request:{payload.digest(task.inputs or words)}"
+    """Name what a task asks for, whatever its spacing: its inputs, or its words where its line takes none."""
+    return f"request:{payload.digest(_evenly_spaced(task.inputs or [task.title, task.description]))}"
+
+
+def _evenly_spaced(value: Any) -> Any:
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, Mapping):
+        return {key: _evenly_spaced(member) for key, member in value.items()}
+    return [_evenly_spaced(member) for member in value] if isinstance(value, list) else value
 
 
 def _change(outcome: Mapping[str, Any]) -> str:
