@@ -118,6 +118,7 @@ def test_a_part_of_a_page_leaves_the_page_where_it_is_and_a_link_in_it_leads_to_
     [
         ("http://testserver/account/?a=1", "?next=%2Faccount%2F%3Fa%3D1"),
         ("http://evil.example/account/", ""),
+        ("http://testserver//evil.example/account/", ""),
         ("javascript:alert(1)", ""),
         ("", ""),
     ],
@@ -141,3 +142,5 @@ def test_a_form_with_an_old_token_leads_back_too(world: World, signed_in: As) ->
     assert "data-session-ended" in text(refused)
     part = client.post(reverse("preferences"), {"theme": "dark"}, headers=headers | {"HX-Request": "true"})
     assert part.status_code == 401
+    away = {"Referer": "http://testserver//evil.example/account/"}
+    assert "evil.example" not in text(client.post(reverse("preferences"), {"theme": "dark"}, headers=away))

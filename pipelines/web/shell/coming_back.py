@@ -27,4 +27,6 @@ def way_back(request: HttpRequest) -> str:
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
         return ""
     parts = urlsplit(page)
-    return parts.path + (f"?{parts.query}" if parts.query else "")
+    path = parts.path + (f"?{parts.query}" if parts.query else "")
+    # A path of this site that begins with two slashes names another one, where it stands alone.
+    return path if url_has_allowed_host_and_scheme(path, None) else ""
