@@ -118,6 +118,15 @@ def test_tokens_of_whom_the_provider_removed_stop(
     assert status(400) == 200
 
 
+def test_whom_the_provider_vouches_for_sets_no_password(company: Provider) -> None:
+    """By it they would come in, and their tokens go on, after the provider removed them."""
+    client = Client()
+    come(client)
+    words = {"new_password1": "something else 1", "new_password2": "something else 1"}
+    assert client.post(reverse("password-set"), words).headers["Location"] == reverse("account")
+    assert not User.objects.get(username="pat").has_usable_password()
+
+
 def test_tokens_of_who_only_connected_a_provider_last_as_they_say(world: World, company: Provider) -> None:
     company.claims["email"] = world.viewer.email
     world.viewer.set_password("correct horse battery")

@@ -78,9 +78,10 @@ def _plain(request: HttpRequest, template: str, status: int = 200) -> HttpRespon
 @signed_in
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password(request: SignedIn) -> HttpResponse:
-    """The first password. Whoever has one changes it in their account, by the old one."""
+    """The first password. Whoever has one changes it in their account, by the old one; for whom a provider vouches sets
+    none, by which they would come in after it removed them."""
     user = request.user
-    if user.has_usable_password():
+    if user.has_usable_password() or (settings.OIDC_ISSUER and not accounts.needs_password(user)):
         return redirect("account")
     form = SetPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():
