@@ -18,8 +18,9 @@ def repositories_of(project: Project, document: Line) -> list[str]:
     return [name for name in names if workspace.input or name == workspace.repository]
 
 
-def published_by_two(version: int) -> bool:
-    return PublishRequest.objects.filter(version=version).exists()
+def published_by_two(*versions: int) -> bool:
+    """Tell that two people published each of these versions, given by their ids."""
+    return PublishRequest.objects.filter(version__in=versions).count() == len(set(versions))
 
 
 def last_request(line: LineRow) -> PublishRequest | None:

@@ -23,7 +23,7 @@ from pipelines.work.spec.repository import AtHost, Clearance, GitState
 from pipelines.work.transport.local.amounts import amount_of
 from pipelines.work.transport.local.handover import still_held
 from pipelines.work.transport.local.host_access import host_key
-from pipelines.work.transport.local.protecting import frozen, involved_in, lacking
+from pipelines.work.transport.local.protecting import frozen, involved_in, lacking, migrated_between
 from pipelines.work.transport.local.request_text import request_text
 from pipelines.work.transport.local.standings import chain, standing_after, standing_before
 
@@ -55,7 +55,8 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
     protection, involved = protection_of(repository), involved_in(task, line)
-    lacks = lacking(protection, _approvals(job, line, state) if protection else [], involved, job.pinned_id)
+    approvals, earlier = (_approvals(job, line, state), migrated_between(task)) if protection else ([], set())
+    lacks = lacking(protection, approvals, involved, job.pinned_id, *earlier)
     if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
         return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from pipelines.models import BranchPush, Event, GateVisit, Job, Task, User, Vote, Word
+from pipelines.models import BranchPush, Event, GateVisit, Job, MigrationEntry, Task, User, Vote, Word
 from pipelines.queries.four_eyes import published_by_two
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import UNPROVEN
@@ -63,13 +63,25 @@ def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:
         yield ExactApproval(vote.visit.gate, voter, vote.seat_id, people, groups)
 
 
-def lacking(protection: Protection, visits: list[GateVisit], involved: Involved, version: int) -> str:
-    """Say in one sentence what is missing, "" where nothing is. `version`: the id of the one that delivers."""
+def lacking(
+    protection: Protection, visits: list[GateVisit], involved: Involved, version: int, *earlier: int
+) -> str:
+    """Say in one sentence what is missing, "" where nothing is. `version`: the id of the one that delivers; `earlier`:
+    of others from which the task was migrated, and by whose gates it may have come here."""
     barred = involved.requesters | involved.producers
     sentences = missing(protection, exact_approvals(visits), barred, anonymous=involved.anonymous)
     if protection.four_eyes and not published_by_two(version):
         sentences.append(_("a version of the line that two people published"))
+    elif protection.four_eyes and not published_by_two(version, *earlier):
+        sentences.append(_("a task that worked only by versions that two people published"))
     return ", ".join(map(str, sentences))
+
+
+def migrated_between(task: Task) -> set[int]:
+    """Return the ids of the versions from and to which a task was migrated."""
+    done = MigrationEntry.Result.MIGRATED, MigrationEntry.Result.RESTORED
+    moves = MigrationEntry.objects.filter(task=task, result__in=done).values_list("was", "to")
+    return {version for move in moves for version in move}
 
 
 def frozen(task: Task, involved: Involved, protection: Protection) -> dict[str, Any]:
