@@ -74,13 +74,15 @@ class RepositoryPut(RepositoryIn):
 
 
 class FoundOut(BaseModel):
-    """`ok` is null where something before it failed; `said` is the fact, or why not."""
+    """`ok` is null where something before it failed; `said` is the fact, or why not; `warning`: what will not
+    work all the same, with its remedy."""
 
     check: str
     ok: bool | None
     said: str
     commit: str
     seconds: float
+    warning: str = ""
 
 
 class ProtectionOut(BaseModel):

@@ -90,6 +90,7 @@ class TellIn(BaseModel):
     stopping: StrictBool | None = None
     no_space: StrictBool | None = None
     agents: Annotated[dict[Word, AgentIn], Field(max_length=100)] | None = None
+    programs: Words | None = None
 
 
 class WaitingIn(BaseModel):
@@ -201,7 +202,7 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
 
 @router.post(RUNNER + "/tell", response={204: None, **REFUSALS}, url_name="runner-tell")
 def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> tuple[int, None]:
-    """That it stops, that its disk is full, which agents it has."""
+    """That it stops, that its disk is full, which agents and tools it has."""
     found, said = _runner(request, runner), payload.model_dump(exclude_none=True)
     if said:
         presence.tell(found, said, request.auth)

@@ -33,6 +33,11 @@ class Worker(models.Model):
         default=dict,
         help_text=_("{agent: {path, version, seconds}} of the coding agents that are installed here."),
     )
+    programs = models.JSONField(
+        null=True,
+        blank=True,
+        help_text=_("Tools of repositories on the path of stations; null: it did not say."),
+    )
     isolation = models.CharField(max_length=40, help_text=_("What separates stations here, or “none”."))
     cuts_network = models.BooleanField(
         default=False, help_text=_("Whether a station without the network is kept from it here.")

@@ -22,14 +22,14 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Line, Project, Repository, User
 from pipelines.models.repositories import repository_name
 from pipelines.people import allowed_folders
+from pipelines.people.programs import programs_of
 from pipelines.ports import audit
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import fault_of_folder, folders_of, sees_paths
 from pipelines.work.git.addresses import LONGEST, parsed
 from pipelines.work.git.commits import is_branch
-from pipelines.work.git.glance import glance
-from pipelines.work.git.probe import SECONDS, ConnectionCheck, probe
+from pipelines.work.git.probe import SECONDS, ConnectionCheck, Probe, timed
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.hosts import table
@@ -258,26 +258,23 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             remote = Remote(
                 address, guard, credential, Path(folder) / "known_hosts", SECONDS, folders=folders
             )
-            found = [each.to_dict() for each in probe(remote, repository.default_branch, pushes)]
-            proposal = _proposed(remote, found)
+            probe = Probe(remote, repository.default_branch, pushes, READ)
+            found = [check.to_dict() for check in probe.run()]
+        if probe.files is not None:
+            proposal = proposed(probe.files, probe.commit)
+            if programs := programs_of(repository, proposal, now):
+                found.append(timed("programs", lambda: programs).to_dict())
     except (GitRefused, HostError) as refused:
-        found = [{"check": "reach", "ok": False, "said": str(refused), "commit": "", "seconds": 0.0}]
+        found = [ConnectionCheck("reach", False, str(refused)).to_dict()]
     if access is not None and (of_host or none_of_host):
         began = time.monotonic()
         host = probe_host(access, guard, none_of_host, repository.default_branch)
         check = ConnectionCheck("host", host.ok, host.said, seconds=round(time.monotonic() - began, 1))
         found.append({**check.to_dict(), "branch": host.branch, "required": list(host.required)})
-    Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now, proposed=proposal)
+    Repository.objects.filter(pk=repository.pk).update(
+        tested=found, tested_at=now, proposed=proposal.to_dict() if proposal else None
+    )
     return found
-
-
-def _proposed(remote: Remote, found: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """What its files propose, at the commit that the test found; None where they cannot be looked at."""
-    commit = next((each["commit"] for each in found if each["check"] == "branch" and each["ok"]), "")
-    try:
-        return proposed(glance(remote, commit, READ), commit).to_dict() if commit else None
-    except GitRefused:
-        return None
 
 
 def lines_of(project: Project) -> dict[str, list[Line]]:

@@ -57,7 +57,7 @@ def test_it_is_connected_and_tested_on_its_page(
     text = connect(client, world, address=str(origin.path)).content.decode()
     assert "app is connected" in text and "1 branch" in text and origin.head()[:7] in text
     made = Repository.objects.get()
-    assert (made.name, [each["ok"] for each in made.tested]) == ("app", [True, True, True])
+    assert (made.name, [each["ok"] for each in made.tested]) == ("app", [True] * 4)
     shutil.rmtree(origin.path)
     tested = client.post(f"/p/acme/{world.project.key}/settings/repositories/{made.pk}/test/", follow=True)
     assert "There is no such folder on this machine." in tested.content.decode()
@@ -124,7 +124,11 @@ def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, 
         False,
         "There is no branch next. The repository has: main.",
     )
-    assert [check for check, _ok, _said in tested(name="b", pushing="nobody")] == ["reach", "branch"]
+    assert [check for check, _ok, _said in tested(name="b", pushing="nobody")] == [
+        "reach",
+        "branch",
+        "files",
+    ]
     empty = tmp_path / "empty"
     empty.mkdir()
     allow(world.project.owner, empty)
@@ -132,6 +136,7 @@ def test_a_test_says_what_fails_and_why(world: World, origin: RemoteRepository, 
         ("reach", False, "The folder is not a git repository."),
         ("branch", None, ""),
         ("push", None, ""),
+        ("files", None, ""),
     ]
     # No private address unless it is listed.
     private = tested(name="d", address="https://localhost:1/app.git")
@@ -204,7 +209,7 @@ def test_the_api_connects_changes_tests_and_disconnects(
     assert call("PUT", f"{place}/app", {"address": str(origin.path)}).status_code == 200
     changed = call("PUT", f"{place}/app", {"address": str(origin.path), "credential": "DEPLOY"})
     assert changed.json()["credential"] == "DEPLOY"
-    assert [each["ok"] for each in call("POST", f"{place}/app/test").json()] == [True, True, True]
+    assert [each["ok"] for each in call("POST", f"{place}/app/test").json()] == [True] * 4
     assert StoredValue.objects.get().last_used_at is not None
     act = AdministrativeAct.objects.get(kind="repository.tested")
     assert act.data["credential"] == "DEPLOY" and "a-long-secret" not in json.dumps(act.data)

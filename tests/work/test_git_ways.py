@@ -24,7 +24,7 @@ from pipelines.ports.server_folders import ServerFolders
 from pipelines.work.git import bounds, ssh
 from pipelines.work.git import remote as remote_module
 from pipelines.work.git.addresses import RepositoryAddress, parsed
-from pipelines.work.git.probe import probe
+from pipelines.work.git.probe import Probe
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.git.remote import Remote
 from pipelines.work.outgoing.git import HttpsGitClient
@@ -158,10 +158,11 @@ def test_ssh_gets_the_key_and_the_address_that_was_checked(tmp_path: Path, kept:
     for each in ("-F\n/dev/null", "HostName=192.0.2.7", "HostKeyAlias=git.example", "IdentitiesOnly=yes"):
         assert each in said
     assert "deploy@git.example\n" in said and "mode 600\nTHE KEY\n" in said
-    assert [(found.check, found.ok) for found in probe(far, "", True)] == [
+    assert [(found.check, found.ok) for found in Probe(far, "", True).run()] == [
         ("reach", True),
         ("branch", True),
         ("push", True),
+        ("files", True),
     ]
     with pytest.raises(GitRefused, match="private address"):
         Remote(address, Guard((), resolve), "THE KEY").references()

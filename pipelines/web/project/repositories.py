@@ -73,7 +73,7 @@ class RepositoryForm(forms.Form):
 
 @dataclass(frozen=True)
 class CheckRow:
-    """`tone`: ok, danger, or neutral for what was not looked at."""
+    """`tone`: ok, attention with what will not work all the same, danger, or neutral for what was not looked at."""
 
     label: str
     fact: str
@@ -335,10 +335,12 @@ def check_row(said: dict[str, Any]) -> CheckRow:
         "reach": _("Reachable"),
         "branch": _("Default branch"),
         "push": _("Pushing allowed"),
+        "files": _("Files"),
+        "programs": _("Programs"),
         "host": _("Host"),
     }
     looks = {True: ("ok", "end-completed"), False: ("danger", "end-failed"), None: ("neutral", "minus")}
-    tone, icon = looks[said["ok"]]
+    tone, icon = ("attention", "warning") if said.get("warning") else looks[said["ok"]]
     took = said["seconds"]
     seconds = "" if said["ok"] is None else _("under 0.1 s") if took < 0.1 else _("%s s") % took
     return CheckRow(
@@ -351,7 +353,12 @@ def _fact(said: dict[str, Any]) -> str:
         return _("not checked")
     if not said["ok"]:
         return str(said["said"])
-    if said["check"] == "reach":
+    if said["check"] in ("reach", "files") and said["said"]:
         count = int(said["said"])
+        if said["check"] == "files":
+            return ngettext("%(count)d file", "%(count)d files", count) % {"count": count}
         return ngettext("%(count)d branch", "%(count)d branches", count) % {"count": count}
-    return str(said["said"]) or _("as reported by the server, without a push")
+    fact = str(said["said"]) or (
+        _("as reported by the server, without a push") if said["check"] == "push" else ""
+    )
+    return ". ".join(filter(None, (fact, said.get("warning"))))

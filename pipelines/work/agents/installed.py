@@ -1,5 +1,6 @@
-"""Which coding agents the machine of a worker has: their programs on the path of stations, and what they say of their
-version. Pages show it before a task is started; what counts is what the program does then."""
+"""Which coding agents and which tools of repositories the machine of a worker has: their programs on the path of
+stations, and what agents say of their version. Pages show it before a task is started; what counts is what the program
+does then."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.work.results.text import escaped
+from pipelines.work.spec.ecosystems import PROGRAMS
 
 SECONDS: Final = 10.0
 """That a program may take to say its version."""
@@ -29,6 +31,11 @@ def programs(path: Sequence[str]) -> dict[str, tuple[str, float]]:
         if not preset.fixed
     }
     return {key: (place, os.stat(place).st_mtime) for key, place in places.items() if place}
+
+
+def tools(path: Sequence[str]) -> list[str]:
+    """Name those of the programs that lint, test or prepare repositories which are there."""
+    return [name for name in PROGRAMS if shutil.which(name, path=os.pathsep.join(path))]
 
 
 def installed(found: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 
@@ -33,17 +33,30 @@ def tree_of(store: BaseObjectStore, commit: str) -> ObjectID:
     return found.tree
 
 
-def nodes(store: BaseObjectStore, tree: ObjectID) -> Iterator[Node]:
-    """Every folder, file and link of a tree: (path, mode, id), folders before what is in them.
+def _refuse(fault: GitRefused) -> None:
+    raise fault
+
+
+def nodes(
+    store: BaseObjectStore, tree: ObjectID, refuse: Callable[[GitRefused], None] = _refuse
+) -> Iterator[Node]:
+    """Every folder, file and link of a tree: (path, mode, id), folders before what is in them. `refuse` gets each entry
+    that is not taken.
 
     :raises GitRefused: they are too many (a few objects can make billions), or one cannot be a path here"""
-    for count, node in enumerate(_nodes(store, tree), start=1):
+    for count, node in enumerate(_nodes(store, tree, refuse), start=1):
         if count > MOST_FILES:
             raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
         yield node
 
 
-def _nodes(store: BaseObjectStore, tree: ObjectID, below: str = "", depth: int = 0) -> Iterator[Node]:
+def _nodes(
+    store: BaseObjectStore,
+    tree: ObjectID,
+    refuse: Callable[[GitRefused], None],
+    below: str = "",
+    depth: int = 0,
+) -> Iterator[Node]:
     if depth > DEEPEST:
         raise GitRefused(f"The folders of the repository are nested more than {DEEPEST} deep.")
     found = store[tree]
@@ -53,17 +66,42 @@ def _nodes(store: BaseObjectStore, tree: ObjectID, below: str = "", depth: int =
         raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
     seen = set()
     for name, mode, sha in found.iteritems():
-        path = below + checked(name, below)
-        if path in seen:
-            raise GitRefused(f"The repository is damaged: it has {path!r} twice.")
+        try:
+            path = below + checked(name, below)
+            if path in seen:
+                raise GitRefused(f"The repository is damaged: it has {path!r} twice.")
+            if S_ISGITLINK(mode):
+                raise GitRefused(
+                    f"{path} is a submodule, and submodules are not fetched. Take it out, or put its files in."
+                )
+        except GitRefused as fault:
+            refuse(fault)
+            continue
         seen.add(path)
-        if S_ISGITLINK(mode):
-            raise GitRefused(
-                f"{path} is a submodule, and submodules are not fetched. Take it out, or put its files in."
-            )
         yield path, mode, sha
         if S_ISDIR(mode):
-            yield from _nodes(store, sha, f"{path}/", depth + 1)
+            yield from _nodes(store, sha, refuse, f"{path}/", depth + 1)
+
+
+def faults(store: BaseObjectStore, tree: ObjectID) -> tuple[list[str], int]:
+    """Say of each entry that no station would get why, and count the files. Of their content only settings of LFS and
+    targets of links are read.
+
+    :raises GitRefused: they are too many; KeyError: an object is missing"""
+    reasons: list[str] = []
+    count = 0
+    for path, mode, sha in nodes(store, tree, lambda fault: reasons.append(str(fault))):
+        if S_ISDIR(mode):
+            continue
+        count += 1
+        if sha not in store:
+            raise KeyError(sha)
+        blob = store[sha] if S_ISLNK(mode) or path.rpartition("/")[2] == ".gitattributes" else Blob()
+        try:
+            _refuse_content(path, mode, blob.data if isinstance(blob, Blob) else b"")
+        except GitRefused as fault:
+            reasons.append(str(fault))
+    return reasons, count
 
 
 def checked(name: bytes, below: str) -> str:
@@ -104,27 +142,30 @@ def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
 
 def write(place: Path, mode: int, data: bytes, path: str) -> None:
     """One new file or link."""
-    _refuse_lfs(path, data)
+    _refuse_content(path, mode, data)
     if S_ISLNK(mode):
-        try:
-            target = data.decode()
-        except UnicodeDecodeError as error:
-            raise GitRefused(f"The link {path!r} leads to a name that is not in UTF-8.") from error
-        if not target or "\x00" in target:
-            raise GitRefused(f"The link {path!r} leads nowhere.")
-        place.symlink_to(target)
+        place.symlink_to(data.decode())
         return
-    if not S_ISREG(mode):
-        raise GitRefused(f"The repository has {path!r} of an unknown kind.")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(place, flags, 0o755 if mode & 0o100 else 0o644), "wb") as file:
         file.write(data)
     place.chmod(0o755 if mode & 0o100 else 0o644)
 
 
-def _refuse_lfs(path: str, data: bytes) -> None:
+def _refuse_content(path: str, mode: int, data: bytes) -> None:
     attributes = path.rpartition("/")[2] == ".gitattributes" and FILTER_LFS.search(data[:1_000_000])
     if attributes or (len(data) < 1024 and data.startswith(LFS)):
         raise GitRefused(
             f"{path} belongs to Git LFS, and large files of LFS are not fetched. Keep them out of this repository."
         )
+    if S_ISLNK(mode):
+        try:
+            target = data.decode()
+        except UnicodeDecodeError as error:
+            raise GitRefused(
+                f"The link {path!r} leads to a name that is not in UTF-8. Rename what it leads to."
+            ) from error
+        if not target or "\x00" in target:
+            raise GitRefused(f"The link {path!r} leads nowhere. Remove it.")
+    elif not S_ISREG(mode):
+        raise GitRefused(f"The repository has {path!r} of an unknown kind. Remove it.")

@@ -13,6 +13,8 @@ from pipelines.routing.basics.visible import shortened
 COMMITTER = b"Gateline <gateline@gateline.invalid>"
 DELIVERY = "Gateline-Delivery"
 SUBJECT = 72
+TASK_BRANCHES = "gateline"
+"""The branches of tasks lie below this name, unless their line says otherwise."""
 LONGEST = 10_000
 
 

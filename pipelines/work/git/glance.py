@@ -1,51 +1,68 @@
-"""A look at the files on top of a repository, without its history and without running anything of it: what it is made
-of is proposed from that, and people decide."""
+"""A look at the files of a repository, without its history and without running anything of it: what it is made of is
+proposed from those on top, and people decide; what no station would get is told before one fails."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection
 from contextlib import closing
+from dataclasses import dataclass
 
 from dulwich.object_store import BaseObjectStore
-from dulwich.objects import Blob, Commit, ObjectID, Tree
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.repo import Repo
 
+from pipelines.work.git.checkout import faults
+from pipelines.work.git.folder_state import lacking
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.remote import ERRORS, FetchTooLarge, Remote, _id
+from pipelines.work.git.remote import ERRORS, Remote, _id
 from pipelines.work.spec.ecosystems import RepositoryFiles
 
 MOST_FETCHED = 64 * 1024**2
 MOST_READ = 8 * 1024**2
 """Of one file: lock files are long."""
 SECONDS = 30.0
-DEPTH = 1
+DEPTH = 2
+"""The commit and those before it: a server that cannot give these has a shallow clone."""
 
 
-def glance(remote: Remote, commit: str, wanted: Collection[str]) -> RepositoryFiles:
+@dataclass(frozen=True)
+class Glance:
+    """`reasons`: why entries are not taken; `count`: of files at any depth."""
+
+    files: RepositoryFiles
+    reasons: list[str]
+    count: int
+
+
+def glance(remote: Remote, commit: str, wanted: Collection[str]) -> Glance:
     """Names on top, and the texts of those that are `wanted`, unless one is longer than MOST_READ.
 
-    :raises GitRefused: it cannot be read, or is too large for a look"""
+    :raises GitRefused: it cannot be read, or lacks something; FetchTooLarge"""
     try:
         if remote.address.scheme == "folder":
             remote._bounded_folder()
             with closing(Repo(remote.address.path)) as there:
-                return _read(there.object_store, _id(commit), wanted)
+                if reason := lacking(there):
+                    raise GitRefused(reason)
+                return _glance(there.object_store, _id(commit), wanted)
         with (
             tempfile.TemporaryDirectory(prefix="gateline-look-") as folder,
             closing(Repo.init_bare(folder)) as here,
         ):
             remote.fetch(here, [commit], MOST_FETCHED, lambda text: None, depth=DEPTH, seconds=SECONDS)
-            return _read(here.object_store, _id(commit), wanted)
-    except FetchTooLarge as error:
-        raise GitRefused(f"Its files are more than {MOST_FETCHED // 1024**2} MB.") from error
+            return _glance(here.object_store, _id(commit), wanted)
     except ERRORS as error:
         raise GitRefused(remote.said(error)) from error
 
 
-def _read(store: BaseObjectStore, commit: ObjectID, wanted: Collection[str]) -> RepositoryFiles:
+def _glance(store: BaseObjectStore, commit: ObjectID, wanted: Collection[str]) -> Glance:
     head = store[commit]
     top = store[head.tree] if isinstance(head, Commit) else head
+    return Glance(_read(store, top, wanted), *faults(store, top.id))
+
+
+def _read(store: BaseObjectStore, top: ShaFile, wanted: Collection[str]) -> RepositoryFiles:
     names, texts = set(), {}
     for entry in top.iteritems() if isinstance(top, Tree) else ():
         name = (entry.path or b"").decode("utf-8", "replace")

@@ -3,77 +3,131 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from pipelines.work.git.commits import is_branch
+from pipelines.work.git.commits import TASK_BRANCHES, is_branch
+from pipelines.work.git.glance import MOST_FETCHED, glance
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.remote import References, Remote
+from pipelines.work.git.remote import ZERO, FetchTooLarge, References, Remote
 from pipelines.work.results.text import escaped
+from pipelines.work.spec.ecosystems import RepositoryFiles
 
-Check = Literal["reach", "branch", "push", "host"]
+Check = Literal["reach", "branch", "push", "files", "programs", "host"]
 SECONDS = 10.0
 """For which a server may be silent."""
+MOST_REASONS = 3
+
+
+@dataclass(frozen=True)
+class ConnectionFact:
+    """`said`: the fact. `commit`: of a branch. `warning`: what will not work all the same, with its remedy."""
+
+    said: str = ""
+    commit: str = ""
+    warning: str = ""
 
 
 @dataclass(frozen=True)
 class ConnectionCheck:
-    """`ok` None: it was not looked at, since something before it failed. `said`: the fact, or why not. `commit`: of a
-    branch."""
+    """`ok` None: it was not looked at, since something before it failed. `said`: the fact, or why not. `commit`,
+    `warning`: as of the fact."""
 
     check: Check
     ok: bool | None
     said: str = ""
     commit: str = ""
     seconds: float = 0.0
+    warning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def probe(remote: Remote, branch: str, pushes: bool) -> list[ConnectionCheck]:
-    """Without changing anything. `branch`: "" is the one of HEAD; `pushes`: whether pushing matters."""
-    asked: list[References] = []
+@dataclass
+class Probe:
+    """The checks of one repository, one after the other, without changing anything: what one found, the next ones go
+    by. `branch`: "" is the one of HEAD; `pushes`: whether pushing matters; `wanted`: names on top whose texts are read
+    into `files`, which is None where they were not looked at."""
 
-    def reach() -> tuple[str, str]:
-        asked.append(remote.references())
-        return str(len(asked[0].branches)), ""
+    remote: Remote
+    branch: str
+    pushes: bool
+    wanted: Collection[str] = ()
+    files: RepositoryFiles | None = None
+    commit: str = ""
 
-    def default() -> tuple[str, str]:
-        refs = asked[0]
-        name = branch or refs.head
-        if not refs.refs:
+    def run(self) -> list[ConnectionCheck]:
+        self.references = References({})
+        checks = [timed("reach", self._reach)]
+        reached = bool(checks[0].ok)
+        checks.append(timed("branch", self._default) if reached else ConnectionCheck("branch", None))
+        if self.pushes:
+            checks.append(timed("push", self._push) if reached else ConnectionCheck("push", None))
+        checks.append(timed("files", self._files) if self.commit else ConnectionCheck("files", None))
+        return checks
+
+    def _reach(self) -> ConnectionFact:
+        self.references = self.remote.references()
+        return ConnectionFact(str(len(self.references.branches)))
+
+    def _default(self) -> ConnectionFact:
+        references = self.references
+        name = self.branch or references.head
+        commit = references.branch(name)
+        if not references.refs:
             raise GitRefused("The repository is empty. Push a first commit to it.")
         if not name:
             raise GitRefused("The repository does not say which branch is its default. Name one.")
-        if not is_branch(name) or not refs.branch(name):
+        if not is_branch(name) or not commit:
+            some = ", ".join(references.branches[:5])
+            raise GitRefused(f"There is no branch {name}. The repository has: {some}.")
+        if len(commit) != len(ZERO):
             raise GitRefused(
-                f"There is no branch {name}. The repository has: {', '.join(refs.branches[:5])}."
+                "The repository names its objects by SHA-256, which is not taken. Connect one that does by SHA-1."
             )
-        return name, refs.branch(name)
+        self.branch, self.commit = name, commit
+        return ConnectionFact(name, commit)
 
-    def push() -> tuple[str, str]:
-        if why := remote.may_push():
-            raise GitRefused(why)
-        return "", ""
+    def _push(self) -> ConnectionFact:
+        if reason := self.remote.may_push():
+            raise GitRefused(reason)
+        if self.commit:
+            self.remote.check_not_checked_out(self.branch)
+        if not self.references.branch(TASK_BRANCHES):
+            return ConnectionFact()
+        return ConnectionFact(
+            warning=f"A branch is called {TASK_BRANCHES}: git takes none below that name beside it, so the branches of "
+            "tasks cannot be pushed. Rename it, or name other branches in the settings of the line."
+        )
 
-    checks: list[tuple[Check, Callable[[], tuple[str, str]]]] = [("reach", reach), ("branch", default)]
-    found: list[ConnectionCheck] = []
-    if pushes:
-        checks.append(("push", push))
-    for name, look in checks:
-        if found and not found[0].ok:
-            found.append(ConnectionCheck(name, None))
-            continue
-        found.append(_timed(name, look))
-    return found
+    def _files(self) -> ConnectionFact:
+        try:
+            found = glance(self.remote, self.commit, self.wanted)
+        except FetchTooLarge:
+            return ConnectionFact(
+                warning=f"More than {MOST_FETCHED // 1024**2} MB are not looked at: submodules, Git LFS and the like "
+                "are told by the first station, and its commands are not proposed. Enter them."
+            )
+        if found.reasons:
+            more = len(found.reasons) - MOST_REASONS
+            raise GitRefused(
+                " ".join(
+                    [*found.reasons[:MOST_REASONS], *([f"So it is with {more} more."] if more > 0 else [])]
+                )
+            )
+        self.files = found.files
+        return ConnectionFact(str(found.count))
 
 
-def _timed(name: Check, look: Callable[[], tuple[str, str]]) -> ConnectionCheck:
+def timed(name: Check, look: Callable[[], ConnectionFact]) -> ConnectionCheck:
     began = time.monotonic()
     try:
-        said, commit = look()
+        fact = look()
     except GitRefused as error:
         return ConnectionCheck(name, False, str(error), seconds=round(time.monotonic() - began, 1))
-    return ConnectionCheck(name, True, escaped(said), escaped(commit), round(time.monotonic() - began, 1))
+    seconds = round(time.monotonic() - began, 1)
+    return ConnectionCheck(
+        name, True, escaped(fact.said), escaped(fact.commit), seconds, escaped(fact.warning)
+    )

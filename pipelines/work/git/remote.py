@@ -22,6 +22,7 @@ from dulwich.repo import Repo
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.work.git.addresses import RepositoryAddress
 from pipelines.work.git.bounds import WHOLE_SECONDS, Bounds
+from pipelines.work.git.folder_state import SHALLOW, checked_out
 from pipelines.work.git.refusals import BASE_MOVED, PUSH_REFUSED, GitRefused
 from pipelines.work.git.sizes import check_folder, check_pack
 from pipelines.work.git.ssh import connected
@@ -132,6 +133,11 @@ class Remote:
             if self.address.scheme == "folder":
                 return "The folder is not a git repository."
             return "There is no repository at this address, or the credential may not see it."
+        if isinstance(error, KeyError) and isinstance(number := next(iter(error.args), None), bytes):
+            return (
+                f"The repository lacks the object {_text(number)[:12]}: it is damaged, or no complete clone. Connect a "
+                "complete one."
+            )
         text = str(error).strip() or type(error).__name__
         if self.address.scheme == "folder":
             text = text.replace(self.address.path, "its folder")
@@ -158,8 +164,9 @@ class Remote:
         depth: int | None = None,
         seconds: float = WHOLE_SECONDS,
     ) -> None:
-        """Bring these commits, with all of their history unless there is a `depth`. :raises FetchTooLarge: nothing is
-        kept"""
+        """Bring these commits, with all of their history unless there is a `depth` of at least 2.
+
+        :raises FetchTooLarge: nothing is kept"""
         store = into.object_store
         wanted = [_id(commit) for commit in commits if _id(commit) not in store]
         if not wanted:
@@ -183,7 +190,7 @@ class Remote:
             if self.address.scheme == "folder":
                 self._bounded_folder()
             with self._client(bounds) as (client, path):
-                client.fetch_pack(
+                answer = client.fetch_pack(
                     path.encode(),
                     wants,
                     into.get_graph_walker(),
@@ -191,6 +198,9 @@ class Remote:
                     progress=FetchProgress(told),
                     depth=depth,
                 )
+            # Where no depth was asked for, or one below these commits, only a shallow clone has no more.
+            if (edge := answer.new_shallow) and (depth is None or edge.intersection(wanted)):
+                raise GitRefused(SHALLOW)
             check_pack(file)
             self.check_folder()
         except ERRORS as error:
@@ -232,7 +242,7 @@ class Remote:
             known = {sha for sha in have if sha in source.object_store}
             return source.object_store.generate_pack_data(known, want, **more)
 
-        self._not_checked_out(branch)
+        self.check_not_checked_out(branch)
         try:
             with self._client(Bounds(WHOLE_SECONDS)) as (client, path):
                 answer = _in_turn(lambda: client.send_pack(path.encode(), update, data), branch)
@@ -245,16 +255,17 @@ class Remote:
         if why := _refusal(answer, ref):
             raise GitRefused(f"The server refused the push to {branch}: {why}", PUSH_REFUSED)
 
-    def _not_checked_out(self, branch: str) -> None:
-        """Git refuses this, too: the files there would no longer be those of the branch."""
+    def check_not_checked_out(self, branch: str) -> None:
+        """Git refuses this, too: the files there would no longer be those of the branch. :raises GitRefused"""
         if self.address.scheme != "folder":
             return
         self.check_folder()
         with closing(Repo(self.address.path)) as there:
-            head = there.refs.read_ref(HEADREF) or b""
-            if not there.bare and _text(head) == f"ref: {HEADS}{branch}":
+            if checked_out(there, branch):
                 raise GitRefused(
-                    f"{branch} is checked out in that folder. Connect a bare repository, or check out another branch.",
+                    f"{branch} is checked out in that folder, so nothing can be merged into it. Connect a bare "
+                    f"clone (git clone --bare), or enter {branch} as the default branch here and check out another one "
+                    "there.",
                     PUSH_REFUSED,
                 )
 

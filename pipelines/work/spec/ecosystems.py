@@ -70,6 +70,12 @@ class Proposal:
     by: tuple[str, ...] = ()
     commit: str = ""
 
+    @property
+    def programs(self) -> list[str]:
+        """Name the programs on the path with which preparing, linting and testing begin."""
+        commands = (self.prepare, self.lint, self.tests, self.audit)
+        return sorted({program for command in commands if (program := program_of(command))})
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -79,6 +85,16 @@ class Proposal:
         for key, value in said.items():
             said[key] = tuple(value) if isinstance(value, list) else value
         return cls(**said)
+
+
+def program_of(command: str) -> str:
+    """Name the program on the path with which a command begins; "" where it lies in the repository."""
+    words = shlex.split(command)
+    while words and (words[0] == "env" or "=" in words[0]):
+        words.pop(0)
+    if words[:2] == ["sh", "-c"]:
+        return program_of(words[2])
+    return words[0] if words and "/" not in words[0] else ""
 
 
 Commands = Callable[[RepositoryFiles, str], tuple[str, str]]
@@ -147,8 +163,7 @@ def _python(found: RepositoryFiles, run: str) -> tuple[str, str]:
     )
     lint = ""
     if {"ruff.toml", ".ruff.toml"} & found.names or re.search(r"\bruff\b", said):
-        program = "ruff" if run == "python3" else f"{run} -m ruff"
-        lint = f"{program} check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
+        lint = RUFF if run == "python3" else f"{run} -m {RUFF}"
     elif re.search(r"\bflake8\b", said):
         lint = f"{run} -m flake8"
     has_tests = {"tests/", "test/", "pytest.ini", "conftest.py"} & found.names or "pytest" in said
@@ -181,6 +196,7 @@ IN_VENV = f"sh -c 'python3 -m venv .venv && {VENV} -m pip install -r requirement
 IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction"
 CARGO = "env CARGO_HOME=.cargo-home cargo"
 
+MAKE_ALONE = Ecosystem("make", ("Makefile",), "", "", "make", _make)
 TABLE: tuple[Ecosystem, ...] = (
     Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node,
               "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
@@ -204,15 +220,25 @@ TABLE: tuple[Ecosystem, ...] = (
     Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo, "", "", "cargo publish"),
     Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go, "sh -c 'go get -u ./... && go mod tidy'"),
     Ecosystem("Go", ("go.mod",), "", "", "go", _go),
-    Ecosystem("make", ("Makefile",), "", "", "make", _make),
+    MAKE_ALONE,
 )  # fmt: skip
+PYTHON = Ecosystem("Python", (), "", "", "python3", _python)
+"""A repository that has files of Python and says nothing of itself."""
+RUFF = "ruff check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
+"""By its own rules where no linter is set up, as *Fix lint findings* does."""
 READ = frozenset({mark for row in TABLE for mark in row.marks}) | {".npmrc", "setup.cfg", "tox.ini"}
+PROGRAMS = Proposal(lint=RUFF).programs + sorted(
+    {program for row in TABLE for command in (row.prepare, row.run) if (program := program_of(command))}
+)
+"""A worker says which of these are on the path of stations."""
 
 
 def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
     """By the first row whose marks are there. To lint and test, a target of the Makefile counts only where the
     ecosystem knows nothing; to update and release it comes first, since what a release takes is only known there."""
     row = next((row for row in TABLE if found.names.issuperset(row.marks)), None)
+    if row in (None, MAKE_ALONE) and any(name.endswith(".py") for name in found.names):
+        row = PYTHON
     if row is None:
         return Proposal(commit=commit)
     lint, tests = row.commands(found, row.run)
@@ -224,7 +250,7 @@ def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
         row.prepare,
         row.lock,
         hosts,
-        lint or made["lint"],
+        lint or made["lint"] or (RUFF if row.commands is _python else ""),
         tests or made["test"],
         made["audit"],
         **_releasing(found, row),

@@ -16,6 +16,7 @@ from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.kinds.wait_for_checks import USUAL_SECONDS
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.attempt import Prepared, Trailers, finish, moves_on, prepare
+from pipelines.work.git.commits import TASK_BRANCHES
 from pipelines.work.git.refusals import GitRefused
 from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
@@ -72,7 +73,7 @@ def reached(
 def usual_branch(orders: Orders) -> str:
     """`gateline/WI-app-42-add-login`."""
     slug = slug_of(str(orders.scope["task"].get("title") or ""))
-    return f"gateline/{orders.task}-{slug}" if slug else f"gateline/{orders.task}"
+    return f"{TASK_BRANCHES}/{orders.task}-{slug}" if slug else f"{TASK_BRANCHES}/{orders.task}"
 
 
 def slug_of(title: str) -> str:

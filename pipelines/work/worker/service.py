@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.work.agents.installed import installed, programs
+from pipelines.work.agents.installed import installed, programs, tools
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport, TrialTransport
@@ -178,13 +178,14 @@ class Service:
             log.info("mirrors_removed", count=len(removed))
 
     async def _tell_agents(self) -> None:
-        """Which coding agents are installed; again where one was added, replaced or removed."""
-        path, known = self.config.station_path, dict[str, tuple[str, float]]()
+        """Which coding agents and tools are installed; again where one was added, replaced or removed."""
+        path, known = self.config.station_path, None
         while True:
-            found = await asyncio.to_thread(programs, path)
+            found = await asyncio.to_thread(lambda: (programs(path), tools(path)))
             if found != known:
                 try:
-                    await self.transport.tell(agents=await asyncio.to_thread(installed, found, path))
+                    agents = await asyncio.to_thread(installed, found[0], path)
+                    await self.transport.tell(agents=agents, programs=found[1])
                     known = found
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))
