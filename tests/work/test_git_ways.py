@@ -129,8 +129,7 @@ open({kept!r}, "a").write("\\n".join(words) + "\\n")
 key = words[words.index("-i") + 1]
 open({kept!r}, "a").write("mode %o\\n" % (os.stat(key).st_mode & 0o777) + open(key).read())
 program, path = shlex.split(words[-1])
-tool = {{"git-upload-pack": "dul-upload-pack", "git-receive-pack": "dul-receive-pack"}}[program]
-os.execv({python!r}, [{python!r}, os.path.join(os.path.dirname({python!r}), tool), path])
+os.execvp("git", ["git", program.removeprefix("git-"), path])
 """
 
 
