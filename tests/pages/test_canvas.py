@@ -181,13 +181,15 @@ def test_a_text_that_says_something_else_than_its_document_is_refused(
     assert (line.draft_number, line.draft_text) == (1, "")
 
 
-def test_a_long_integer_that_the_browser_rounded_keeps_its_digits(
+def test_a_long_integer_keeps_its_digits_and_one_that_a_browser_rounded_is_refused(
     world: World, signed_in: As, line: Line
 ) -> None:
     words = f"{TYPED}extra: {{n: 12345678901234567890}}\n"
-    rounded = {**native.loads(words), "extra": {"n": 12345678901234567000}}
+    exact = native.loads(words)
+    rounded = {**exact, "extra": {"n": 12345678901234567000}}
     answer = sent(world, signed_in, {"based_on": 1, "document": rounded, "text": words})
-    assert "document" not in answer.json()
+    assert answer.status_code == 400
+    assert sent(world, signed_in, {"based_on": 1, "document": exact, "text": words}).status_code == 200
     line.refresh_from_db()
     assert line.draft["extra"] == {"n": 12345678901234567890}
 

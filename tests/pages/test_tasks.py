@@ -26,7 +26,7 @@ def test_a_failed_task_names_its_rules_shows_keys_as_code_and_says_how_to_go_on(
     world: World, signed_in: As
 ) -> None:
     hopeless = {"id": "hopeless", "label": "Not a repository", "to": "failed"}
-    hopeless["when"] = {"failure_type": ["refused", "not_a_repository"]}
+    hopeless["when"] = {"failure_type": ["no_access", "not_a_repository"]}
     again = {"id": "again", "when": {"result": "failure"}, "to": "build"}
     task = world.start(
         world.line(stations=[station("build", hopeless, again, {"id": "on", "to": "ship"}), "ship"])
@@ -35,7 +35,7 @@ def test_a_failed_task_names_its_rules_shows_keys_as_code_and_says_how_to_go_on(
     page = " ".join(text(signed_in(world.admin).get(at(world, "task", task.name))).split())
     assert "Failure type <code>not_a_repository</code>" in page
     assert "Rule 1 of build, “Not a repository”, matched: it ends, Failed." in page
-    assert "it failed: <code>refused</code> or <code>not_a_repository</code>" in page
+    assert "it failed: <code>no_access</code> or <code>not_a_repository</code>" in page
     assert "Rule 2" in page and ">hopeless<" not in page
     assert "Retry repeats the task with the same inputs. Follow up starts a new task" in page
     assert "with the same inputs" not in text(signed_in(world.viewer).get(at(world, "task", task.name)))

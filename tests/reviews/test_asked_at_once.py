@@ -94,13 +94,12 @@ def test_without_a_mail_server_the_review_leads_to_the_mail(
     (reviewer,) = reviewers(world, 1)
     settings.EMAIL_FILE_PATH = tmp_path
     settings.EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
-    User.objects.filter(pk=reviewer.pk).update(is_superuser=True)
+    reviewer.is_superuser = True
+    reviewer.save()
     task = asked(world)
     page = reverse("gate-visit", args=[world.visit(task).pk])
     link = f'href="{reverse("mail-dev")}">Saved in Development mail</a>'
-    shown = client_of(reviewer).get(page).content.decode()
-    assert "Saved in Development mail" in shown, shown[shown.find("Your decision") :][:1500]
-    assert link in shown
+    assert link in client_of(reviewer).get(page).content.decode()
     assert link not in client_of(reviewer).get(page, REMOTE_ADDR="10.0.0.7").content.decode()
     Mail.objects.all().delete()
     assert link not in client_of(reviewer).get(page).content.decode()

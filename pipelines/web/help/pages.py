@@ -38,7 +38,7 @@ SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
         "versions",
     ),
     _("Run tasks and decide"): ("watching", "changes", "notifications", "escalations", "command-line"),
-    _("Run Gateline for others"): ("operating", "workers", "runners", "api"),
+    _("Run Gateline for others"): ("operating", "workers", "runners", "security", "api"),
 }
 """The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""
 FOR_USERS = tuple(slug for slugs in SHELVES.values() for slug in slugs)
@@ -72,14 +72,14 @@ LOOKED_FOR = 30
 
 
 def pages() -> list[Page]:
-    """Those of `docs/` and of one folder below."""
+    """Those of `docs/`, of one folder below, and SECURITY.md beside it."""
     return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic()) // LOOKED_FOR))
 
 
 @lru_cache(maxsize=1)
 def _pages(docs: Path, _moment: int) -> tuple[Page, ...]:
     """Looked for twice a minute, not by each page that names its help."""
-    found = [*sorted(docs.glob("*.md")), *sorted(docs.glob("*/*.md"))]
+    found = [*sorted(docs.glob("*.md")), docs.parent / "SECURITY.md", *sorted(docs.glob("*/*.md"))]
     return tuple(_read(path, path.stat().st_mtime) for path in found)
 
 
@@ -105,7 +105,7 @@ def _read(path: Path, changed: float) -> Page:
     """`changed` is the file's time, so that an edited page is seen without a restart."""
     text = path.read_text("utf-8")
     title = TITLE.search(text)
-    folder = path.parent.name if path.parent.name != "docs" else ""
+    folder = path.parent.name if path.parent.parent.name == "docs" else ""
     name = folder if path.stem == "README" else path.stem
     return Page(name.lower(), title.group(1).strip() if title else path.stem, text, folder)
 
