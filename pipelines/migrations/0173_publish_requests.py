@@ -35,7 +35,9 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name="repositoryprotection",
             name="rules",
-            field=models.JSONField(help_text="{approvals, groups, gates, four_eyes}"),
+            field=models.JSONField(
+                help_text="Approvals, groups and gates that are asked for, and whether two people publish."
+            ),
         ),
         migrations.CreateModel(
             name="PublishRequest",

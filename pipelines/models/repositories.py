@@ -114,7 +114,9 @@ class RepositoryProtection(models.Model):
         blank=True,
         help_text=_("Host and path, however it is addressed. Empty: all of them."),
     )
-    rules = models.JSONField(help_text=_("{approvals, groups, gates, four_eyes}"))
+    rules = models.JSONField(
+        help_text=_("Approvals, groups and gates that are asked for, and whether two people publish.")
+    )
 
     class Meta:
         constraints = [
