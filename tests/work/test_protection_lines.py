@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from pipelines.models import Line, Repository, Task
-from tests.factories import World
+from tests.factories import World, make_member
 from tests.pages.conftest import client_of
 from tests.reviews import test_bans as bans
 from tests.reviews.test_channels import Chat, chat  # noqa: F401 a fixture
@@ -181,3 +181,38 @@ def test_migrating_a_task_to_an_easier_version_lands_nothing(siege: Siege, bench
     assert bans.by_page(siege, siege.visit(task), siege.mallory) in (200, 302)
     run(bench, task)
     assert not siege.landed
+
+
+def test_a_task_that_ran_by_a_version_of_one_person_lands_nothing_by_one_of_two(
+    siege: Siege, bench: Bench
+) -> None:
+    """The version of one person delivers nothing and so is published alone; its gate asks whoever wrote it."""
+    siege.protect(approvals=0, four_eyes=True)
+    ann = make_member(siege.world.project, ["designer"], "ann", execute=True)
+    asking = siege.line(approval={"who": [{"role": "reviewer", "count": 3}]})
+    assert publish(siege, asking).status_code == 202
+    row = Line.objects.get(key="line")
+    confirmed = siege.as_(ann).post("/lines/line/publish", {"draft": row.draft_number})
+    assert confirmed.status_code == 201, confirmed.content
+    easier = siege.line()
+    easier["stations"][1] = command("merge", MORE, to("completed"))
+    alone = publish(siege, easier)
+    assert alone.status_code == 201, alone.content
+    begun = start(siege)
+    assert begun.status_code == 201, begun.content
+    task = Task.objects.get()
+    run(bench, task)
+    assert bans.by_page(siege, siege.visit(task), siege.mallory) in (200, 302)
+    task.refresh_from_db()
+    who, path = siege.as_(siege.mallory), "/lines/line"
+    seen = who.get(path + "/impact?to=1").json()
+    moved = who.post(path + "/migrations", {"to": 1, "digest": seen["digest"], "reason": "Land."})
+    assert moved.status_code == 201, moved.content
+    run(bench, task)
+    task.refresh_from_db()
+    assert task.pinned.number == 1
+    assert not siege.landed
+    assert (
+        "only by versions that two people published"
+        in task.jobs.filter(station="merge").latest("pk").outcome["summary"]
+    )

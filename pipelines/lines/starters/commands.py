@@ -161,6 +161,7 @@ def _without_facts(document: dict[str, Any], key: str) -> None:
 
 def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
     key, stations = station["key"], document["stations"]
+    place = stations.index(station)
     stations.remove(station)
     _without_facts(document, key)
     for join in [station for station in stations if key in (station.get("join") or {}).get("wait_for", ())]:
@@ -173,6 +174,13 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
                 rule["to"] = left[0] if len(left) == 1 else left
         return
     onward = next(rule for rule in station["rules"] if "success" in _results(rule))
+    if any(
+        rule["to"] == key for other in stations if other["key"] == onward["to"] for rule in other["rules"]
+    ):
+        # A delivery that led to itself would never take in the base that has moved: a No-op does.
+        station.update(name="Take the base in", work={"kind": "noop"})
+        stations.insert(place, station)
+        return
     for rule in _rules(stations):
         if rule["to"] == key:
             rule["to"] = onward["to"]
