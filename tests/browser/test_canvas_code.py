@@ -265,7 +265,8 @@ READ = """async ([address, texts]) => {
     worker.postMessage({id, asked: {do: "read", text}});
   });
   const found = await Promise.all(texts.map((text, id) => answer(id, text)));
-  return JSON.stringify(found.map((each) => (each.ok ? {value: each.value} : {message: each.message})));
+  const digits = (_key, value) => typeof value === "bigint" ? JSON.rawJSON(String(value)) : value;
+  return JSON.stringify(found.map((each) => (each.ok ? {value: each.value} : {message: each.message})), digits);
 }"""
 
 
