@@ -39,7 +39,9 @@ class Guest:
         self._field(label).fill(value)
 
     def tick(self, label: str) -> None:
-        self._field(label).check()
+        """Ticks what is called so, or has that in its sentence."""
+        name = re.compile(rf"\b{re.escape(self.readme.word(label))}\b")
+        self.page.get_by_label(name).filter(visible=True).first.check()
 
     def see(self, text: str) -> None:
         """Waits until the page says it."""

@@ -201,8 +201,9 @@ def test_one_address_has_no_more_than_stays_free_and_others_go_on(
     try:
         for line in lines:
             line.sendall(head + PIECE[1:])
-        last = lines[-1]
-        assert last.recv(65536).startswith(b"HTTP/1.1 503 ") and kept(site) <= door.STRANGERS.total * 3 / 8
+        assert kept(site) <= door.STRANGERS.total * 3 / 8
+        # On a busy machine the first bodies have come to their end, for want of pace, before the last ones are sent.
+        assert any(line.recv(65536).startswith(b"HTTP/1.1 503 ") for line in reversed(lines))
         with connected(site, "127.0.2.2") as other:
             other.sendall(head + PIECE)
             assert other.recv(65536).startswith(b"HTTP/1.1 403 ")

@@ -15,6 +15,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests.fixtures.site import ROOT, database_url, environment
+from tests.waiting import LONG
 
 OURS = ("pipelines", "reviews")
 OF_OUR_TABLES = "~ '^(pipelines|reviews)_'"
@@ -86,7 +87,7 @@ def prepare(alias: str) -> subprocess.CompletedProcess[str]:
         env=environment(DATABASE_URL=database_url(connections.databases[alias]["NAME"])),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LONG,
     )
 
 
