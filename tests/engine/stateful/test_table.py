@@ -92,6 +92,7 @@ COMES: dict[str, tuple[str, ...]] = {
     # Of another task, which is part of the same deadlock or is asked something: see test_deadlocks
     "resume": (),
     "circle": (),
+    "task": (),  # Somebody is told and nothing else happens: see tests/reviews/test_asked_at_once
     "evaluation": (),  # No machine can answer any more: see test_evaluations
 }
 
