@@ -28,7 +28,7 @@ from bench.accept.readme import ROOT, Readme
 
 PASSWORD, SECOND = "three plain words", "four more plain words"
 MIA = "mia@example.com"
-BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 KEPT = (
     "PATH",
     "LANG",
