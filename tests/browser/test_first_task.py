@@ -15,6 +15,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from pipelines.models import Task, User
 from tests.axe import grave, settle
+from tests.browser.looking import tick_unopened
 from tests.factories import World
 from tests.fixtures.browser import DESKTOP, PHONE
 from tests.fixtures.site import Site
@@ -79,6 +80,7 @@ def test_from_one_button_to_what_was_merged_and_verified(
     other.goto("/")
     other.locator("#first-task").get_by_role("link", name="Review").click()
     other.get_by_role("button", name=re.compile("^Approve")).click()
+    tick_unopened(other)
     other.get_by_role("button", name=re.compile("^Confirm")).click()
     expect(other).to_have_url(re.compile(r"/tasks/WI-app-\d+/$"))
     expect(other.locator("#delivered")).to_contain_text("Files as approved")
