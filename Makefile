@@ -2,7 +2,7 @@
 # make test [ARGS=…]     the suite (ARGS goes to pytest)
 # make check             format, lint, types, import layers, unit tests, design tokens
 # make accept            the README's tour in a clone, in a real browser, by the words of the README alone
-# make soak · make bench   kills, races and floods · the figures of docs/proof.md
+# make soak · make bench   kills, races and floods · the figures of proof/proof.md
 # make agents            real coding agents from npm, without network, against a scripted model: what is derived
 # make runner ARGS="--server https://…"   do the work of a server elsewhere on this machine (docs/runners.md)
 # make picture           the drawing at the top of the README, by the product's own export

@@ -57,7 +57,7 @@ class GatheredRequest:
 class OneThread(ASGIHandler):
     """Django's own goes back to the event loop between the middleware and the view wherever one of the two is
     synchronous, and begins and ends a thread for each request. Here nearly all are: two changes of thread, and what a
-    new thread makes anew for the database, were a third of what a short request took (docs/proof.md).
+    new thread makes anew for the database, were a third of what a short request took (proof/proof.md).
 
     The few asynchronous views run on the loop as before, and what is streamed is not touched.
 

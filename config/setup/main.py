@@ -77,7 +77,7 @@ def check(rest: list[str]) -> int:
 def bench(rest: list[str]) -> int:
     machine.check_platform()
     _prepare(DEVELOPMENT)
-    _become("-m", "bench", *rest)
+    _become("-m", "proof.bench", *rest)
     return 0
 
 
@@ -85,7 +85,7 @@ def accept(rest: list[str]) -> int:
     """Follow the README in a clone of this checkout."""
     machine.check_platform()
     _prepare(DEVELOPMENT)
-    _become("-m", "bench.accept", *rest)
+    _become("-m", "proof.bench.accept", *rest)
     return 0
 
 
@@ -101,7 +101,7 @@ def runner(rest: list[str]) -> int:
 def agents(rest: list[str]) -> int:
     machine.check_platform()
     _prepare(DEVELOPMENT)
-    _become("-m", "bench.agents", *rest)
+    _become("-m", "proof.bench.agents", *rest)
     return 0
 
 

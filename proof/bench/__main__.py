@@ -1,4 +1,4 @@
-"""`make bench`: every measurement, one after the other, each in a process of its own. Results go to bench/results/."""
+"""`make bench`: every measurement, one after the other, each in a process of its own, into proof/bench/results/."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ ORDER = (
 
 def main() -> int:
     return max(
-        subprocess.run([sys.executable, "-m", f"bench.{name}", *sys.argv[1:]]).returncode for name in ORDER
+        subprocess.run([sys.executable, "-m", f"proof.bench.{name}", *sys.argv[1:]]).returncode
+        for name in ORDER
     )
 
 

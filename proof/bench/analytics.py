@@ -1,6 +1,6 @@
 """The numbers of a line: how long they take over about 1,000 recorded decisions and over 100,000, as a ratio.
 
-    python -m bench.analytics [--decisions 100000] [--tasks 60]
+    python -m proof.bench.analytics [--decisions 100000] [--tasks 60]
 
 Tasks go through a line of eight stations by the real engine; copies of them with their decisions, events and jobs,
 made by SQL, make the number. The server is one of its own, in a temporary folder."""
@@ -13,8 +13,8 @@ import sys
 import time
 from typing import Any
 
-from bench.backtest import recorded
-from bench.rig import database, keep
+from proof.bench.backtest import recorded
+from proof.bench.rig import database, keep
 
 RUNS = 3
 

@@ -1,7 +1,7 @@
 """Back-tests: recorded decisions per second, decided again under the version that decided them and under a changed one,
 beside plain reading of the same rows in the same run.
 
-    python -m bench.backtest [--decisions 100000] [--tasks 200]
+    python -m proof.bench.backtest [--decisions 100000] [--tasks 200]
 
 A few hundred tasks go through a line of eight stations by the real engine, gates and loops among it; copies of them,
 made by SQL, make the number. The server is one of its own, in a temporary folder."""
@@ -15,7 +15,7 @@ import sys
 import time
 from typing import Any
 
-from bench.rig import database, keep
+from proof.bench.rig import database, keep
 
 STATIONS = ("analyse", "design", "build", "test", "scan", "document", "package", "deliver")
 

@@ -1,7 +1,7 @@
 """How long a review of a large change takes: comparing 2,000 files of 200,000 lines, and the file that is read; storing
 it after a real station in a repository, and the page of the review in Chromium, whose bytes are counted.
 
-    python -m bench.changes [--files 2000] [--lines 100]
+    python -m proof.bench.changes [--files 2000] [--lines 100]
 
 Half of the files are changed in three places, a quarter is new, a quarter is in another folder. `first_screen`: from
 the click to the first paint, when nobody has looked yet and again. The last row is a hostile pair of texts, made to be
@@ -22,9 +22,9 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from bench.rig import Json, browser, database, keep
 from pipelines.formats.evidence.trees.texts import compare_lines, hunks, side
 from pipelines.formats.evidence.trees.trees import compare, with_similar
+from proof.bench.rig import Json, browser, database, keep
 
 STORED: dict[str, bytes] = {}
 

@@ -1,6 +1,6 @@
 """Milliseconds of a claim where much else waits: a runner asks what it may have, and takes one job.
 
-    python -m bench.claims [--queued 100000] [--sets 50] [--rounds 100]
+    python -m proof.bench.claims [--queued 100000] [--sets 50] [--rounds 100]
 
 One project has so many queued jobs, an equal share behind each set of labels. In turn claim: a runner with one of the
 sets, one with all of them, one with none (nothing waits for it), a runner of ALP, and a worker beside the database that
@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.rig import Json, database, keep
+from proof.bench.rig import Json, database, keep
 
 MOST_MEDIAN = 5.0
 """Milliseconds of the processor, to ask and to take, whatever else the machine does."""
@@ -158,7 +158,7 @@ def medians(times: Sequence[Times]) -> dict[str, float]:
 
 
 def main() -> int:
-    options = argparse.ArgumentParser(prog="bench.claims", description=__doc__)
+    options = argparse.ArgumentParser(prog="proof.bench.claims", description=__doc__)
     options.add_argument("--queued", type=int, default=100_000)
     options.add_argument("--sets", type=int, default=50)
     options.add_argument("--rounds", type=int, default=100)

@@ -1,7 +1,7 @@
 """What a move costs, in figures that a busy machine cannot falsify: how often the server waited for the next request
 (round trips, and the disk), and seconds of the processor here and in PostgreSQL.
 
-    python -m bench.cost [--tasks 100] [--sizes 1 8 50] [--profile]
+    python -m proof.bench.cost [--tasks 100] [--sizes 1 8 50] [--profile]
 
 Tasks go through ten `noop` stations, as many reports in a batch as `--sizes` says, as a worker sends them: report, and
 the orders of what comes next. Of the rounds the least counts: what else runs only adds. The server is one of its own,
@@ -19,7 +19,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from bench.rig import Json, database, keep
+from proof.bench.rig import Json, database, keep
 
 STATIONS = 10
 

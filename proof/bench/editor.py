@@ -1,6 +1,6 @@
 """How fluid the canvas is: a line of 300 stations and about 1,000 rules in a real Chromium, beside one of one station.
 
-    python -m bench.editor [--stations 300]
+    python -m proof.bench.editor [--stations 300]
 
 What is done: the page is opened, the whole line is moved about and zoomed, moved about at full size, stations are
 chosen, one is dragged, renamed and given a rule, the canvas is tidied. The browser records a trace of each step;
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench.rig import Json, browser, database, keep
+from proof.bench.rig import Json, browser, database, keep
 
 SAME_FRAME = 4
 LONG = 50

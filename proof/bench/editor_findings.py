@@ -1,6 +1,6 @@
 """How long the canvas waits for findings: a line of 200 stations and 1,000 rules, saved through the real door.
 
-    python -m bench.editor_findings [--stations 200] [--saves 40]
+    python -m proof.bench.editor_findings [--stations 200] [--saves 40]
 
 Cold: the first save in a process that has seen nothing. Warm: saves that each change one rule of one station, another
 one every time, as somebody does who draws. Once with rules as people write them, once with hard ones (nested, with
@@ -19,8 +19,8 @@ import sys
 import time
 from typing import Any
 
-from bench.rig import Json, database, keep
-from bench.routing import MIXES, line_of
+from proof.bench.rig import Json, database, keep
+from proof.bench.routing import MIXES, line_of
 
 TARGET = 0.5
 """Seconds in which findings have to be back after an edit."""

@@ -1,7 +1,7 @@
 """What an index costs each row that enters it: the same rows written into two copies of its table, one without it, by
-turns, on a server of `bench.scale`.
+turns, on a server of `proof.bench.scale`.
 
-    python -m bench.index_cost --keep FOLDER [--of decision_of_version …] [--rounds 10]
+    python -m proof.bench.index_cost --keep FOLDER [--of decision_of_version …] [--rounds 10]
 
 Both copies begin with the older half of the rows and all their indexes; each turn writes the next rows of the newer
 half in their order, after a checkpoint, and every second round has the other order. Prints microseconds of PostgreSQL's
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench.rig import database, keep
+from proof.bench.rig import database, keep
 
 OF = ("decision_of_version", "job_of_version", "vote_with_reason", "gate_visit_over_at")
 """Of migration 0154."""

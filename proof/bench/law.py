@@ -1,7 +1,7 @@
 """What a move costs: in a line of twelve stations with a fork, a loop and a gate beside one of twelve `noop` stations,
 and with a million finished moves in the database beside an empty one.
 
-    python -m bench.law [--tasks 500] [--finished 1000000] [--open 10000]
+    python -m proof.bench.law [--tasks 500] [--finished 1000000] [--open 10000]
 
 The engine is called in this process, one report at a time, as a driver would; a move is an event that moves, forks,
 joins or ends a token. Both lines are driven in turns, so that they share what else the machine does: seconds of the
@@ -19,8 +19,8 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
-from bench.cost import Backend
-from bench.rig import database, exponent, keep
+from proof.bench.cost import Backend
+from proof.bench.rig import database, exponent, keep
 
 T = TypeVar("T")
 

@@ -1,12 +1,12 @@
 """Milliseconds from a commit to the socket of a real browser, with the web process and the moving process apart.
 
-    python -m bench.live [--moves 100] [--sockets 1 10 100 1000]
+    python -m proof.bench.live [--moves 100] [--sockets 1 10 100 1000]
 
 The clock starts when the commit has returned, in the process that moves; it stops when the browser's socket hands the
 message to its page. Both read the same machine's clock. One socket is the browser's; the others are held by a process
-of their own (`bench.live_clients`) and hear the same: `last` is when the last of all has heard of a move. Beside them
-the milliseconds of the web process's processor for one move and one socket, which other work on the machine does not
-change. The server is one of its own, in a temporary folder."""
+of their own (`proof.bench.live_clients`) and hear the same: `last` is when the last of all has heard of a move. Beside
+them the milliseconds of the web process's processor for one move and one socket, which other work on the machine does
+not change. The server is one of its own, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench.moves import cpu_of
-from bench.reports import parent, processes
-from bench.rig import browser, database, exponent, keep
+from proof.bench.moves import cpu_of
+from proof.bench.reports import parent, processes
+from proof.bench.rig import browser, database, exponent, keep
 
 PAUSE = 0.08  # seconds between two moves: each is told by itself
 QUIET = 0.5  # seconds without a hint: all that was told has arrived
@@ -45,7 +45,7 @@ class Others:
     """Sockets beside the browser's."""
 
     def __init__(self, address: str, cookie: str, count: int) -> None:
-        words = [sys.executable, "-m", "bench.live_clients", address, cookie, str(count)]
+        words = [sys.executable, "-m", "proof.bench.live_clients", address, cookie, str(count)]
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._process.stdin is not None and self._process.stdout is not None
         self._to, self._from = self._process.stdin, self._process.stdout

@@ -1,6 +1,6 @@
-"""The sockets of `bench.live` beside the browser's own, in a process of their own: a browser opens no more than 255.
+"""The sockets of `proof.bench.live` beside the browser's own, in a process of their own: a browser opens 255 at most.
 
-    python -m bench.live_clients ws://HOST:PORT/live/?project=… COOKIE COUNT
+    python -m proof.bench.live_clients ws://HOST:PORT/live/?project=… COOKIE COUNT
 
 Prints `open` when all are, reads lines, and prints as JSON the `[task, version, at]` that all of them heard since the
 last one, `at` in milliseconds of the machine's clock; ends with its input."""
@@ -22,15 +22,15 @@ async def run(address: str, cookie: str, count: int) -> None:
     from autobahn.asyncio.websocket import WebSocketClientFactory, WebSocketClientProtocol  # noqa: PLC0415
 
     class Socket(WebSocketClientProtocol):
-        def onOpen(self) -> None:  # noqa: N802
+        def onOpen(self) -> None:
             self.factory.opening.release()
 
-        def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803
+        def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N803
             at = time.time() * 1000
             for hint in json.loads(payload).get("hints", ()):
                 self.factory.heard.append((hint["task"], hint["version"], at))
 
-        def onClose(self, wasClean: bool, code: int, reason: str) -> None:  # noqa: N802, N803
+        def onClose(self, wasClean: bool, code: int, reason: str) -> None:  # noqa: N803
             if not self.factory.over:
                 sys.exit(f"a socket was closed: {code} {reason}")
 

@@ -1,7 +1,7 @@
 """Moves per second through a line of ten `noop` stations, with one and two workers, beside pgbench running a minimal
 hand-written move (lock, update, insert the event, commit) on the same server in the same run.
 
-    python -m bench.moves [--tasks 300] [--seconds 10]
+    python -m proof.bench.moves [--tasks 300] [--seconds 10]
 
 A move is a commit: stations that do nothing are not passed through in one, but in a row of its own, which says how
 many stations a second that makes.
@@ -22,8 +22,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from bench.rig import database, keep
-from tests.soak.fleet import Fleet
+from proof.bench.rig import database, keep
+from proof.soak.fleet import Fleet
 
 STATIONS = 10
 QUEUES = 7

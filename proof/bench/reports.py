@@ -1,7 +1,7 @@
 """Moves per second where every station is a report over HTTP: programs hold a connection each to one web process, claim
 the first job of a task as a runner, report it, and go straight on with the next that the answer brings.
 
-    python -m bench.reports [--tasks 50] [--clients 8] [--together 1]
+    python -m proof.bench.reports [--tasks 50] [--clients 8] [--together 1]
 
 With --together each has so many tasks in hand, as a runner with that many places, and claims and reports in one call
 what comes together.
@@ -24,11 +24,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from bench.moves import STATIONS, cpu_of
-from bench.rig import Json, database, keep
 from pipelines.work.transport.http.wire import PROTOCOL
-from tests.soak.fleet import Fleet
-from tests.soak.kills import free_port
+from proof.bench.moves import STATIONS, cpu_of
+from proof.bench.rig import Json, database, keep
+from proof.soak.fleet import Fleet
+from proof.soak.kills import free_port
 
 FACTS: Json = {"protocol": PROTOCOL, "name": "bench", "host": "bench", "pid": 1, "isolation": "none"}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from config.embedded.hold import hold
-from tests.soak.kills import free_port, prepare
+from proof.soak.kills import free_port, prepare
 
 RESULTS = Path(__file__).resolve().parent / "results"
 Json = dict[str, Any]
@@ -49,9 +49,9 @@ def browser(name: str, home: Path, user: Any, **context: Any) -> Iterator[tuple[
     from django.conf import settings  # noqa: PLC0415  # after `prepare`
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  # after `prepare`
 
+    from proof.soak.fleet import Fleet  # noqa: PLC0415  # after `prepare`
     from tests.fixtures.browser import FLAGS, find_chromium  # noqa: PLC0415  # after `prepare`
     from tests.live.conftest import session_of  # noqa: PLC0415  # after `prepare`
-    from tests.soak.fleet import Fleet  # noqa: PLC0415  # after `prepare`
 
     # Who has no password is asked for one before any page.
     user.set_password("correct horse battery")
@@ -64,7 +64,7 @@ def browser(name: str, home: Path, user: Any, **context: Any) -> Iterator[tuple[
         with sync_playwright() as playwright:
             program = find_chromium(playwright.chromium.executable_path)
             if program is None:
-                print(f"bench.{name}: skipped, there is no Chromium here", file=sys.stderr)
+                print(f"proof.bench.{name}: skipped, there is no Chromium here", file=sys.stderr)
                 sys.exit(0)
             chromium = playwright.chromium.launch(executable_path=program, args=FLAGS)
             opened = chromium.new_context(**context)
@@ -93,7 +93,7 @@ def exponent(points: Iterable[tuple[float, float]]) -> float:
 
 
 def keep(name: str, answer: Json) -> None:
-    """Print it, and write it to bench/results."""
+    """Print it, and write it to proof/bench/results."""
     text = json.dumps({"cores": os.cpu_count(), **answer}, indent=2, ensure_ascii=False)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(text + "\n")

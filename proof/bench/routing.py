@@ -1,6 +1,6 @@
 """How long the analysis of a line takes as it grows, and one decision beside a hand-written chain of `if`.
 
-    python -m bench.routing [--sizes 10 100 1000] [--rounds 2000]
+    python -m proof.bench.routing [--sizes 10 100 1000] [--rounds 2000]
 
 Lint: lines of 10, 100 and 1,000 stations with five rules each, once of the kind that people write and once of the kind
 that is hard (nested conditions, patterns, rules that are dead only together). Each line is linted in a process of its
@@ -20,9 +20,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.contenders.environment import ROOT, python
-from bench.rig import Json, exponent, keep
-from bench.timing import microseconds
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.analysis.redecide.kept import kept
 from pipelines.routing.basics.outcome import derive, read_outcome
@@ -30,6 +27,9 @@ from pipelines.routing.basics.values import number_in
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Line, read_line
+from proof.bench.contenders.environment import ROOT, python
+from proof.bench.rig import Json, exponent, keep
+from proof.bench.timing import microseconds
 
 
 def output(path: str, op: str, value: Any) -> Json:
@@ -117,7 +117,7 @@ def linted(sizes: list[int]) -> list[Json]:
     for mix in MIXES:
         before: Json | None = None
         for count in sizes:
-            command = [sys.executable, "-m", "bench.routing", "--lint", mix, str(count)]
+            command = [sys.executable, "-m", "proof.bench.routing", "--lint", mix, str(count)]
             one: Json = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
             if before is not None:
                 one["times the stations"] = count / before["stations"]
@@ -269,7 +269,7 @@ def decided(rounds: int) -> Json:
 def contenders(rounds: int) -> dict[str, list[float]]:
     """Microseconds of others, for each of the situations."""
     told = [as_told(outcome, 3 if at == 9 else 0) for at, outcome in enumerate(OUTCOMES)]
-    command = [python(), "-m", "bench.contenders.decisions", str(rounds)]
+    command = [python(), "-m", "proof.bench.contenders.decisions", str(rounds)]
     done = subprocess.run(command, cwd=ROOT, input=json.dumps(told), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found: dict[str, list[float]] = json.loads(done.stdout)

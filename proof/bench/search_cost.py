@@ -1,7 +1,7 @@
 """What the index of texts costs: to make it, and each new task, with a short list of what is pending (as it is), the
-usual one, none, and without an index; by turns, in copies of the texts of a server of `bench.scale`.
+usual one, none, and without an index; by turns, in copies of the texts of a server of `proof.bench.scale`.
 
-    python -m bench.search_cost --keep FOLDER [--rounds 4] [--tasks 6000] [--copies 1] [--of "512 kB pending" …]
+    python -m proof.bench.search_cost --keep FOLDER [--rounds 4] [--tasks 6000] [--copies 1] [--of "512 kB pending" …]
 
 A turn writes so many texts, one statement each, and so empties each list several times: the mean is told, and the
 longest statement, which emptied one. Processor time of PostgreSQL, in one process; making them, of so many copies of
@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.index_cost import ask, processor, written_ahead
-from bench.rig import database, keep
+from proof.bench.index_cost import ask, processor, written_ahead
+from proof.bench.rig import database, keep
 
 LISTS = {
     "512 kB pending": "WITH (gin_pending_list_limit = 512)",

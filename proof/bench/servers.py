@@ -1,7 +1,7 @@
 """Requests per second of the same application under daphne, which comes with the product, and under uvicorn; in turn,
 A B A B, medians.
 
-    python -m bench.servers [--requests 300] [--clients 4] [--rounds 3]
+    python -m proof.bench.servers [--requests 300] [--clients 4] [--rounds 3]
 
 Each of the clients holds one connection. `healthz` is the shortest answer, `the number beside Inbox` one that a person
 is signed in for, `Home` a page. Beside each rate: milliseconds of the web process's processor a request. Uvicorn is
@@ -22,11 +22,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Final
 
-from bench.contenders.environment import PLACE, ROOT, python
-from bench.moves import cpu_of
-from bench.rig import Json, database, keep
-from tests.soak.fleet import Fleet, Member
-from tests.soak.kills import free_port
+from proof.bench.contenders.environment import PLACE, ROOT, python
+from proof.bench.moves import cpu_of
+from proof.bench.rig import Json, database, keep
+from proof.soak.fleet import Fleet, Member
+from proof.soak.kills import free_port
 
 BESIDE: Final = PLACE / "servers"
 WANTED: Final = ("uvicorn>=0.30", "httptools", "uvloop", "websockets")

@@ -1,8 +1,8 @@
 """Break the wiring of the product on purpose, once at a time, and see whether the check of a start notices.
 
-    python -m bench.wiring                     150 faults, the same ones each time
-    python -m bench.wiring --count 30 --seed 7
-    python -m bench.wiring --kind route
+    python -m proof.bench.wiring                     150 faults, the same ones each time
+    python -m proof.bench.wiring --count 30 --seed 7
+    python -m proof.bench.wiring --kind route
 
 Faults are drawn from the source, as many of each kind: an import path, a queue, a route, the name of a template, a
 setting, a static file, a migration left out. Each is made in a copy, in which `manage.py check` runs; the table says
@@ -32,7 +32,7 @@ from pathlib import Path
 import django
 from django.core.management import execute_from_command_line
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("config", "pipelines", "reviews", "templates", "static", "docs", "gateline", "locale")
 # Which do nothing with the settings of Django when they are loaded.
 LIBRARIES = {

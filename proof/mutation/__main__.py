@@ -1,9 +1,9 @@
 """Change `pipelines/routing` a little, thousands of times over, and see whether its tests notice.
 
-    python -m tests.mutation                       a sample of 600, another one for each commit
-    python -m tests.mutation --sample 2000 --seed 7
-    python -m tests.mutation --all                 every mutant: hours
-    python -m tests.mutation --only 'pipelines.routing.decide.steps.*' --only 'pipelines.routing.decide.joining.*'
+    python -m proof.mutation                       a sample of 600, another one for each commit
+    python -m proof.mutation --sample 2000 --seed 7
+    python -m proof.mutation --all                 every mutant: hours
+    python -m proof.mutation --only 'pipelines.routing.decide.steps.*' --only 'pipelines.routing.decide.joining.*'
 
 Works in a temporary copy. Prints the share of each module, what survived with file, line and change, and last the
 share of all; the exit code is 1 below nine in ten, 2 if it could not be tried.
@@ -17,11 +17,11 @@ import tempfile
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tests.mutation.equivalent import EQUIVALENT
-from tests.mutation.report import CAUGHT, Result, text
-from tests.mutation.sample import Seed, commit, draw
-from tests.mutation.survivors import survivor
-from tests.mutation.workshop import ROOT, Unusable, Workshop
+from proof.mutation.equivalent import EQUIVALENT
+from proof.mutation.report import CAUGHT, Result, text
+from proof.mutation.sample import Seed, commit, draw
+from proof.mutation.survivors import survivor
+from proof.mutation.workshop import ROOT, Unusable, Workshop
 
 ENOUGH = 0.9
 SAMPLE = 600
@@ -68,7 +68,7 @@ def run(workshop: Workshop, mutants: list[str], size: int, seed: Seed) -> Result
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.mutation", description="Mutation tests of routing."
+        prog="python -m proof.mutation", description="Mutation tests of routing."
     )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--sample", type=_positive, default=SAMPLE, metavar="N", help="so many mutants (600)")

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.mutation.sample import Seed, module_of
-from tests.mutation.survivors import Survivor
+from proof.mutation.sample import Seed, module_of
+from proof.mutation.survivors import Survivor
 
 CAUGHT = frozenset({"killed", "timeout", "segfault"})
 """A test fails, or the run does not end, or the process dies: in each case somebody would look."""

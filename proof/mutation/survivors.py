@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutation.sample import module_of
+from proof.mutation.sample import module_of
 
 
 @dataclass(frozen=True)

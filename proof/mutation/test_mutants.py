@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation.__main__ import ENOUGH, SAMPLE, run
-from tests.mutation.report import text
-from tests.mutation.sample import commit
-from tests.mutation.workshop import ROOT, Workshop
+from proof.mutation.__main__ import ENOUGH, SAMPLE, run
+from proof.mutation.report import text
+from proof.mutation.sample import commit
+from proof.mutation.workshop import ROOT, Workshop
 
 
 @pytest.mark.soak

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation.report import Result, interval, text
-from tests.mutation.sample import draw, shares
-from tests.mutation.survivors import function_of, survivor
+from proof.mutation.report import Result, interval, text
+from proof.mutation.sample import draw, shares
+from proof.mutation.survivors import function_of, survivor
 
 MUTANTS = [f"a.big.x_f__mutmut_{i}" for i in range(90)] + [f"a.small.x_g__mutmut_{i}" for i in range(10)]
 

@@ -22,7 +22,7 @@ COPIED = {
     "pipelines/demo": "",
     "tests/__init__.py": "",
     "tests/routing": "",
-    "tests/mutation/quick_first.py": "quick_first.py",
+    "proof/mutation/quick_first.py": "quick_first.py",
     "docs": "",
 }
 """What is copied, and where to, if that is another place."""

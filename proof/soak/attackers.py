@@ -1,4 +1,4 @@
-"""Clients that wish a server ill, over real sockets on loopback: `python -m tests.soak.attackers PORT SECONDS` prints
+"""Clients that wish a server ill, over real sockets on loopback: `python -m proof.soak.attackers PORT SECONDS` prints
 one JSON object {kind: {first line of an answer: count}}."""
 
 from __future__ import annotations

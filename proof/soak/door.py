@@ -1,6 +1,6 @@
 """Attack a web process as it comes, and tell how signed-in people get on beside it (config/door.py).
 
-    python -m tests.soak.door [--seconds 60] [--server daphne|uvicorn|granian] [--beside FOLDER]
+    python -m proof.soak.door [--seconds 60] [--server daphne|uvicorn|granian] [--beside FOLDER]
 
 `--server`: another one than `manage.py web`, from the environment whose packages are in the folder `--beside`; never
 from the product's own. Prints one JSON object; exit code 1 if a signed-in post failed."""
@@ -20,7 +20,7 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from tests.soak.kills import free_port, prepare
+from proof.soak.kills import free_port, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = 3 * 1024**2
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 def server(home: Path, name: str, port: int, beside: str) -> Any:
-    from tests.soak.fleet import Fleet, Member  # noqa: PLC0415  # see prepare
+    from proof.soak.fleet import Fleet, Member  # noqa: PLC0415  # see prepare
 
     fleet = Fleet(home, (), port)
     (web,) = fleet.members
@@ -135,7 +135,7 @@ def run(home: Path, seconds: float, name: str, beside: str) -> Json:
             time.sleep(0.1)
         alone, beside_attack, after = (SignedInClient(port, secret) for _ in range(3))
         work(alone, base, line.key, 5, time.perf_counter())
-        words = [sys.executable, "-m", "tests.soak.attackers", str(port), str(seconds)]
+        words = [sys.executable, "-m", "proof.soak.attackers", str(port), str(seconds)]
         with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as attackers:
             work(beside_attack, base, line.key, seconds - 1, time.perf_counter())
             size = size_of(fleet.members[0].process.pid)

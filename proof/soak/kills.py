@@ -1,6 +1,6 @@
 """Kill web, workers and PostgreSQL while tasks are under way, and look at what became of them (house §2, §3).
 
-    python -m tests.soak.kills --tasks 200 --kills 50 --postgres 10 --restarts 20 [--line plain]
+    python -m proof.soak.kills --tasks 200 --kills 50 --postgres 10 --restarts 20 [--line plain]
 
 The tasks go along a line with everything that can be waited for, and people stand beside it (`people.attend`); or, with
 `--line plain`, along commands between stations that do nothing.
@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.soak.lines import killed, plain
+from proof.soak.lines import killed, plain
 
 PATIENCE = 900.0
 LINES = {"whole-law": killed, "plain": plain}
@@ -62,7 +62,7 @@ class Run:
     """One part: a line, its tasks, what is done to the processes meanwhile."""
 
     def __init__(self, home: Path, workers: int, web: bool, line: str) -> None:
-        from tests.soak.fleet import Fleet  # noqa: PLC0415  # see prepare
+        from proof.soak.fleet import Fleet  # noqa: PLC0415  # see prepare
 
         self.mark, self.line = f"gl-soak-{uuid.uuid4().hex}", line
         isolations = tuple("none" if index % 2 else "auto" for index in range(workers))
@@ -77,7 +77,7 @@ class Run:
 
     def attend(self) -> None:
         """People do what they are asked for."""
-        from tests.soak.people import attend  # noqa: PLC0415  # see prepare
+        from proof.soak.people import attend  # noqa: PLC0415  # see prepare
 
         if self.line != "plain":
             again(lambda: attend(self.world, self.tasks))
@@ -184,8 +184,8 @@ def verdict(run: Run, within: float) -> tuple[dict[str, Any], list[str]]:
 
     from pipelines import invariants  # noqa: PLC0415  # see prepare
     from pipelines.models import Job, Lease, LogChunk, Task  # noqa: PLC0415  # see prepare
-    from tests.soak.fleet import marked  # noqa: PLC0415  # see prepare
-    from tests.soak.people import done  # noqa: PLC0415  # see prepare
+    from proof.soak.fleet import marked  # noqa: PLC0415  # see prepare
+    from proof.soak.people import done  # noqa: PLC0415  # see prepare
 
     tasks = Task.objects.filter(pk__in=run.tasks)
     jobs = Job.objects.filter(task__in=run.tasks)

@@ -1,6 +1,6 @@
 """A worker that stops at a point of its work when it is asked to, so that something can be killed right there.
 
-    python -m tests.soak.points worker        POINTS: a folder
+    python -m proof.soak.points worker        POINTS: a folder
 
 A file `<repository>.<point>.<before|after>` in the folder asks for it, once: it is renamed to `….reached`, and the work
 goes on when `<repository>.go` is there. Nothing is replaced: what is called at a point is the product's own."""

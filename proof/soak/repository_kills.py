@@ -1,7 +1,7 @@
 """Kill -9 of the worker, web and PostgreSQL while a task is in a fetch, at work, in a commit, in a report, in a push
 and in the merge of a join: one branch, one commit for each visit, one merge, nothing of a dead attempt in the tree.
 
-    python -m tests.soak.repository_kills --rounds 25 [--seed 1] [--victims worker,web,postgres]
+    python -m proof.soak.repository_kills --rounds 25 [--seed 1] [--victims worker,web,postgres]
 
 A round has one task, with a repository of its own, for each of the six points. Each goes on until it is there and
 waits; then one of the three is killed, in half of the rounds a moment after all were told to go on. Runs on a
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.soak.kills import again, free_port, prepare
+from proof.soak.kills import again, free_port, prepare
 
 POINTS = ("fetch", "run", "commit", "report", "push", "merge")
 PATIENCE = 300.0
@@ -42,7 +42,7 @@ open(os.environ["GATELINE_STATION"] + ".txt", "w").write("done")
 
 class Killing:
     def __init__(self, home: Path, rng: random.Random) -> None:
-        from tests.soak.fleet import Fleet  # noqa: PLC0415  # see prepare
+        from proof.soak.fleet import Fleet  # noqa: PLC0415  # see prepare
 
         self.home, self.rng = home, rng
         self.points = home / "points"
@@ -53,7 +53,7 @@ class Killing:
         self.fleet = Fleet(home, ("none",), free_port())
         (worker,) = self.fleet.workers
         worker.env["POINTS"] = str(self.points)
-        worker.program = ("-m", "tests.soak.points")
+        worker.program = ("-m", "proof.soak.points")
         worker.words = ("worker", "--concurrency", "12")
         self.killed: Counter[str] = Counter()
         self.wrong: list[str] = []

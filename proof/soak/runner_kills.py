@@ -1,7 +1,7 @@
 """A runner on another address and without a database works tasks of a line with six stations, while the server is
 restarted and the runner killed: nothing lost, nothing done twice.
 
-    python -m tests.soak.runner_kills --tasks 100 --restarts 2 --kills 5
+    python -m proof.soak.runner_kills --tasks 100 --restarts 2 --kills 5
 
 Where the machine allows it the runner has a network namespace of its own, joined to the server by a pair of interfaces;
 else another loopback address. Runs on a PostgreSQL of its own that writes to disk. Prints one JSON object; exit code 1
@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.soak.kills import again, free_port, prepare
+from proof.soak.kills import again, free_port, prepare
 
 STATIONS = 6
 PATIENCE = 900.0

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from tests.soak.fleet import ROOT
+from proof.soak.fleet import ROOT
 
 
 def kills(*words: str, seconds: float) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.soak.kills", *words],
+        [sys.executable, "-m", "proof.soak.kills", *words],
         cwd=ROOT,
         capture_output=True,
         text=True,

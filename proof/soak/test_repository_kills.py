@@ -8,14 +8,14 @@ import sys
 
 import pytest
 
-from tests.soak.fleet import ROOT
+from proof.soak.fleet import ROOT
 
 
 @pytest.mark.parametrize(
     "rounds", [pytest.param(1, marks=pytest.mark.wide), pytest.param(25, marks=pytest.mark.soak)]
 )
 def test_whatever_is_killed_one_change_lands(rounds: int) -> None:
-    words = [sys.executable, "-m", "tests.soak.repository_kills", "--rounds", str(rounds)]
+    words = [sys.executable, "-m", "proof.soak.repository_kills", "--rounds", str(rounds)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=600 + 240 * rounds)
     assert done.returncode == 0, done.stdout + done.stderr
     counts = json.loads(done.stdout)

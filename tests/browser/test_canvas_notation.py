@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from bench.editor import line_of
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
+from proof.bench.editor import line_of
 from tests.browser.canvas import middle, node, saved
 from tests.factories import World
 from tests.fixtures.site import Site

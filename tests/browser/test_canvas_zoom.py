@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from bench.editor import line_of
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
+from proof.bench.editor import line_of
 from tests.browser.test_canvas_notation import TANGLED
 from tests.factories import World
 from tests.waiting import until

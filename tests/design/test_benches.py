@@ -1,4 +1,4 @@
-"""What `make bench` and `docs/proof.md` name can be started: an import of a bench that is gone is found here, not by
+"""What `make bench` and `proof/proof.md` name can be started: an import of a bench that is gone is found here, not by
 who measures next."""
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.soak.fleet import ROOT
+from proof.soak.fleet import ROOT
 
-BENCH = ROOT / "bench"
-# These run in the contenders' environment (`bench/contenders/environment.py`), which the tests do not have.
+BENCH = ROOT / "proof" / "bench"
+# These run in the contenders' environment (`proof/bench/contenders/environment.py`), which the tests do not have.
 THEIRS = {"dbos_moves.py", "procrastinate_moves.py", "viewflow_moves.py", "decisions.py"}
 MODULES = sorted(each for each in BENCH.rglob("*.py") if each.name not in THEIRS)
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LAW = ROOT / "docs/law"
-ROOMS = ("config", "pipelines", "reviews", "tests", "bench", "docs", "templates", "static")
+ROOMS = ("config", "pipelines", "reviews", "tests", "proof", "docs", "templates", "static")
 ENDINGS = {".py", ".md", ".html", ".ts", ".tsx", ".css", ".yaml"}
 BUILT = {"dist", "node_modules", "__pycache__"}
 

@@ -84,7 +84,7 @@ def test_a_row_of_the_front_end_names_the_licence_of_its_package() -> None:
         assert rows[name] == package["license"], name
 
 
-OURS = ("config", "gateline", "pipelines", "reviews", "tests", "bench")
+OURS = ("config", "gateline", "pipelines", "reviews", "tests", "proof")
 PRODUCT = ("config", "gateline", "pipelines", "reviews")
 
 

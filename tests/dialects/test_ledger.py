@@ -79,7 +79,7 @@ def test_nothing_is_to_come_later() -> None:
 
 
 def test_the_ledger_claims_no_more_of_its_tests_than_was_tried() -> None:
-    tried = re.search(r"for (\d+) behaviours", (ROOT / "docs" / "proof.md").read_text())
+    tried = re.search(r"for (\d+) behaviours", (ROOT / "proof" / "proof.md").read_text())
     claim = (ROOT / "docs" / "dialects.md").read_text()
     assert tried
     assert f"For {tried[1]} of these behaviours" in claim

@@ -16,9 +16,9 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict
 from pipelines.invariants import check
 from pipelines.models import Due, Escalation, GateVisit, Incident, LineVersion, Task
+from proof.soak.lines import whole_law
 from tests.engine.test_races import at_once
 from tests.factories import World, make_world
-from tests.soak.lines import whole_law
 
 pytestmark = [pytest.mark.django_db(transaction=True)]
 

@@ -11,8 +11,8 @@ import pytest
 
 TESTS = Path(__file__).resolve().parents[1]
 WAITS = TESTS / "waiting.py"
-# Measured on purpose (make soak), or a program of another process.
-APART = ("soak", "mutation", "work/hostile", "emptying")
+# Programs of another process.
+APART = ("work/hostile", "emptying")
 READS_A_CLOCK = {"time.sleep", "time.monotonic", "time.perf_counter", "time.time", "asyncio.sleep"}
 WAITS_FOR_NOTHING = {"wait_for_timeout", "receive_nothing"}
 TAKES_A_LIMIT = {"wait", "join", "wait_for", "result", "drain", "timeout", "set_default_timeout"}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.wiring import Copy
 from config.wiring import record, references
+from proof.bench.wiring import Copy
 
 RENEW = "run .venv/bin/python manage.py wiring, and commit config/wiring/record.json"
 

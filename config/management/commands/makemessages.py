@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.commands import makemessages
 
 # What is installed or built, and what nobody reads who uses the product.
-IGNORED = ("node_modules", "static/dist", "tests", "bench", "*.test.ts", "*.test.tsx")
+IGNORED = ("node_modules", "static/dist", "tests", "proof", "*.test.ts", "*.test.tsx")
 SCRIPTS = ["ts", "tsx"]
 
 

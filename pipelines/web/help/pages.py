@@ -72,14 +72,19 @@ LOOKED_FOR = 30
 
 
 def pages() -> list[Page]:
-    """Those of `docs/`, of one folder below, and SECURITY.md beside it."""
+    """Those of `docs/`, of one folder below, and SECURITY.md and the figures of `proof/` beside it."""
     return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic()) // LOOKED_FOR))
 
 
 @lru_cache(maxsize=1)
 def _pages(docs: Path, _moment: int) -> tuple[Page, ...]:
     """Looked for twice a minute, not by each page that names its help."""
-    found = [*sorted(docs.glob("*.md")), docs.parent / "SECURITY.md", *sorted(docs.glob("*/*.md"))]
+    found = [
+        *sorted(docs.glob("*.md")),
+        docs.parent / "SECURITY.md",
+        docs.parent / "proof/proof.md",
+        *sorted(docs.glob("*/*.md")),
+    ]
     return tuple(_read(path, path.stat().st_mtime) for path in found)
 
 

@@ -2,7 +2,7 @@
 
     make accept                                     a clone, an empty home, four minutes
     make accept ARGS="--pictures /tmp/film"         where the film goes: each step at 1440 and 390
-    python -m bench.accept --folder FOLDER          in a checkout that is set up already
+    python -m proof.bench.accept --folder FOLDER          in a checkout that is set up already
 
 The first step that fails ends it: a word that the README does not say, or one that is not on the page."""
 
@@ -22,9 +22,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from bench.accept.guest import Guest
-from bench.accept.product import Letters, Product, Webhooks, free_port, surroundings
-from bench.accept.readme import ROOT, Readme
+from proof.bench.accept.guest import Guest
+from proof.bench.accept.product import Letters, Product, Webhooks, free_port, surroundings
+from proof.bench.accept.readme import ROOT, Readme
 
 PASSWORD, SECOND = "three plain words", "four more plain words"
 MIA = "mia@example.com"

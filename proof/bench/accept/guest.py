@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from bench.accept.readme import Readme
+from proof.bench.accept.readme import Readme
 
 LONG = 120_000
 DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}

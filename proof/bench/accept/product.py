@@ -100,7 +100,7 @@ class Letters:
         self.letters: list[EmailMessage] = []
         self.controller = Controller(self, hostname="127.0.0.1", port=free_port())
 
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
         self.letters.append(message_from_bytes(envelope.content, policy=policy.default))  # type: ignore[arg-type]
         return "250 taken"
 

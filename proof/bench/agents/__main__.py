@@ -1,7 +1,7 @@
 """`make agents`: install four real coding agents from npm into a temporary folder, run each in a namespace without
 network against a scripted model, and print what Gateline derives of each case.
 
-    python -m bench.agents [--programs FOLDER] [--only PRESET]"""
+    python -m proof.bench.agents [--programs FOLDER] [--only PRESET]"""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bench.agents.inside import CASES
 from pipelines.routing.document.agents import PRESETS
+from proof.bench.agents.inside import CASES
 
 PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
@@ -38,7 +38,7 @@ def install(folder: Path) -> None:
 def ran(preset: str, case: str, programs: Path) -> dict[str, Any]:
     """What was derived; `error` where the program could not be tried."""
     with tempfile.TemporaryDirectory(prefix="gateline-agents-", ignore_cleanup_errors=True) as folder:
-        inside = [sys.executable, "-m", "bench.agents.inside", preset, case, folder, str(programs)]
+        inside = [sys.executable, "-m", "proof.bench.agents.inside", preset, case, folder, str(programs)]
         try:
             done = subprocess.run(
                 ["unshare", "-rn", *inside], capture_output=True, text=True, timeout=SECONDS, check=False

@@ -1,6 +1,6 @@
 """One program and one case, in the namespace: writes what Gateline derives, as one line of JSON.
 
-python -m bench.agents.inside PRESET CASE FOLDER PROGRAMS"""
+python -m proof.bench.agents.inside PRESET CASE FOLDER PROGRAMS"""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.agents.stub import Model
 from pipelines.routing.basics.facts import witnessed
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.judging import judged
@@ -26,6 +25,7 @@ from pipelines.work.processes.isolation_choice import choose
 from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from pipelines.work.workspaces import take_picture
+from proof.bench.agents.stub import Model
 
 PORT = 9907
 HERE = f"http://127.0.0.1:{PORT}"

@@ -1,6 +1,6 @@
 """Moves per second beside others that keep each step in PostgreSQL, on one server, in rounds: A B C A B C.
 
-    python -m bench.contenders [--tasks 100] [--rounds 3] [--at-once 16]
+    python -m proof.bench.contenders [--tasks 100] [--rounds 3] [--at-once 16]
 
 The contenders live in an environment of their own (.contenders, made here from requirements.txt by pip), never in the
 product's. Beside each row: the seconds of the processor that its own processes took, without PostgreSQL's, and the load
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bench import moves as own
-from bench.contenders.environment import ROOT, python
-from bench.reports import reports
-from bench.rig import Json, database, keep
+from proof.bench import moves as own
+from proof.bench.contenders.environment import ROOT, python
+from proof.bench.reports import reports
+from proof.bench.rig import Json, database, keep
 
 NAMES = ("viewflow", "dbos", "procrastinate")
 
@@ -44,7 +44,7 @@ def contender(name: str, tasks: int, at_once: int) -> Json:
         quote(str(facts["HOST"]), safe=""),
     )
     address = f"postgresql://{user}@/bench_{name}?host={host}&port={facts['PORT']}"
-    command = [python(), "-m", f"bench.contenders.{name}_moves", address, str(tasks), str(at_once)]
+    command = [python(), "-m", f"proof.bench.contenders.{name}_moves", address, str(tasks), str(at_once)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     told = json.loads(next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{")))

@@ -7,7 +7,7 @@ import time
 
 from dbos import DBOS
 
-from bench.contenders.told import tell
+from proof.bench.contenders.told import tell
 
 STATIONS = 10
 

@@ -1,6 +1,6 @@
-"""json-logic and zen-engine: the twenty rules of `bench.routing`, said in their languages.
+"""json-logic and zen-engine: the twenty rules of `proof.bench.routing`, said in their languages.
 
-    (situations as JSON) | python -m bench.contenders.decisions <rounds>
+    (situations as JSON) | python -m proof.bench.contenders.decisions <rounds>
 
 Both get what is easier for them than for us: result, verdict and eval are filled in, and the number that an eval says
 is told beside it. json-logic lacks patterns and types, which are operations of ours here; zen has a table whose first
@@ -18,7 +18,7 @@ from typing import Any
 import zen
 from json_logic import add_operation, jsonLogic
 
-from bench.timing import microseconds
+from proof.bench.timing import microseconds
 
 Json = dict[str, Any]
 

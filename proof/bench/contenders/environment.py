@@ -7,7 +7,7 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 PLACE = ROOT / ".contenders"
 
 

@@ -8,7 +8,7 @@ import time
 
 from procrastinate import App, PsycopgConnector
 
-from bench.contenders.told import tell
+from proof.bench.contenders.told import tell
 
 STATIONS = 10
 

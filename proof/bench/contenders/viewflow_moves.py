@@ -11,7 +11,7 @@ import django
 from django.conf import settings
 from psycopg.conninfo import conninfo_to_dict
 
-from bench.contenders.told import tell
+from proof.bench.contenders.told import tell
 
 STATIONS = 10
 
@@ -27,7 +27,7 @@ def main(dsn: str, tasks: int, at_once: int) -> None:
         "PORT": told["port"],
         "CONN_MAX_AGE": None,
     }
-    own = "bench.contenders"
+    own = "proof.bench.contenders"
     apps = ["django.contrib.auth", "django.contrib.contenttypes", "viewflow", "viewflow.workflow", own]
     settings.configure(
         DATABASES={"default": database},

@@ -1,6 +1,6 @@
 """Minutes of each step from a fresh clone to the first merged change of a TypeScript repository.
 
-    python -m bench.newcomer [--agent codemod|claude] [--port 8941] [--setting NAME=VALUE]... [--prepare COMMAND]
+    python -m proof.bench.newcomer [--agent codemod|claude] [--port 8941] [--setting NAME=VALUE]... [--prepare COMMAND]
 
 `make run` is really run in a clean clone with an empty home, and real Chromium is led by what the pages say, as the
 README tells. The repository is made here (`repository.py`); *claude* is a program that answers like Claude Code.
@@ -22,10 +22,10 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-from bench.newcomer import repository
-from bench.newcomer.person import LONGEST, Person
-from bench.newcomer.server import ROOT, environment, running
-from bench.rig import keep
+from proof.bench.newcomer import repository
+from proof.bench.newcomer.person import LONGEST, Person
+from proof.bench.newcomer.server import ROOT, environment, running
+from proof.bench.rig import keep
 
 PASSWORD = "a first password of mine"
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
@@ -34,7 +34,7 @@ TEMPLATES = {"codemod": "Fix lint findings", "claude": "Request to merged change
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.newcomer")
+    parser = argparse.ArgumentParser(prog="python -m proof.bench.newcomer")
     parser.add_argument("--agent", choices=sorted(MEET), default="codemod")
     parser.add_argument("--port", type=int, default=8941)
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 KEPT = re.compile(
     r"^(PATH|LANG|PIP_|UV_|SSL_|NODE_EXTRA|REQUESTS_|npm_config_|HTTPS?_PROXY|NO_PROXY)", re.IGNORECASE
 )

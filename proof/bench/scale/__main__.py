@@ -1,13 +1,13 @@
 """What a large team costs after a while: every main page, p50 and p95, with processor time, statements and plans.
 
-    python -m bench.scale [--tasks 150000 …] [--keep FOLDER] [--rounds 20] [--only NAME …] [--plans]
+    python -m proof.bench.scale [--tasks 150000 …] [--keep FOLDER] [--rounds 20] [--only NAME …] [--plans]
 
 On 50 lines of 5 projects, of each three tasks one with a review that is over. Of 150,000 tasks 50,000 wait for a review
 and 10,000 live on one board; of fewer it is the same part, of more the same number. With `--keep` the servers and their
 data stay in that folder, and the next run begins with them. Prints one table: milliseconds on the wall, of Python's
-processor and of PostgreSQL's for one request, and in statements. `--plans` writes `bench/plans`. Of several numbers of
-tasks it prints, for each page, p50 of each and its exponent. Exit code 1 if a statement reads a table that grows from
-end to end; below 150,000 tasks nobody asks, for reading a small table is right."""
+processor and of PostgreSQL's for one request, and in statements. `--plans` writes `proof/bench/plans`. Of several
+numbers of tasks it prints, for each page, p50 of each and its exponent. Exit code 1 if a statement reads a table that
+grows from end to end; below 150,000 tasks nobody asks, for reading a small table is right."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.rig import RESULTS, database, exponent
+from proof.bench.rig import RESULTS, database, exponent
 
 PLANS = Path(__file__).resolve().parent.parent / "plans"
 COLUMNS = ("p50", "p95", "python", "python95", "postgres", "sql", "statements", "kilobytes")
@@ -31,8 +31,8 @@ LARGE = 150_000
 
 
 def run(given: argparse.Namespace) -> dict[str, Any]:
-    from bench.scale import data, measure, pages  # noqa: PLC0415  # after `database`
     from pipelines.ports.collector import settle_down  # noqa: PLC0415  # after `database`
+    from proof.bench.scale import data, measure, pages  # noqa: PLC0415  # after `database`
 
     if not data.there():
         began = time.monotonic()
@@ -89,7 +89,15 @@ def compared(given: argparse.Namespace, kept: Path) -> int:
     wrong = 0
     for tasks in given.tasks:
         print(f"\n{tasks:,} tasks", flush=True)
-        asked = [sys.executable, "-m", "bench.scale", "--tasks", str(tasks), "--keep", str(kept / str(tasks))]
+        asked = [
+            sys.executable,
+            "-m",
+            "proof.bench.scale",
+            "--tasks",
+            str(tasks),
+            "--keep",
+            str(kept / str(tasks)),
+        ]
         wrong |= subprocess.run([*asked, *passed], check=False).returncode
     print("\n" + slopes({tasks: json.loads(_result(tasks).read_text())["pages"] for tasks in given.tasks}))
     return wrong

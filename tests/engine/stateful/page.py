@@ -15,7 +15,7 @@ refused, or is impossible, and why. What is late, repeated, stale or foreign mov
 This page is written from `tests/engine/stateful/table.py` (`python -m tests.engine.stateful`), and the table is held
 against the engine on the real database: in `make test` a third of the pairs, some of every state and command, in
 `make soak` all of them and thousands of steps in any order, with the invariants after each. How often that reached
-what: [Proof](proof.md).
+what: [Proof](../proof/proof.md).
 
 ## States
 """

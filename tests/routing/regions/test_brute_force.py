@@ -1,6 +1,6 @@
 """Against brute force: nothing dead ever fires, every witness does what is claimed, nothing proved is false.
 
-The same widely, with counts: `tests/soak/test_analysis.py`.
+The same widely, with counts: `proof/soak/test_analysis.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules behind the gate of their station: what is said of them is said of the line as it is, with this gate.
 
-The same widely, with counts: `tests/soak/test_gated.py`.
+The same widely, with counts: `proof/soak/test_gated.py`.
 """
 
 from __future__ import annotations

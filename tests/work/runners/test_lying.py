@@ -1,5 +1,5 @@
 """A runner that lies: the server believes nothing of what it says, and changes nothing for who has no lease (law §15,
-docs/proof.md)."""
+proof/proof.md)."""
 
 from __future__ import annotations
 
