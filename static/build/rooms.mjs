@@ -14,7 +14,6 @@ const rooms = JSON.parse(readFileSync(TABLE, "utf8"));
 function permitted(path, target) {
   const place = relative(EDITOR, target);
   if (place.startsWith("..")) return true;
-
   const [room, ...inside] = relative(EDITOR, path).split("/");
   const [other] = place.split("/");
   // `App` and `main` compose the rooms. A module of the same room is named without a way around.
