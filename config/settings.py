@@ -305,6 +305,7 @@ EXPIRES = [
     "pipelines.lines.trials.expire_some",
     "reviews.notifications.retention.expire_some",
     "pipelines.lines.promises.reread",
+    "pipelines.lines.health.tell_breaches",
 ]
 NOTIFICATION_DAYS = env.number("GATELINE_NOTIFICATION_DAYS", 90, least=0)
 

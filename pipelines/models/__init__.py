@@ -11,6 +11,7 @@ from pipelines.models.escalations import Escalation, Incident
 from pipelines.models.events import Decision, Event
 from pipelines.models.gates import DUE_TIME, GateVisit, SampledDraw, Vote, Word
 from pipelines.models.handoffs import Handoff
+from pipelines.models.health import HealthBreach
 from pipelines.models.hosting import HookReceipt, HostLink, HostNotice, IssueTrigger
 from pipelines.models.invitations import Invitation
 from pipelines.models.lines import (
@@ -102,6 +103,7 @@ __all__ = [
     "GateVisit",
     "Group",
     "Handoff",
+    "HealthBreach",
     "HookReceipt",
     "HostLink",
     "HostNotice",

@@ -184,6 +184,21 @@ class PublishingAsked:
 
 
 @dataclass(frozen=True)
+class HealthBreached:
+    """A figure of the project is over its limit, and this person is to do something about it. `name`, `value`, `limit`
+    and `todo` in words."""
+
+    figure: str
+    name: str
+    value: str
+    limit: str
+    todo: str
+    project_id: int
+    user_id: int
+    at: datetime
+
+
+@dataclass(frozen=True)
 class CommentMention:
     """A comment on a line, by `name`, names this person. `part`: the key of the station that it is about, if any."""
 
@@ -265,6 +280,7 @@ Consequence = (
     | TaskEnded
     | AgentHandedOver
     | GuaranteeRefuted
+    | HealthBreached
     | CommentMention
     | PublishingAsked
     | ReviewerAsked

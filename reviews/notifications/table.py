@@ -9,6 +9,7 @@ from reviews.notifications.kinds import (
     escalation,
     followed,
     handed_over,
+    health,
     invitation,
     mention,
     merged,
@@ -33,6 +34,7 @@ KINDS: tuple[NotificationKind, ...] = (
     handed_over.KIND,
     publishing.KIND,
     refuted.KIND,
+    health.KIND,
     invitation.KIND,
     roles.KIND,
 )

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import Task
+from pipelines.lines.health import tell_breaches
+from pipelines.models import HealthBreach, Task
 from pipelines.queries.health import figures
 from pipelines.queries.times import of_project
 from pipelines.routing.analysis.health import (
@@ -25,6 +26,7 @@ from pipelines.routing.analysis.health import (
     cycle,
 )
 from tests.factories import World, station
+from tests.reviews.test_notifications import told
 from tests.reviews.test_pages import as_
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +67,31 @@ def test_E28_what_is_counted(world: World) -> None:
     assert (found[DEADLOCKS].value, found[CYCLE].value) == (0, None)
     assert figures(world.project, now, "other")[0].value == 0
     assert figures(world.project, now + timedelta(days=60))[3].value is None
+
+
+def test_E28_the_development_manager_is_told_once_for_each_breach(world: World) -> None:
+    version = world.line(stations=["build"])
+    task = world.start(version)
+    engine.escalate(task.pk, user=world.operator, trigger="architecture", reason="Big.")
+    now = timezone.now()
+    todo = "Review the trust levels and the abilities of the agents."
+    for minutes in (0, 60):
+        tell_breaches(now + timedelta(minutes=minutes))
+    assert told(world.admin, "health") == [f"Tasks that were escalated: 100%, more than 10%. {todo}"], (
+        "no group of managers: the administrators, once"
+    )
+    assert told(world.viewer, "health") == []
+
+    for _number in range(9):
+        world.start(version)
+    tell_breaches(now + timedelta(hours=2))
+    assert not HealthBreach.objects.exists(), "1 of 10 is at the limit, not over it"
+    manager = world.operator
+    world.group("development-manager", manager)
+    engine.escalate(Task.objects.latest("pk").pk, user=world.operator, trigger="architecture", reason="Big.")
+    tell_breaches(now + timedelta(hours=3))
+    assert [text[:34] for text in told(manager, "health")] == ["Tasks that were escalated: 20%, mo"]
+    assert len(told(world.admin, "health")) == 1
 
 
 @pytest.mark.wide

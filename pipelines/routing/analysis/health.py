@@ -23,6 +23,14 @@ TODO: Final[dict[str, str]] = {
     GATE: "Look for the root cause, and retrain the agents or change their prompts.",
 }
 
+NAMES: Final[dict[str, str]] = {
+    QUEUE: "Tasks in the queue",
+    CYCLE: "Average duration, compared with the previous 7 days",
+    DEADLOCKS: "Deadlocks in a week",
+    ESCALATED: "Tasks that were escalated",
+    GATE: "Sent back or rejected at {gate} ({line})",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -44,6 +52,18 @@ class Figure:
     @property
     def todo(self) -> str:
         return TODO[self.key] if self.alert else ""
+
+
+def figure_name(key: str, line: str = "", gate: str = "") -> str:
+    """What is counted. `line` and `gate`: names, of the refusals of one gate."""
+    return NAMES[key].format(line=line, gate=gate)
+
+
+def figure_value(key: str, value: float) -> str:
+    """As `12`, `2.5 ×` or `30%`."""
+    if key in (ESCALATED, GATE):
+        return f"{value:.0%}"
+    return f"{value:.1f} ×" if key == CYCLE else f"{value:.0f}"
 
 
 def share(part: int, whole: int) -> float | None:

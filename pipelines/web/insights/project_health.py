@@ -16,7 +16,7 @@ from pipelines.models import Incident, Line, Project
 from pipelines.queries import health as query
 from pipelines.queries import times, usage
 from pipelines.queries.usage import Spending
-from pipelines.routing.analysis.health import CYCLE, DEADLOCKS, ESCALATED, GATE, QUEUE, Figure
+from pipelines.routing.analysis.health import Figure, figure_name, figure_value
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
 from pipelines.web.shell.dates import dates_of
@@ -116,37 +116,17 @@ def _costs(project: Project, since: datetime, until: datetime | None) -> list[Li
 def _row(figure: Figure, gates: Mapping[str, tuple[str, str]]) -> FigureRow:
     """`gates`: the names of line and gate by what `Figure.of` calls them; one of an old version keeps its key."""
     line, gate = gates.get(figure.of) or figure.of.split(" › ", 1) if figure.of else ("", "")
-    names = {
-        QUEUE: _("Tasks in the queue"),
-        CYCLE: _("Average duration, compared with the previous 7 days"),
-        DEADLOCKS: _("Deadlocks in a week"),
-        ESCALATED: _("Tasks that were escalated"),
-        GATE: _("Sent back or rejected at %(gate)s (%(line)s)") % {"gate": gate, "line": line},
-    }
-    todos = {
-        QUEUE: _("Assess capacity: start another runner, or let fewer tasks in."),
-        CYCLE: _("Look for the stations that are the bottleneck."),
-        DEADLOCKS: _("Review the contracts of the agents."),
-        ESCALATED: _("Review the trust levels and the abilities of the agents."),
-        GATE: _("Look for the root cause, and retrain the agents or change their prompts."),
-    }
     return FigureRow(
-        figure, names[figure.key], _value(figure), _shown(figure.key, figure.threshold),
-        todos[figure.key] if figure.alert else "",
+        figure, figure_name(figure.key, line, gate), _value(figure), figure_value(figure.key, figure.threshold),
+        figure.todo,
     )  # fmt: skip
 
 
 def _value(figure: Figure) -> str:
     if figure.value is None:
         return _("not enough data yet")
-    shown = _shown(figure.key, figure.value)
+    shown = figure_value(figure.key, figure.value)
     if figure.seconds is None:
         return shown
     now, before = (duration(seconds) for seconds in figure.seconds)
     return _("%(times)s (%(now)s, before %(before)s)") % {"times": shown, "now": now, "before": before}
-
-
-def _shown(key: str, value: float) -> str:
-    if key in (ESCALATED, GATE):
-        return f"{value:.0%}"
-    return f"{value:.1f} ×" if key == CYCLE else f"{value:.0f}"
