@@ -8,7 +8,7 @@ from pipelines.models.people import Project
 
 
 class HealthBreach(models.Model):
-    """One figure that is over its limit since a time: while it stands, nobody is told of it again (AEEF E28)."""
+    """Figure that is over its limit since a time: while it stands, nobody is told of it again (AEEF E28)."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     figure = models.CharField(max_length=30)

@@ -185,7 +185,7 @@ class PublishingAsked:
 
 @dataclass(frozen=True)
 class HealthBreached:
-    """A figure of the project is over its limit, and this person is to do something about it. `name`, `value`, `limit`
+    """Figure of the project that is over its limit; this person is to do something about it. `name`, `value`, `limit`
     and `todo` in words."""
 
     figure: str

@@ -55,12 +55,12 @@ class Figure:
 
 
 def figure_name(key: str, line: str = "", gate: str = "") -> str:
-    """What is counted. `line` and `gate`: names, of the refusals of one gate."""
+    """Name a figure. `line` and `gate`: names, of the refusals of one gate."""
     return NAMES[key].format(line=line, gate=gate)
 
 
 def figure_value(key: str, value: float) -> str:
-    """As `12`, `2.5 ×` or `30%`."""
+    """Write a figure as `12`, `2.5 ×` or `30%`."""
     if key in (ESCALATED, GATE):
         return f"{value:.0%}"
     return f"{value:.1f} ×" if key == CYCLE else f"{value:.0f}"

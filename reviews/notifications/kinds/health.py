@@ -10,8 +10,8 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def events(heard: Heard) -> Iterable[NotificationEvent]:
-    for breach in heard.of(HealthBreached):
+def events(batch: Heard) -> Iterable[NotificationEvent]:
+    for breach in batch.of(HealthBreached):
         yield NotificationEvent(
             breach.user_id,
             f"health:{breach.figure}:{breach.at.isoformat()}",
