@@ -11,16 +11,16 @@ LINES = Path(__file__).with_name("lines")
 # Work in a repository that is made for them.
 IN_A_REPOSITORY = ("fix-lint-findings", "repository-check")
 AGENT = "agent-line"
-# One for each dialect; a person or a script plays what an agent would do (docs/demo.md).
-REHEARSED = (
+# One for each dialect; a person plays what an agent would do (docs/demo.md).
+OF_DIALECTS = (
     "alp-code-review",
     "contenox-assistant",
     "vibe-factory-feature",
     "flux-standard-dev",
     "aeef-delivery",
 )
-KEYS = (*IN_A_REPOSITORY, AGENT, *REHEARSED)
-SCRIPTS = Path(__file__).with_name("rehearsals")
+KEYS = (*IN_A_REPOSITORY, AGENT, *OF_DIALECTS)
+SCENARIOS = Path(__file__).with_name("scenarios")
 REPOSITORY = "    # The ready example stands here as the default.\n"
 BRANCH = "    # The branch of the ready example stands here as the default.\n"
 

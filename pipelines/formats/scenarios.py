@@ -13,22 +13,17 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import check
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.routing.simulate.scenario import ScenarioScript, read_scenarios
-from pipelines.routing.simulate.script import Script, read_scripts
 
 T = TypeVar("T")
 
 
 def loads(text: str | bytes) -> tuple[ScenarioScript, ...]:
     """Raises DocumentError with line and column of the first fault."""
-    return _loads(text, read_scenarios)
+    return load(text, read_scenarios)
 
 
-def load_scripts(text: str | bytes) -> tuple[Script, ...]:
-    """What `manage.py rehearse` plays: one, or a list. Raises DocumentError with line and column of the first fault."""
-    return _loads(text, read_scripts)
-
-
-def _loads(text: str | bytes, read: Callable[[Any], T]) -> T:
+def load(text: str | bytes, read: Callable[[Any], T]) -> T:
+    """Read what the text says, by `read`. Raises DocumentError with line and column of the first fault."""
     try:
         parsed = yamltext.parse(native.as_text(text), exact=False)
     except TextError as error:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from pipelines import engine
 from pipelines.demo import example, lint_example
-from pipelines.lines import publishing
+from pipelines.lines import publishing, scenarios
 from pipelines.management.commands import submit as submitting
-from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Status, Task, User
+from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Scenario, Status, Task, User
 from pipelines.models import Repository as ConnectedRepository
 from pipelines.ports.terms import SHIPPED
 from tests.factories import make_member, make_project, make_user
@@ -64,6 +65,17 @@ def test_it_publishes_its_lines(demo: User) -> None:
     for key in example.IN_A_REPOSITORY:
         assert lines.get(key=key).live.document["inputs"][0]["default"] == "basket"
     assert Path(basket()).name == "basket.git", "never the checkout"
+
+
+def test_the_lines_of_the_dialects_come_with_scenarios_that_hold(demo: User) -> None:
+    for key in example.OF_DIALECTS:
+        line = Line.objects.get(project__owner__key="demo", project__key="app", key=key)
+        told = scenarios.run(line, now=timezone.now())
+        assert [str(each) for result in told.results for each in result.failures] == []
+        assert len(told.results) >= 3
+    Scenario.objects.all().delete()
+    call("load_demo")
+    assert not Scenario.objects.exists(), "what a person deleted does not come back"
 
 
 @pytest.mark.wide

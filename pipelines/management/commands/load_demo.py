@@ -15,7 +15,8 @@ from pipelines.demo import example, lint_example
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
-from pipelines.lines import publishing
+from pipelines.formats import scenarios as texts
+from pipelines.lines import publishing, scenarios
 from pipelines.lines.four_eyes import SecondPersonNeeded
 from pipelines.management import printing
 from pipelines.models import (
@@ -40,7 +41,7 @@ NAME_OF_FIX = "basket"
 
 
 class Command(printing.Command):
-    help = "Load the demo: owner “demo”, project “app”, its three working lines and one to rehearse for each dialect."
+    help = "Load the demo: owner “demo”, project “app”, its three working lines and one for each dialect."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--user", default="", help="who publishes the lines (the first administrator)")
@@ -79,6 +80,9 @@ def load(project: Project, key: str, text: str, user: User) -> str:
     given = read_line(native.loads(text))
     if line is None:
         line = publishing.create_line(project, key, given.name, text, user)
+        tests = example.SCENARIOS / f"{key}.yaml"
+        if tests.exists():
+            scenarios.put_all(line, texts.loads(tests.read_bytes()), user, timezone.now())
     elif not untouched(line):
         return _("%s: left unchanged, somebody has edited it") % key
     elif line.live and line.live.digest == digest(to_publish(given.to_document())):

@@ -34,7 +34,7 @@ def covered(of: Line) -> Generated:
 
 
 # Not `contenox-assistant` (a composed value is missing), `vibe-factory-feature` (its policy forbids the way back) and
-# `aeef-delivery` (longer than the bound): the scripts of their rehearsals take their rules.
+# `aeef-delivery` (longer than the bound): the scenarios that come with them take their rules.
 WITHIN_THE_BOUND = (*example.IN_A_REPOSITORY, example.AGENT, "alp-code-review", "flux-standard-dev")
 
 

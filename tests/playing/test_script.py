@@ -1,4 +1,4 @@
-"""Scripts of a rehearsal: a scenario with who plays it, and time that passes."""
+"""Scripts: a scenario with who plays it, and time that passes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.simulate.script import AFTER, Played, ScriptedPerson, read_script, read_scripts
+from tests.playing.script import AFTER, ScriptedPerson, ScriptStep, read_script, read_scripts
 
 OUTCOME = {"at": "a", "outcome": {"result": "success"}}
 
@@ -37,7 +37,7 @@ def test_it_says_who_plays_and_that_time_passes() -> None:
     }
     assert found.agents == {"dev": "suspended", "qa": "available"}
     assert [each.by for each in found.played] == ["ann", "bob"]
-    assert found.played[1] == Played(AFTER, "bob", seconds=7200)
+    assert found.played[1] == ScriptStep(AFTER, "bob", seconds=7200)
     assert len(found.scenario.steps) == 1
 
 

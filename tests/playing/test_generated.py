@@ -1,27 +1,24 @@
-"""Each scenario that Gateline generates is a script too: what the simulation says of it, the real engine does."""
+"""Each scenario that Gateline generates can be played: what the simulation says of it, the real engine does."""
 
 from __future__ import annotations
 
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from pipelines.demo import example
 from pipelines.formats import native
-from pipelines.formats.scenarios import dumps, load_scripts
-from pipelines.lines.dry_run import Rehearsed, rehearse
+from pipelines.formats.scenarios import dumps
 from pipelines.lines.starters.catalogue import LINES as STARTERS_AT
 from pipelines.lines.starters.catalogue import STARTERS
-from pipelines.management.commands.rehearse import subject
 from pipelines.models import Blob, Handoff, Upload
 from pipelines.routing.document.line import read_line
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.generate import BOUND, generate
 from tests.factories import World, document, station
+from tests.playing.play import PlayedScript, load, play, published
 
 pytestmark = pytest.mark.django_db
 
@@ -31,15 +28,15 @@ LONG = "aeef-delivery"
 """Its scenarios are many and long: all of them are played under `make soak`, the longest of the first always."""
 
 
-def played(path: Path, *, bound: int = BOUND, longest: bool = False) -> list[Rehearsed]:
+def played(path: Path, *, bound: int = BOUND, longest: bool = False) -> list[PlayedScript]:
     made = list(generate(native.read(path.read_bytes(), keep_faulty_rules=True), bound=bound).scenarios)
     if longest:
         made = [max(made, key=lambda each: len(each.steps))]
-    with subject(str(path), "") as version:
-        return [rehearse(version, script) for script in load_scripts(dumps(made).encode())]
+    with published(path.read_text(encoding="utf-8")) as version:
+        return [play(version, script) for script in load(dumps(made))]
 
 
-def faults(told: list[Rehearsed]) -> dict[str, Any]:
+def faults(told: list[PlayedScript]) -> dict[str, Any]:
     return {
         each.script.scenario.key: list(map(str, each.failures)) or each.unplayable
         for each in told
@@ -49,21 +46,21 @@ def faults(told: list[Rehearsed]) -> dict[str, Any]:
 
 @pytest.mark.smoke(1)
 @pytest.mark.parametrize("key", [key for key in FILES if key != LONG])
-def test_every_line_that_is_shipped_is_rehearsed_by_what_is_generated_for_it(key: str) -> None:
+def test_every_line_that_is_shipped_goes_as_generated(key: str) -> None:
     told = played(FILES[key])
     assert faults(told) == {}
     assert len(told) >= 2
 
 
 @pytest.mark.wide
-def test_the_longest_of_a_line_with_handoffs_and_metadata_is_rehearsed() -> None:
+def test_the_longest_of_a_line_with_handoffs_and_metadata_is_played() -> None:
     (told,) = played(FILES[LONG], bound=3_000, longest=True)
     assert faults([told]) == {}
     assert len(told.path) > 5
 
 
 @pytest.mark.soak
-def test_all_of_a_line_with_handoffs_and_metadata_are_rehearsed() -> None:
+def test_all_of_a_line_with_handoffs_and_metadata_are_played() -> None:
     told = played(FILES[LONG])
     assert faults(told) == {}
     assert len(told) > 20
@@ -108,14 +105,14 @@ MADE: dict[str, Any] = {
 }
 
 
-def rehearsed(world: World, line: dict[str, Any], script: str = "") -> list[Rehearsed]:
+def generated(world: World, line: dict[str, Any], script: str = "") -> list[PlayedScript]:
     version = world.line(**line)
     made = script or dumps(generate(read_line(document(**line))).scenarios)
-    return [rehearse(version, each) for each in load_scripts(made.encode())]
+    return [play(version, each) for each in load(made)]
 
 
 def test_files_forms_metadata_and_a_handoff_by_its_own_schema_are_given_and_do_not_stay(world: World) -> None:
-    (told,) = rehearsed(world, MADE)
+    (told,) = generated(world, MADE)
     assert faults([told]) == {}
     assert (told.path, told.rules) == (["build", "ship"], ["on"])
     assert not (Blob.objects.exists() or Upload.objects.exists() or Handoff.objects.exists())
@@ -135,7 +132,7 @@ def test_what_the_script_calls_missing_holds_the_task_until_it_is_there(world: W
     file = json.dumps(dict(made_up.FILE))
     for then, status in (("", "held"), ("- {reconsider: true}", "queued")):
         script = WITHHELD.format(file=file, missing=missing, then=then, status=status)
-        (told,) = rehearsed(world, {**MADE, "key": f"made-{status}"}, script)
+        (told,) = generated(world, {**MADE, "key": f"made-{status}"}, script)
         assert faults([told]) == {}
 
 
@@ -170,30 +167,18 @@ PATTERN: dict[str, Any] = {
         (PATTERN, "build needs a handoff, and none could be made up that fits its schema"),
     ],
 )
-def test_what_no_rehearsal_can_play_is_said_and_is_no_failure(
-    world: World, tmp_path: Path, line: dict[str, Any], says: str
+def test_what_nobody_can_play_is_said_and_is_no_failure(
+    world: World, line: dict[str, Any], says: str
 ) -> None:
-    told = rehearsed(world, line)
+    told = generated(world, line)
+    assert told
     assert all(each.unplayable.startswith(says) and not each.met and not each.failures for each in told)
-    script = tmp_path / "made.yaml"
-    script.write_text(dumps(generate(read_line(document(**line))).scenarios), encoding="utf-8")
-    name = f"{told[0].script.scenario.key}: "
-    printed = command(world, line["key"], script)
-    assert printed.startswith(name) and f"not rehearsed: {says}" in printed
-    (one, *_rest) = json.loads(command(world, line["key"], script, json=True))
-    assert one["met"] is None and one["not_rehearsed"].startswith(says)
 
 
 def test_a_script_that_gives_such_a_handoff_is_played(world: World) -> None:
-    (told,) = rehearsed(
+    (told,) = generated(
         world,
         PATTERN,
         "{key: own, steps: [{outcome: {result: success, handoff: {n: B-1}}}], expect: {path: [build, ship]}}",
     )
     assert faults([told]) == {}
-
-
-def command(world: World, line: str, script: Path, **options: Any) -> str:
-    out = StringIO()
-    call_command("rehearse", line, str(script), user=world.admin.username, stdout=out, **options)
-    return out.getvalue()

@@ -1,22 +1,15 @@
-"""`manage.py rehearse`: one task through the real engine, by a script."""
+"""Scripts through the real engine: who plays, what stays, how time passes, what a fault is told by."""
 
 from __future__ import annotations
 
-import json
-from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
-from pipelines.errors import Refused
-from pipelines.formats.scenarios import load_scripts
-from pipelines.lines.dry_run import Rehearsed, rehearse
-from pipelines.management.commands.rehearse import scripts_of
 from pipelines.models import Event, Job, Membership, Task, TaskCounter, User, Vote, Worker
 from pipelines.routing.document.line import DocumentError
 from tests.factories import World, station
+from tests.playing.play import PlayedScript, load, play
 
 pytestmark = pytest.mark.django_db
 
@@ -31,14 +24,14 @@ GATED: dict[str, Any] = {
 }  # fmt: skip
 
 
-def play(world: World, line: dict[str, Any], script: str) -> Rehearsed:
-    return rehearse(world.line(**line), load_scripts(script)[0])
+def played(world: World, line: dict[str, Any], script: str) -> PlayedScript:
+    return play(world.line(**line), load(script)[0])
 
 
 def test_one_word_stands_for_all_votes_and_nothing_stays(world: World) -> None:
     version = world.line(**GATED)
     before = (User.objects.count(), Membership.objects.count())
-    told = rehearse(version, load_scripts("""
+    told = play(version, load("""
         key: good
         steps: [{outcome: {result: success}}, {gates: {look: approve}}, {outcome: {result: success}}]
         expect: {path: [build, ship], rules: [on], end: completed, status: completed}
@@ -52,7 +45,7 @@ def test_one_word_stands_for_all_votes_and_nothing_stays(world: World) -> None:
 
 
 def test_what_went_otherwise_is_named_with_its_step(world: World) -> None:
-    told = play(world, GATED, """
+    told = played(world, GATED, """
         key: wrong
         steps: [{outcome: {result: success}}, {gates: {look: approve}}]
         expect: {path: [build, build], status: completed}
@@ -65,7 +58,7 @@ def test_what_went_otherwise_is_named_with_its_step(world: World) -> None:
 
 
 def test_a_step_that_cannot_happen_ends_it_and_says_why(world: World) -> None:
-    told = play(world, GATED, """
+    told = played(world, GATED, """
         key: early
         steps: [{outcome: {result: success}}, {outcome: {result: success}}, {gates: {look: approve}}]
     """)  # fmt: skip
@@ -77,7 +70,7 @@ def test_a_step_that_cannot_happen_ends_it_and_says_why(world: World) -> None:
 
 def test_time_passes_for_the_task_alone(world: World) -> None:
     early, late = (
-        play(world, GATED, f"""
+        played(world, GATED, f"""
         key: slow
         steps: [{{outcome: {{result: success}}}}, {{after: 3h}}, {{after: {more}}}]
     """)
@@ -87,7 +80,7 @@ def test_time_passes_for_the_task_alone(world: World) -> None:
 
 
 def test_who_plays_is_named_and_a_barred_person_is_refused(world: World) -> None:
-    told = play(world, GATED, """
+    told = played(world, GATED, """
         key: cast
         people: {ana: {role: admin, groups: [security]}}
         task: {requester: ana}
@@ -107,7 +100,7 @@ def test_evaluations_questions_and_retries_are_played(world: World) -> None:
         "flags": {"agentic_conditions": True},
         "stations": [station("write", *rules), "ship"],
     }
-    told = play(world, line, """
+    told = played(world, line, """
         key: asks
         steps:
           - outcome: {result: success}
@@ -119,62 +112,6 @@ def test_evaluations_questions_and_retries_are_played(world: World) -> None:
         expect: {path: [write, write, write, ship], rules: [again, good]}
     """)  # fmt: skip
     assert told.met, told.failures
-
-
-# The command
-
-
-def files(tmp_path: Path, world: World, script: str) -> tuple[str, str]:
-    version = world.line(**GATED)
-    path = tmp_path / "script.yaml"
-    path.write_text(script, encoding="utf-8")
-    assert world.admin  # who may see the line
-    return f"{version.line.project}/{version.line.key}", str(path)
-
-
-GOOD = "{key: good, steps: [{outcome: {result: success}}], expect: {status: awaiting_review}}"
-
-
-def command(*args: str, **options: Any) -> str:
-    out = StringIO()
-    call_command("rehearse", *args, stdout=out, **options)
-    return out.getvalue()
-
-
-def test_the_command_prints_the_path(world: World, tmp_path: Path) -> None:
-    said = command(*files(tmp_path, world, GOOD), user=world.admin.username)
-    assert "build" in said
-    assert "as expected: awaiting_review" in said
-    (one,) = json.loads(command(*files(tmp_path, world, GOOD), user=world.admin.username, json=True))
-    assert (one["met"], one["path"]) == (True, ["build"])
-
-
-def test_its_exit_code_says_whether_the_script_was_met(world: World, tmp_path: Path) -> None:
-    for script, code in (
-        (GOOD.replace("awaiting_review", "completed"), 1),
-        ("{key: x, stepps: []}", 2),
-        ("[]", 2),
-    ):
-        with pytest.raises(CommandError) as raised:
-            command(*files(tmp_path, world, script), user=world.admin.username)
-        assert raised.value.returncode == code
-    line, script = files(tmp_path, world, GOOD)
-    for named, known in (
-        ((f"{line}-2", script), "gated"),
-        ((line, str(tmp_path / "none.yaml")), "none.yaml"),
-    ):
-        with pytest.raises(CommandError, match=known) as raised:
-            command(*named, user=world.admin.username)
-        assert raised.value.returncode == 2
-
-
-def test_a_script_of_the_demo_is_known_by_its_name(tmp_path: Path) -> None:
-    assert [each.scenario.key for each in scripts_of("aeef-delivery", "rework-limit")] == ["rework-limit"]
-    with pytest.raises(Refused, match=r"it has good-way, .*, escalated"):
-        scripts_of("aeef-delivery", "good")
-    own = tmp_path / "good-way"
-    own.write_text(GOOD, encoding="utf-8")
-    assert [each.scenario.key for each in scripts_of("aeef-delivery", str(own))] == ["good"]
 
 
 @pytest.mark.parametrize(
@@ -190,5 +127,5 @@ def test_a_script_of_the_demo_is_known_by_its_name(tmp_path: Path) -> None:
 )
 def test_a_fault_in_a_script_names_its_place(script: str, place: str) -> None:
     with pytest.raises(DocumentError) as raised:
-        load_scripts(script)
+        load(script)
     assert [problem.path for problem in raised.value.problems] == [place]

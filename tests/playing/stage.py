@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Refused
-from pipelines.lines.dry_run.actors import Cast
 from pipelines.models import ENDED, Due, Task, Token
 from pipelines.queries.branches import waits_at_join
+from tests.playing.cast import Cast
 
 
 class CannotHappen(Refused):
@@ -19,7 +19,7 @@ class CannotHappen(Refused):
 
 
 class NotPlayable(Refused):
-    says = gettext_lazy("A rehearsal cannot do this on any line.")
+    says = gettext_lazy("A script cannot do this on any line.")
 
 
 @dataclass

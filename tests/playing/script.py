@@ -1,4 +1,4 @@
-"""A script: a scenario that the real engine plays (docs/rehearsing.md). It may say besides who plays what, and that
+"""A script: a scenario that the real engine plays. It may say besides who plays what, and that
 time passes; a scenario as it is is a script too."""
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ AGENTS = ("available", "busy", "suspended", "no_contract", "unknown")
 
 @dataclass(frozen=True, slots=True)
 class ScriptedPerson:
-    """Made up for the rehearsal. `roles`: in the project."""
+    """Made up for the script. `roles`: in the project."""
 
     roles: tuple[str, ...] = ("operator",)
     groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class ScriptStep:
     """One step. `kind`: of the scenario's, or AFTER. `by`: who plays it, "" for whoever may; `step`: what happens, None
     where only time does; `seconds`: that pass."""
 
@@ -47,7 +47,7 @@ class Script:
     scenario: ScenarioScript
     people: Mapping[str, ScriptedPerson]
     agents: Mapping[str, str]
-    played: tuple[Played, ...]
+    played: tuple[ScriptStep, ...]
 
 
 def read_scripts(data: Any) -> tuple[Script, ...]:
@@ -102,16 +102,16 @@ def _texts(found: Mapping[str, Any], at: str, key: str) -> tuple[str, ...]:
     return tuple(shapes.text(each, join(place, i)) or "" for i, each in enumerate(members))
 
 
-def _played(data: Any, at: str) -> Played:
+def _played(data: Any, at: str) -> ScriptStep:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
     by = shapes.text(data.get("by"), join(at, "by")) or ""
     rest = {key: value for key, value in data.items() if key != "by"}
     if rest.get(AFTER) is None:
         step = read_step(rest, at)
-        return Played(step.kind, by, step.at, step)
+        return ScriptStep(step.kind, by, step.at, step)
     shapes.only(rest, at, (AFTER,))
-    return Played(AFTER, by, seconds=_seconds(rest[AFTER], join(at, AFTER)))
+    return ScriptStep(AFTER, by, seconds=_seconds(rest[AFTER], join(at, AFTER)))
 
 
 def _seconds(value: Any, at: str) -> float:

@@ -9,21 +9,21 @@ from typing import Any
 from pipelines import engine
 from pipelines.engine.moves.gates import gate_of, policy_of
 from pipelines.errors import Forbidden
-from pipelines.lines.dry_run.giving import give
-from pipelines.lines.dry_run.stage import CannotHappen, Stage
 from pipelines.models import Due, Escalation, GateVisit, Job, Purpose, Status, Token
 from pipelines.queries import versions
 from pipelines.routing.document.evaluations import WORDS, key_of
 from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.simulate import made_up
-from pipelines.routing.simulate.script import Played
+from tests.playing.giving import give
+from tests.playing.script import ScriptStep
+from tests.playing.stage import CannotHappen, Stage
 
 TICK = timedelta(microseconds=1)
 MOST_TIMES = 1_000
 """That may come due in one step: a reminder that sets itself again would never end."""
 
 
-def play(stage: Stage, played: Played) -> str:
+def do(stage: Stage, played: ScriptStep) -> str:
     """Do it, and say in a word who did. Raises Refused with the reason why it cannot happen."""
     who = KINDS[played.kind](stage, played)
     give(stage)
@@ -34,7 +34,7 @@ def play(stage: Stage, played: Played) -> str:
 # What a station reports
 
 
-def _outcome(stage: Stage, played: Played) -> str:
+def _outcome(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
     token = stage.token(played.at)
     job = _open_job(token, Purpose.STATION)
@@ -88,7 +88,7 @@ def _standing(token: Token) -> str:
 # What an evaluation answers
 
 
-def _answers(stage: Stage, played: Played) -> str:
+def _answers(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
     who = ""
     for answer in played.step.answers:
@@ -129,7 +129,7 @@ def _key(asked: Mapping[str, Any]) -> str:
 # What people say
 
 
-def _gates(stage: Stage, played: Played) -> str:
+def _gates(stage: Stage, played: ScriptStep) -> str:
     """One word stands for all votes that the policy asks for."""
     assert played.step is not None
     who = []
@@ -156,7 +156,7 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
         "route": said.get("route") or "",
     }
     if said["decision"] != "approve" and not votes["reason"].strip():
-        votes["reason"] = "Rehearsed."
+        votes["reason"] = "As the script says."
     gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
     if gate and said["decision"] == "approve":
         votes["fields"] = {each.key: made_up.value(each) for each in gate.fields if each.required}
@@ -174,26 +174,26 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
         who.append(str(user))
         if result.state == GateVisit.State.DECIDED:
             return who
-    raise CannotHappen(f"nobody in this rehearsal may decide {visit.gate}")
+    raise CannotHappen(f"nobody in this script may decide {visit.gate}")
 
 
-def _answer(stage: Stage, played: Played) -> str:
+def _answer(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
     token, user = stage.token(played.at), stage.cast.person(played.by)
     engine.answer(token.pk, user=user, token_version=token.version, text=played.step.answer)
     return str(user)
 
 
-def _retry(stage: Stage, played: Played) -> str:
+def _retry(stage: Stage, played: ScriptStep) -> str:
     token, user = stage.token(played.at), stage.cast.person(played.by)
-    engine.retry(token.pk, user=user, token_version=token.version, reason="Rehearsed.")
+    engine.retry(token.pk, user=user, token_version=token.version, reason="As the script says.")
     return str(user)
 
 
 # What the clock brings
 
 
-def _after(stage: Stage, played: Played) -> str:
+def _after(stage: Stage, played: ScriptStep) -> str:
     """Time passes for this task: whatever becomes due meanwhile is done, the earliest first. A time that is set
     on the way counts from the moment at which it was set."""
     stage.see_dues()
@@ -213,7 +213,7 @@ def _until(stage: Stage, due: Due) -> timedelta:
     return due.due_at - stage.now + stage.set_after[due.pk]
 
 
-def _reconsider(stage: Stage, played: Played) -> str:
+def _reconsider(stage: Stage, played: ScriptStep) -> str:
     """What was missing is there now, but for what the step names."""
     assert played.step is not None
     token = stage.token(played.at)
@@ -222,7 +222,7 @@ def _reconsider(stage: Stage, played: Played) -> str:
     return "the engine"
 
 
-def _resolve(stage: Stage, played: Played) -> str:
+def _resolve(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
     said = dict(played.step.said)
     trigger = said.pop("trigger", "")
@@ -235,21 +235,21 @@ def _resolve(stage: Stage, played: Played) -> str:
             f"no escalation {trigger or 'at all'} is open" + (f"; open: {known}" if known else "")
         )
     user = stage.cast.person(played.by) if played.by else stage.cast.holder(found.role)
-    reason = said.get("reason") or "Rehearsed."
+    reason = said.get("reason") or "As the script says."
     engine.resolve(found.pk, user=user, word=said["word"], route=said.get("route", ""), reason=reason)
     return f"{user} as {found.role}"
 
 
-def _escalate(stage: Stage, played: Played) -> str:
+def _escalate(stage: Stage, played: ScriptStep) -> str:
     assert played.step is not None
     said, user = played.step.said, stage.cast.person(played.by)
     engine.escalate(
-        stage.task.pk, user=user, trigger=said["trigger"], reason=said.get("reason") or "Rehearsed."
+        stage.task.pk, user=user, trigger=said["trigger"], reason=said.get("reason") or "As the script says."
     )
     return str(user)
 
 
-KINDS: dict[str, Callable[[Stage, Played], str]] = {
+KINDS: dict[str, Callable[[Stage, ScriptStep], str]] = {
     "outcome": _outcome,
     "answers": _answers,
     "gates": _gates,

@@ -1,9 +1,10 @@
-"""The door to rehearsals: play a script, and say where it did not go as expected."""
+"""Play a script, and say where it did not go as expected."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,52 +13,55 @@ from django.utils import timezone
 
 from pipelines import engine
 from pipelines.errors import Refused
-from pipelines.lines.dry_run.actors import Cast
-from pipelines.lines.dry_run.stage import NotPlayable, Stage
-from pipelines.lines.dry_run.steps import play
-from pipelines.models import Decision, Event, Job, LineVersion, Purpose, Role, Status, Task
+from pipelines.formats import native
+from pipelines.formats import scenarios as texts
+from pipelines.lines import publishing
+from pipelines.models import (
+    Decision,
+    Event,
+    Job,
+    LineVersion,
+    Membership,
+    Owner,
+    Project,
+    Purpose,
+    Role,
+    Status,
+    Task,
+    User,
+)
 from pipelines.queries import versions
-from pipelines.routing.basics.durations import written
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.expect import Failure, StepRecord, compare
-from pipelines.routing.simulate.script import Played, Script
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask
+from tests.playing.cast import Cast
+from tests.playing.script import Script, read_scripts
+from tests.playing.stage import NotPlayable, Stage
+from tests.playing.steps import do
 
 
 @dataclass(frozen=True, slots=True)
-class DryRunStep:
+class PlayedStep:
     """One step as it went. `number` counts from 1; 0 is the start. `entered`: stations, in order; `rules`: taken."""
 
     number: int
     kind: str
     who: str
-    at: str
-    said: str
     entered: tuple[str, ...]
     rules: tuple[str, ...]
-    status: str
     why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        lists = {"entered": list(self.entered), "rules": list(self.rules)}
-        return {
-            "step": self.number, "kind": self.kind, "who": self.who, "at": self.at, "said": self.said,
-            **lists, "status": self.status, "why": self.why,
-        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """What became of a script. It met its expectation if nothing failed. `unplayable`: why no rehearsal can play it,
-    which says nothing about the line."""
+class PlayedScript:
+    """What became of a script. It met its expectation if nothing failed. `unplayable`: why nobody can play it, which
+    says nothing about the line."""
 
     script: Script
-    task: str
-    steps: tuple[DryRunStep, ...]
-    end: str
-    status: str
-    failures: tuple[Failure, ...]
+    steps: tuple[PlayedStep, ...] = ()
+    status: str = ""
+    failures: tuple[Failure, ...] = ()
     unplayable: str = ""
 
     @property
@@ -72,36 +76,42 @@ class Rehearsed:
     def rules(self) -> list[str]:
         return [rule for step in self.steps for rule in step.rules]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "key": self.script.scenario.key,
-            "name": self.script.scenario.name,
-            "task": self.task,
-            "met": None if self.unplayable else self.met,
-            **({"not_rehearsed": self.unplayable} if self.unplayable else {}),
-            "failures": [failure.to_dict() for failure in self.failures],
-            "path": self.path,
-            "rules": self.rules,
-            "end": self.end,
-            "status": self.status,
-            "steps": [step.to_dict() for step in self.steps],
-        }
+
+def load(text: str | bytes) -> tuple[Script, ...]:
+    """One script, or a list. Raises DocumentError with line and column of the first fault."""
+    return texts.load(text, read_scripts)
 
 
-def rehearse(version: LineVersion, script: Script) -> Rehearsed:
+@contextmanager
+def published(text: str) -> Iterator[LineVersion]:
+    """A line document, published by somebody who may publish programs in a project that does not stay."""
+    with transaction.atomic():
+        try:
+            owner = Owner.objects.create(key="script", name="Script")
+            project = Project.objects.create(owner=owner, key="script", name="Script")
+            user = User.objects.create(username="script-publisher")
+            Membership.objects.create(project=project, user=user, roles=[Role.ADMIN], execute=True)
+            document = native.loads(text)
+            line = publishing.create_line(project, document["key"], document["name"], text, user)
+            yield publishing.publish(line, user=user, based_on=line.draft_number)
+        finally:
+            transaction.set_rollback(True)
+
+
+def play(version: LineVersion, script: Script) -> PlayedScript:
     """Play one task of this version through the engine, in one transaction that is rolled back: no task, vote, mail or
     person of it stays, and no worker sees its jobs. Raises Refused where the script gives what no task is started
     with."""
     with transaction.atomic():
         try:
-            return _rehearse(version, script)
+            return _play(version, script)
         except NotPlayable as why:
-            return Rehearsed(script, "", (), "", "", (), str(why))
+            return PlayedScript(script, unplayable=str(why))
         finally:
             transaction.set_rollback(True)
 
 
-def _rehearse(version: LineVersion, script: Script) -> Rehearsed:
+def _play(version: LineVersion, script: Script) -> PlayedScript:
     now = timezone.now()
     cast = Cast(version.line.project, script.people, now)
     cast.hire(versions.parsed(version), script.agents)
@@ -110,22 +120,22 @@ def _rehearse(version: LineVersion, script: Script) -> Rehearsed:
     stage = Stage(task, cast, task.created_at)
     stage.see_dues()
     record = _Record(task, script.scenario.expect.status)
-    shown = [record.show(0, "start", str(task.requested_by), "", "")]
+    record.add(0, "start", str(task.requested_by), "")
     refused: tuple[Failure, ...] = ()
-    for number, played in enumerate(script.played, 1):
-        at = played.at or next((token.station for token in stage.standing), "")
+    for number, step in enumerate(script.played, 1):
+        at = step.at or next((token.station for token in stage.standing), "")
         try:
             with transaction.atomic():
-                who = play(stage, played)
+                who = do(stage, step)
         except NotPlayable:
             raise
         except Refused as why:
             refused = (Failure(number, str(why)),)
             break
-        shown.append(record.show(number, played.kind, who, at, _words(played)))
+        record.add(number, step.kind, who, at)
     task.refresh_from_db()
-    failures = refused or compare(script.scenario.expect, [each.told for each in record.told], record.walk())
-    return Rehearsed(script, task.name, tuple(shown), task.end, task.status, failures)
+    failures = refused or compare(script.scenario.expect, record.told, record.walk())
+    return PlayedScript(script, tuple(record.played), task.status, failures)
 
 
 def _submitted(version: LineVersion, script: Script, cast: Cast) -> Task:
@@ -164,20 +174,16 @@ def _made_up(inputs: Iterable[Input], said: Mapping[str, Any]) -> dict[str, Any]
     return values
 
 
-@dataclass(slots=True)
-class _Step:
-    told: StepRecord
-
-
 class _Record:
     """Reads from the record of the task what each step did."""
 
     def __init__(self, task: Task, expected: str | None) -> None:
         self._task, self._expected = task, expected
         self._job, self._seq = 0, 0
-        self.told: list[_Step] = []
+        self.told: list[StepRecord] = []
+        self.played: list[PlayedStep] = []
 
-    def show(self, number: int, kind: str, who: str, at: str, said: str) -> DryRunStep:
+    def add(self, number: int, kind: str, who: str, at: str) -> None:
         jobs = list(Job.objects.filter(task=self._task, pk__gt=self._job).order_by("pk"))
         entered = tuple(job.station for job in jobs if job.purpose == Purpose.STATION)
         events = list(Event.objects.filter(task=self._task, seq__gt=self._seq).order_by("seq"))
@@ -186,8 +192,8 @@ class _Record:
         self._seq = events[-1].seq if events else self._seq
         self._task.refresh_from_db()
         why = ", ".join(filter(None, (_why(events), _waits(events, entered), _told(jobs))))
-        self.told.append(_Step(StepRecord(number, at, None, entered, rules, self.walk())))
-        return DryRunStep(number, kind, who, at, said, entered, rules, self._task.status, why)
+        self.told.append(StepRecord(number, at, None, entered, rules, self.walk()))
+        self.played.append(PlayedStep(number, kind, who, entered, rules, why))
 
     def walk(self) -> SimulatedTask:
         """Where the task stands now, as an expectation reads it. Between two steps nothing is worked on: what runs for
@@ -229,25 +235,3 @@ def _told(jobs: Sequence[Job]) -> str:
     """What the next run hears of the one before, in short."""
     told = next((job.feedback for job in jobs if job.purpose == Purpose.STATION and job.feedback), "")
     return f"told: {textwrap.shorten(told, 80, placeholder=' …')}" if told else ""
-
-
-def _words(played: Played) -> str:
-    """What was said, in short."""
-    step = played.step
-    if step is None:
-        return f"{written(played.seconds)} pass"
-    match step.kind:
-        case "outcome":
-            keys = ("result", "verdict", "eval", "exit_code", "failure_type")
-            said = [f"{key} {step.outcome[key]}" for key in keys if key in step.outcome]
-            said += [f"signal {each.get('verdict')}" for each in step.outcome.get("signals") or ()]
-            said += [f"blockers {len(step.outcome['blockers'])}"] if step.outcome.get("blockers") else []
-            said += [f"answered {each.get('answer')}" for each in step.answers]
-            return ", ".join(said)
-        case "gates":
-            return ", ".join(f"{gate} {word['decision']}" for gate, word in step.gates.items())
-        case "answers":
-            return ", ".join(str(each.get("answer")) for each in step.answers)
-        case "resolve" | "escalate":
-            return ", ".join(f"{key}: {value}" for key, value in step.said.items())
-    return step.answer

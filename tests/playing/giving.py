@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pipelines import engine
 from pipelines.engine.commands.supply_preconditions import metadata
-from pipelines.lines.dry_run.stage import NotPlayable, Stage
 from pipelines.models import Status, Token
 from pipelines.queries import versions
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
 from pipelines.routing.simulate import made_up
-from pipelines.routing.simulate.minimal import least_handoff
+from tests.playing.minimal import least_handoff
+from tests.playing.stage import NotPlayable, Stage
 
 
 def give(stage: Stage) -> None:
@@ -50,7 +50,7 @@ def _supply(stage: Stage, token: Token, named: set[str]) -> None:
     if unknown is not None:
         what = "is a secret" if unknown.type == "secret" else "has to match a pattern"
         raise NotPlayable(
-            f"{token.station} needs {unknown.label or unknown.key}, which {what}: a rehearsal gives none."
+            f"{token.station} needs {unknown.label or unknown.key}, which {what}: nobody can make one up."
         )
     engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, given=given)
 

@@ -1,32 +1,40 @@
-"""Each script of the demo's rehearsal lines: played through the engine, and walked by the simulation as well."""
+"""The scenarios of the demo's lines, walked by the simulation and played through the engine; and scripts that say
+how agents are and that time passes, which only the engine knows."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from pipelines.demo import example
 from pipelines.formats import native
-from pipelines.formats.scenarios import load_scripts
-from pipelines.lines.dry_run import rehearse
-from pipelines.management.commands.rehearse import subject
+from pipelines.formats import scenarios as texts
 from pipelines.models import Project, Task, User
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.simulate.run import run
-from pipelines.routing.simulate.script import AFTER, Script
+from tests.playing.play import load, play, published
+from tests.playing.script import Script
 
-LINES = {key: example.LINES / f"{key}.yaml" for key in example.REHEARSED}
+LINES = {key: example.LINES / f"{key}.yaml" for key in example.OF_DIALECTS}
+SCRIPTS = Path(__file__).with_name("scripts")
+"""Of the same keys as the scenarios."""
 
 
 def scripts(key: str) -> tuple[Script, ...]:
-    return load_scripts((example.SCRIPTS / f"{key}.yaml").read_bytes())
+    """The scenarios of the line and its scripts, each in the place of the scenario of its key."""
+    own = SCRIPTS / f"{key}.yaml"
+    found = {script.scenario.key: script for script in load((example.SCENARIOS / f"{key}.yaml").read_bytes())}
+    found |= {script.scenario.key: script for script in load(own.read_bytes())} if own.exists() else {}
+    return tuple(found.values())
 
 
 @pytest.mark.smoke(1)
 @pytest.mark.django_db
 @pytest.mark.parametrize("key", LINES)
 def test_each_script_meets_what_it_expects_and_leaves_nothing(key: str) -> None:
-    with subject(str(LINES[key]), "") as version:
-        told = [rehearse(version, script) for script in scripts(key)]
+    with published(LINES[key].read_text(encoding="utf-8")) as version:
+        told = [play(version, script) for script in scripts(key)]
         assert not Task.objects.exists()
     assert {each.script.scenario.key: [str(f) for f in each.failures] for each in told if not each.met} == {}
     assert len(told) >= 2
@@ -35,20 +43,18 @@ def test_each_script_meets_what_it_expects_and_leaves_nothing(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", LINES)
-def test_the_simulation_walks_the_same_scripts(key: str) -> None:
+def test_the_simulation_walks_the_same_scenarios(key: str) -> None:
     line = native.read(LINES[key].read_bytes())
-    for script in scripts(key):
-        if script.agents or any(played.kind == AFTER for played in script.played):
-            continue
-        result = run(line, script.scenario)
-        assert result.holds, (script.scenario.key, [str(each) for each in result.failures])
+    for scenario in texts.loads((example.SCENARIOS / f"{key}.yaml").read_bytes()):
+        result = run(line, scenario)
+        assert result.holds, (scenario.key, [str(each) for each in result.failures])
 
 
 @pytest.mark.django_db
 def test_what_is_not_answered_in_time_is_breached_and_then_resolved() -> None:
-    with subject(str(LINES["aeef-delivery"]), "") as version:
+    with published(LINES["aeef-delivery"].read_text(encoding="utf-8")) as version:
         told = {
-            script.scenario.key: rehearse(version, script)
+            script.scenario.key: play(version, script)
             for script in scripts("aeef-delivery")
             if script.scenario.key in ("rework-limit", "escalated")
         }

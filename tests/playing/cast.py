@@ -1,4 +1,4 @@
-"""Who plays: people and a worker that exist only as long as the rehearsal. No real person's word is used."""
+"""Who plays: people and a worker that exist only as long as the script is played. No real person's word is used."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pipelines.routing.document.escalations import role_key
 from pipelines.routing.document.evaluations import MACHINES
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.requirements import Requirement
-from pipelines.routing.simulate.script import ScriptedPerson
+from tests.playing.script import ScriptedPerson
 
 
 class Cast:
-    """Of one rehearsal in one project. People come as the script names them; whoever else is needed is made up."""
+    """Of one script in one project. People come as the script names them; whoever else is needed is made up."""
 
     def __init__(self, project: Project, people: Mapping[str, ScriptedPerson], now: datetime) -> None:
         self._project, self._now = project, now
@@ -42,7 +42,11 @@ class Cast:
                 self._hire(key, state)
 
     def _hire(self, key: str, state: str) -> None:
-        suspended = {"suspended_at": self._now, "suspended_by": "rehearsal", "suspended_why": "Rehearsed."}
+        suspended = {
+            "suspended_at": self._now,
+            "suspended_by": "script",
+            "suspended_why": "As the script says.",
+        }
         Agent.objects.create(
             project=self._project,
             key=key,
@@ -61,7 +65,7 @@ class Cast:
         told = {"size": 0, "name": file["name"], "created_at": self._now}
         blob, _new = Blob.objects.get_or_create(digest=file["digest"], defaults=told)
         Upload.objects.get_or_create(
-            project=self._project, blob=blob, name=file["name"], defaults={"by": "rehearsal", "at": self._now}
+            project=self._project, blob=blob, name=file["name"], defaults={"by": "script", "at": self._now}
         )
 
     def person(self, name: str, role: str = Role.OPERATOR) -> User:
@@ -105,7 +109,7 @@ class Cast:
         """Of the worker that plays this agent; it has every label that is asked for, and answers every question."""
         if name not in self._workers:
             self._workers[name] = Worker.objects.create(
-                id=uuid.uuid4(), name=name, host="rehearsal", pid=0, isolation="none",
+                id=uuid.uuid4(), name=name, host="script", pid=0, isolation="none",
                 started_at=self._now, seen_at=self._now, stopped_at=self._now,
             )  # fmt: skip
         worker = self._workers[name]
