@@ -48,6 +48,16 @@ def submit(
             autocompletion=completion.task,
         ),
     ] = None,
+    due: Annotated[str, typer.Option("--due", help="Such as 2026-12-31T17:00+01:00.", metavar="WHEN")] = "",
+    follows: Annotated[
+        str,
+        typer.Option(
+            "--follows",
+            help="It is new work of this task, which has ended.",
+            metavar="WI-…",
+            autocompletion=completion.task,
+        ),
+    ] = "",
     key: Annotated[
         str, typer.Option("--key", help="The same key within 24 hours starts no second task.", metavar="KEY")
     ] = "",
@@ -65,9 +75,8 @@ def submit(
     for name, text in files:
         inputs[name] = _upload(server, place, fields.get(name), name, text)
     body: dict[str, Any] = {"inputs": inputs, "description": description, "priority": priority}
-    body |= {"title": title} if title else {}
-    body |= {"labels": label} if label else {}
-    body |= {"depends_on": after} if after else {}
+    more = {"title": title, "labels": label, "depends_on": after, "due_at": due, "follows": follows}
+    body |= {name: value for name, value in more.items() if value}
     made = server.post(place.tasks, body, headers={"Idempotency-Key": key or str(uuid.uuid4())})
     task = TaskPlace.of(made)
     if json and not watch:

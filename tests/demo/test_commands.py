@@ -1,4 +1,4 @@
-"""manage.py load_demo and manage.py submit."""
+"""manage.py load_demo."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from pipelines import engine
 from pipelines.demo import example, lint_example
-from pipelines.lines import publishing, scenarios
-from pipelines.management.commands import submit as submitting
-from pipelines.models import Job, Line, LineVersion, Membership, Project, Role, Scenario, Status, Task, User
+from pipelines.lines import publishing
+from pipelines.models import Line, LineVersion, Membership, Project, Role, User
 from pipelines.models import Repository as ConnectedRepository
 from pipelines.ports.terms import SHIPPED
-from tests.factories import make_member, make_project, make_user
+from tests.factories import make_user
 from tests.work.remotes import RemoteRepository
 
 pytestmark = pytest.mark.django_db
@@ -52,9 +50,6 @@ def basket() -> str:
 
 def check_line() -> Line:
     return Line.objects.get(project__owner__key="demo", project__key="app", key="repository-check")
-
-
-# load_demo
 
 
 def test_it_publishes_its_lines(demo: User) -> None:
@@ -143,95 +138,3 @@ def test_a_repository_of_before_gets_the_branch_and_keeps_its_own(tmp_path: Path
     moved = origin.add(origin.files("main"), branch=lint_example.OFFERED)
     lint_example.ready(origin.path)
     assert (origin.head(lint_example.OFFERED), origin.head()) == (moved, first)
-
-
-# submit
-
-
-def test_it_starts_a_task_and_prints_its_number_and_address(demo: User) -> None:
-    out = call(
-        "submit",
-        "repository-check",
-        title="Try it",
-        input=["branch=main"],
-    )
-    task = Task.objects.get()
-    assert out.split()[0] == task.name == "WI-app-1"
-    assert out.split()[1].endswith("/p/demo/app/tasks/WI-app-1/")
-    assert task.inputs == {"repository": "basket", "branch": "main"}
-    assert (task.requester, task.title, task.priority) == (demo, "Try it", "medium")
-    assert Job.objects.get(task=task).station == "lint"
-
-
-@pytest.mark.wide
-def test_every_option_arrives(demo: User) -> None:
-    project = Project.objects.get()
-    operator = make_member(project, Role.OPERATOR)
-    options = {"title": "T", "description": "D", "priority": "high", "project": "demo/app"}
-    call("submit", "agent-line", **options, user=operator.username, input=["goal=a=b"])
-    task = Task.objects.get()
-    assert (task.requester, task.description, task.priority) == (operator, "D", "high")
-    assert task.inputs == {"goal": "a=b"}
-
-
-@pytest.mark.wide
-def test_a_folder_of_the_shell_becomes_absolute(demo: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = Path(basket())
-    monkeypatch.chdir(folder.parent)
-    call("submit", "repository-check", title="T", input=[f"repository={folder.name}"])
-    assert Task.objects.get().inputs["repository"] == str(folder)
-
-
-@pytest.mark.smoke(1)
-@pytest.mark.parametrize(
-    ("words", "options", "says"),
-    [
-        (["nothing"], {}, "agent-line"),
-        (["repository-check"], {"project": "other/app"}, "other/app"),
-        (["repository-check"], {"user": "nobody"}, "nobody"),
-        (["repository-check"], {"input": ["repository"]}, "KEY=VALUE"),
-        (["repository-check"], {"input": ["repo=x"]}, "repository, branch"),
-        (["repository-check"], {"input": ["repository=--upload-pack=x"]}, "inputs.repository"),
-        (["agent-line"], {}, "inputs.goal"),
-        (["repository-check"], {"title": "  "}, "title"),
-    ],
-)
-def test_a_mistake_is_named_with_its_place(
-    demo: User, words: list[str], options: dict[str, Any], says: str
-) -> None:
-    assert says in refusal("submit", *words, **({"title": "T"} | options))
-    assert not Task.objects.exists()
-
-
-@pytest.mark.wide
-def test_a_viewer_is_told_which_role_it_takes(demo: User) -> None:
-    viewer = make_member(Project.objects.get(), Role.VIEWER)
-    assert "operator" in refusal("submit", "agent-line", title="T", user=viewer.username)
-
-
-@pytest.mark.wide
-def test_a_line_in_two_projects_has_to_be_named_with_its_project(demo: User) -> None:
-    other = make_project("app", "zeta")
-    Membership.objects.create(project=other, user=demo, roles=[Role.ADMIN], execute=True)
-    publishing.create_line(other, "agent-line", "Mine", {"gateline": 1}, demo)
-    said = refusal("submit", "agent-line", title="T")
-    assert "demo/app, zeta/app" in said
-    assert "not published" in refusal("submit", "agent-line", title="T", project="zeta/app")
-
-
-@pytest.mark.wide
-def test_waiting_shows_the_moves_until_the_end(demo: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    moves = iter([lambda task: None, lambda task: engine.cancel(task.pk, actor=actor, reason="Enough")])
-    actor = engine.Actor.person(demo)
-    monkeypatch.setattr(submitting.time, "sleep", lambda _: next(moves)(Task.objects.get()))
-    with pytest.raises(CommandError, match="Enough") as ended:
-        call("submit", "repository-check", title="T", wait=True)
-    assert ended.value.returncode == 1
-    assert Task.objects.get().status == Status.CANCELLED
-
-
-@pytest.mark.wide
-def test_waiting_ends_when_its_time_is_up(demo: User) -> None:
-    with pytest.raises(CommandError, match="has not ended") as ended:
-        call("submit", "repository-check", title="T", wait=True, timeout=0.0)
-    assert ended.value.returncode == 2

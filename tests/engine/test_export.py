@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -169,7 +166,7 @@ def test_the_number_of_queries_does_not_grow_with_the_tasks(world: World, task: 
 
 
 @pytest.mark.wide
-def test_they_are_had_by_page_api_and_command(world: World, task: Task, tmp_path: Path) -> None:
+def test_they_are_had_by_page_and_api(world: World, task: Task) -> None:
     said = [json.dumps(row, ensure_ascii=False) for row in exported(task)]
     owner, project = world.project.owner.key, world.project.key
     api = f"/api/owners/{owner}/projects/{project}"
@@ -185,26 +182,6 @@ def test_they_are_had_by_page_api_and_command(world: World, task: Task, tmp_path
         response = client.get(reverse(name, args=[owner, project, *rest]))
         assert "attachment" in response.headers["Content-Disposition"]
         assert lines(response) == said
-    out = StringIO()
-    call_command("export_events", f"{owner}/{project}", task=[task.name], stdout=out)
-    assert out.getvalue().splitlines() == said
-    file = tmp_path / "events.jsonl"
-    call_command("export_events", f"{owner}/{project}/{task.line.key}", transitions=True, output=str(file))
-    assert len(file.read_text().splitlines()) == 3
-
-
-@pytest.mark.parametrize(
-    ("of", "options"),
-    [
-        ("acme/nothing", {}),
-        ("acme/app/nothing", {}),
-        ("acme/app", {"task": ["WI-app-99"]}),
-        ("acme/app", {"since": "soon"}),
-    ],
-)
-def test_the_command_names_what_is_not_there(world: World, of: str, options: dict[str, Any]) -> None:
-    with pytest.raises(CommandError):
-        call_command("export_events", of.replace("app", world.project.key), **options)
 
 
 def lines(response: Any) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
@@ -195,23 +194,6 @@ def test_the_record_stays_as_it_was_written(world: World) -> None:
     for change in (lambda: made.entries.update(result="refused"), made.delete):
         with pytest.raises(IntegrityError), transaction.atomic():
             change()
-
-
-def test_from_the_command_line(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    task = world.start(world.line(stations=["build", "ship"]))
-    new = world.line(stations=["make", "ship"])
-    whose = {"user": world.admin.username, "project": str(world.project)}
-    call_command("impact", "line", to=str(new.number), **whose)
-    assert "--map build=…" in capsys.readouterr().out
-    more = {"to": str(new.number), "reason": "Better.", "yes": True, **whose}
-    with pytest.raises(CommandError, match=r"mapping\.build"):
-        call_command("migrate_tasks", "line", **more)
-    call_command("migrate_tasks", "line", map=["build=make"], **more)
-    assert "1 migrated" in capsys.readouterr().out
-    made = Migration.objects.get()
-    call_command("migrate_tasks", "line", undo=str(made.pk), reason="Back.", **whose)
-    assert "1 restored" in capsys.readouterr().out
-    assert world.at(task) == ["build"]
 
 
 def test_the_export_names_who_worked_under_the_version_of_that_time(world: World) -> None:

@@ -14,7 +14,6 @@ KEY = re.compile(r"\b[a-z]+_[a-z_]+\b")
 PLACE = re.compile(r"%\(\w+\)[sd]|\{\w+\}")
 TYPED = (
     "manage.py ",
-    "run_scenarios",
     "Comma-separated: station_gate",
     "A list of tests of its arguments",
     "?based_on=",

@@ -85,7 +85,7 @@ def test_it_is_backed_up_while_it_works(installation: Installation) -> None:
     assert person.press(landed, new_password1=PASSWORD, new_password2=PASSWORD)[0] == 200
     _work(installation)
     # Another one is under way.
-    assert installation.manage("submit", "repository-check", "--title", "Check it").returncode == 0
+    installation.api(f"{STAGES}/repository-check/tasks", {"title": "Check it"})
     done = installation.manage("backup", str(installation.archive))
     assert done.returncode == 0, done.stderr
     assert installation.archive.stat().st_mode & 0o777 == 0o600
@@ -94,11 +94,11 @@ def test_it_is_backed_up_while_it_works(installation: Installation) -> None:
 
 
 def _work(installation: Installation) -> None:
-    words = ("--project", "demo/app", "--scope", "read", "--scope", "decide", "--scope", "settings")
+    scopes = (word for scope in ("read", "submit", "decide", "settings") for word in ("--scope", scope))
+    words = ("--project", "demo/app", *scopes)
     installation.token = installation.manage("create_token", "admin", *words).stdout.splitlines()[-1]
     installation.api("/api/v1/owners/demo/projects/app/secrets/DEPLOY", {"value": "s3cret-s3cret"}, "PUT")
-    assert installation.manage("submit", "fix-lint-findings", "--title", "Fix it").returncode == 0
-    task = installation.api(f"{LINE}/tasks")[0]
+    task = installation.api(f"{LINE}/tasks", {"title": "Fix it"})
     installation.task = task["id"]
     place = f"{LINE}/tasks/{task['id']}"
     waiting = until(lambda: _with_gate(installation.api(place)), "the gate")

@@ -27,6 +27,7 @@ COMMANDS = {
     "check": (["-"], UNPUBLISHABLE),
     "lint": ([LINE], ""),
     "diff": ([LINE, LINE], ""),
+    "generate": ([LINE], ""),
     "simulate": ([LINE, "-"], "[{key: one, name: One, steps: []}]\n"),
     "schema": ([], ""),
 }
@@ -77,3 +78,22 @@ def test_no_scenarios_show_nothing(tmp_path: Path) -> None:
     assert "there are no scenarios" in told.stderr
     as_json = subprocess.run([*command, "--json"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert '"holds": false' in as_json.stdout
+
+
+def test_a_scenario_for_each_rule_is_generated_and_walked(tmp_path: Path) -> None:
+    line, tests = tmp_path / "line.yaml", tmp_path / "tests.yaml"
+    line.write_text(
+        "key: x\nstations:\n  - key: a\n    work: {kind: noop}\n    rules:\n"
+        "      - {id: on, when: {result: success}, to: completed}\n"
+        "      - {id: never, when: {all: [{result: success}, {result: failure}]}, to: failed}\n"
+    )
+    tool = [sys.executable, "-m", "pipelines.routing"]
+    made = subprocess.run(
+        [*tool, "generate", str(line)], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert made.stderr.startswith("1 scenarios generated.\nnone for ")
+    tests.write_text(made.stdout)
+    walk = [*tool, "simulate", str(line), str(tests), "--min-coverage"]
+    assert subprocess.run([*walk, "50"], capture_output=True, cwd=ROOT, check=False).returncode == 0
+    few = subprocess.run([*walk, "60"], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (few.returncode, "50.0% of the rules are taken, fewer than 60%" in few.stderr) == (1, True)

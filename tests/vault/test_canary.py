@@ -93,7 +93,6 @@ def test_a_station_gets_it_and_nothing_shows_it(
 
     dump = io.StringIO()
     call_command("dumpdata", stdout=dump)
-    call_command("export_events", f"{world.project.owner.key}/{world.project.key}", stdout=dump)
     client = client_of(world.admin)
     project = f"/api/owners/{world.project.owner.key}/projects/{world.project.key}"
     addresses = [
@@ -101,6 +100,7 @@ def test_a_station_gets_it_and_nothing_shows_it(
         f"{at(world, 'task', task.name)}?tab=changes",
         f"{at(world, 'task-log', task.name)}?job={done(task, 'tell').pk}",
         at(world, "task-events", task.name),
+        at(world, "project-events"),
         at(world, "project-secrets"),
         at(world, "project-audit"),
         at(world, "project-audit-export"),

@@ -10,7 +10,6 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from pipelines.management.commands.submit import where
 from pipelines.models import Task
 from pipelines.queries import lately, medians
 from pipelines.queries.home import home
@@ -133,4 +132,3 @@ def test_what_completed_unmerged_says_so_and_no_figure_counts_it(
     assert home([task.project], [], now).today.completed == 0
     assert (lately.of_line(task.line_id).ended, lately.of_line(task.line_id).completed) == (1, 0)
     assert medians.of_line(task.line_id) is None
-    assert where(task).endswith("(its change is not merged)")

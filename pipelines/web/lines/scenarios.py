@@ -154,7 +154,7 @@ def delete(request: SignedIn, project: Project, line: str) -> HttpResponse:
 @in_project("view")
 @require_safe
 def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    """The file that `manage.py run_scenarios --scenarios` reads."""
+    """The file that `python -m pipelines.routing simulate` reads."""
     found = lines.get(request, project, line)
     rows = found.scenarios.order_by("key").values_list("document", flat=True)
     response = HttpResponse(

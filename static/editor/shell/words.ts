@@ -506,7 +506,7 @@ const WORDS = {
   testsNone: gettext("No scenarios yet. Simulate one and save it, or generate one for each rule that can match."),
   testsMore: gettext("and %s more on the Scenarios page"),
   testsMissing: (n: number) => ngettext("%s rule has no scenario:", "%s rules have no scenario:", n),
-  testsStopped: gettext("Stopped at the time limit. The command run_scenarios --generate has none."),
+  testsStopped: gettext("Stopped at the time limit. The command pipelines.routing generate has none."),
   testOpen: gettext("Open %s"),
   testRemove: gettext("Delete %s"),
   testSource: gettext("%s, steps: %s"),

@@ -1,0 +1,112 @@
+"""`backtest`: recorded outcomes of a line, decided again under its draft, a version or a file."""
+
+from __future__ import annotations
+
+import json as texts
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from gateline import completion, output, places
+from gateline.client import Client
+from gateline.commands.lint import read
+from gateline.failures import Failure, Usage
+from gateline.output import Json, plain, say
+from gateline.session import client
+
+WORDS = {
+    "same": "same",
+    "different": "different",
+    "gate_newly_required": "gate newly required",
+    "gate_newly_skipped": "gate newly skipped",
+    "undecidable": "undecidable",
+}
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(backtest)
+
+
+def backtest(
+    ctx: typer.Context,
+    line: Annotated[
+        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+    ],
+    to: Annotated[str, typer.Option("--to", help="draft, live or the number of a version.")] = "draft",
+    file: Annotated[str, typer.Option("--file", help="Try this document. It is stored nowhere.")] = "",
+    versions: Annotated[str, typer.Option("--versions", help="Decided by these only.", metavar="N,N")] = "",
+    since: Annotated[str, typer.Option("--since", help="Decided from then on.", metavar="WHEN")] = "",
+    until: Annotated[str, typer.Option("--until", help="Decided before.", metavar="WHEN")] = "",
+    last: Annotated[str, typer.Option("--last", help="Of the newest N tasks.", metavar="N")] = "",
+    tasks: Annotated[str, typer.Option("--tasks", help="all, running or ended.")] = "all",
+    limit: Annotated[str, typer.Option("--limit", help="At most N decisions.", metavar="N")] = "",
+    each_task: Annotated[
+        bool, typer.Option("--each-task", help="Print each task that comes out otherwise.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Decide the recorded outcomes of a line again. Nothing is changed.
+
+    With --json each line is an object, the result last."""
+    server = client(ctx)
+    text = read(file) if file else None
+    if file and text is None:
+        raise Usage(f"There is no file {file}.")
+    chosen = {"versions": versions, "since": since, "until": until, "last": last, "limit": limit}
+    query = {**chosen, "tasks": tasks, "to": to, "each_task": each_task}
+    for told in _told(server, places.line(server, line).path("backtest"), query, text):
+        if told["type"] == "problem":
+            raise Failure(told["detail"])
+        if told["type"] == "progress":
+            output.note(f"{told['done']:,} of {told['total']:,} decisions")
+        elif json:
+            output.json_line(told)
+        elif told["type"] == "task":
+            say(f"{told['task']}  {told['verdict']}  first at {plain(told['first']['station'])}")
+        else:
+            _show(told)
+
+
+def _told(server: Client, path: str, query: dict[str, Any], text: str | None) -> Iterator[dict[str, Any]]:
+    """What the server says while it decides, one object a line."""
+    body = {} if text is None else {"content": text.encode()}
+    with server.stream("GET" if text is None else "POST", path, params=query, **body) as response:
+        yield from map(texts.loads, response.iter_lines())
+
+
+def _show(result: dict[str, Any]) -> None:
+    decisions, tasks, against = result["decisions"], result["tasks"], result["against"]
+    name = f"version {against}" if against.isdigit() else f"the {against}"
+    if not decisions["total"]:
+        say(f"No recorded decisions to try on {name}.")
+        return
+    say(f"Tried on {name}: {decisions['total']:,} decisions of {tasks['total']:,} tasks.")
+    earlier = result["of_earlier_revisions"]
+    recorded = f"{earlier:,} were recorded under an earlier one" if earlier else "all were recorded under it"
+    say(f"Decided under revision {result['revision']} of the law; {recorded}.")
+    if result["limited"]:
+        say("There are older ones, which the limit left out.")
+    output.table(
+        ("", "decisions", "tasks"),
+        ((words, f"{decisions[key]:,}", f"{tasks[key]:,}") for key, words in WORDS.items()),
+    )
+    if result["after_divergence"]:
+        say(f"{result['after_divergence']:,} decisions come after their task had gone elsewhere.")
+    for cell in result["cells"]:
+        effects = f"{_effect(cell['then'])} → {_effect(cell['now'])}"
+        say(f"\n{WORDS[cell['verdict']]}, {cell['count']:,} at {plain(cell['station'])}: {plain(effects)}")
+        if cell["message"]:
+            say(f"  {plain(cell['message'])}")
+        say(f"  for example {', '.join(sample['task'] for sample in cell['samples'])}")
+    if result["more_cells"]:
+        say(f"\n{result['more_cells']:,} more decisions of other kinds.")
+
+
+def _effect(effect: dict[str, Any] | None) -> str:
+    if effect is None:
+        return "unknown"
+    rule = f" by {effect['rule']}" if effect["rule"] else ""
+    where = " + ".join(effect["to"]) or {"ask": "an evaluation"}.get(effect["kind"], effect["kind"])
+    rests = effect["kind"] in ("stuck", "finish", "held") and effect["detail"]
+    return f"{where}{f' ({rests})' if rests else ''}{rule}"

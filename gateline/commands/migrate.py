@@ -1,0 +1,123 @@
+"""`migrate`: shows what another version does to the running tasks of a line, asks, and migrates them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gateline import completion, output, places
+from gateline.client import Client
+from gateline.failures import Exit, Usage
+from gateline.output import Json, plain, say
+from gateline.places import LinePlace
+from gateline.session import client
+from gateline.typed import pair
+
+EFFECTS = {
+    "stuck": "would get stuck",
+    "approve_again": "must be approved again",
+    "moves": "moves",
+    "stays": "stays",
+}
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(migrate)
+
+
+def migrate(
+    ctx: typer.Context,
+    line: Annotated[
+        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+    ],
+    to: Annotated[str, typer.Option("--to", help="The number of a version; draft only shows.")] = "draft",
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="A station that is gone, and its heir.", metavar="OLD=NEW"),
+    ] = None,
+    task: Annotated[list[str] | None, typer.Option("--task", help="Only this one.", metavar="WI-…")] = None,
+    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; kept with the migration.")] = "",
+    undo: Annotated[str, typer.Option("--undo", help="Put back what this migration did.", metavar="ID")] = "",
+    go_on: Annotated[
+        str, typer.Option("--continue", help="Finish one that was cut short.", metavar="ID")
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would happen, no more.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Bring running tasks of a line to another of its versions, or undo that. Shows the effect on each, and asks."""
+    server = client(ctx)
+    place = places.line(server, line)
+    if undo:
+        _told(server.post(place.path("migrations", undo, "undo"), {"reason": reason}), json)
+        return
+    if go_on:
+        _told(server.post(place.path("migrations", go_on, "continue")), json)
+        return
+    stations = dict(pair(text) for text in mapping or ())
+    tried = {"map": [f"{old}:{new}" for old, new in stations.items()], "task": task or []}
+    impact = server.get(place.path("impact"), to=to, **tried)
+    only_shown = dry_run or to == "draft"
+    if not json:
+        _show(impact)
+    elif only_shown:
+        output.as_json(impact)
+    if only_shown:
+        return
+    if not yes:
+        _ask(len(impact["tasks"]))
+    _told(_migrated(server, place, impact, stations, task, reason), json)
+
+
+def _migrated(
+    server: Client,
+    place: LinePlace,
+    impact: dict[str, Any],
+    stations: dict[str, str],
+    task: list[str] | None,
+    reason: str,
+) -> dict[str, Any]:
+    """Nothing moves unless all is still so that was shown."""
+    body = {"to": impact["to"], "digest": impact["digest"], "reason": reason, "mapping": stations}
+    migration: dict[str, Any] = server.post(place.path("migrations"), {**body, "tasks": task})
+    return migration
+
+
+def _ask(tasks: int) -> None:
+    """Raises Usage without a terminal, Exit where the answer is no."""
+    if not output.asks():
+        raise Usage("There is no terminal to ask whether to migrate.", "Add --yes.")
+    if not typer.confirm(f"Migrate {tasks} tasks?", err=True):
+        output.note("Nothing was migrated.")
+        raise typer.Exit(Exit.NO)
+
+
+def _show(impact: dict[str, Any]) -> None:
+    """One line a position, the worst first; then the sums."""
+    order = list(EFFECTS)
+    for task in sorted(impact["tasks"], key=lambda row: order.index(row["effect"])):
+        for position in task["positions"]:
+            effect = EFFECTS[position["effect"]]
+            say(f"{task['task']:14} v{task['version']:<4} {effect:22} {plain(position['words'])}")
+    name = "the draft" if impact["to"] == "draft" else f"v{impact['to']}"
+    sums = ", ".join(f"{count} {EFFECTS[key]}" for key, count in impact["counts"].items() if count)
+    say(f"{len(impact['tasks'])} running tasks are not on {name}{': ' + sums if sums else ''}.")
+    say(f"Decided under revision {impact['revision']} of the law.")
+    for words, stations in (
+        ("Needs a mapping", impact["needs_mapping"]),
+        ("May need one, too", impact["may_need_mapping"]),
+    ):
+        if stations:
+            say(f"{words}: {plain(', '.join(f'--map {key}=…' for key in stations))}")
+
+
+def _told(migration: dict[str, Any], json: bool) -> None:
+    if json:
+        output.as_json(migration)
+        return
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(migration["counts"].items()))
+    say(f"{migration['id']}: {counts or 'nothing'}")
+    for entry in migration["tasks"]:
+        if entry["result"] not in ("migrated", "restored"):
+            say(f"{entry['task']}: {entry['result']}. {plain(entry['detail'])}")

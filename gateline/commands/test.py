@@ -1,0 +1,65 @@
+"""`test`: runs the scenarios of a line, and says which rules they take."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from gateline import completion, output, places
+from gateline.failures import Exit, Invalid
+from gateline.output import Json, plain, say
+from gateline.session import client
+
+
+def install(app: typer.Typer) -> None:
+    app.command()(test)
+
+
+def test(
+    ctx: typer.Context,
+    line: Annotated[
+        str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
+    ],
+    draft: Annotated[bool, typer.Option("--draft", help="Against the draft, not what is live.")] = False,
+    version: Annotated[int, typer.Option("--version", help="Against this version.")] = 0,
+    min_coverage: Annotated[
+        float, typer.Option("--min-coverage", help="End with 1 if fewer rules are taken.", metavar="PERCENT")
+    ] = 0,
+    json: Json = False,
+) -> None:
+    """Run the scenarios of a line. Ends with 1 if one does not hold. No task is touched.
+
+    Scenarios in a file: python -m pipelines.routing simulate. With --json each step has its trace."""
+    server = client(ctx)
+    against = "draft" if draft else version or None
+    report = server.post(
+        places.line(server, line).path("run-scenarios"), {"against": against, "traces": json}
+    )
+    if not report["scenarios"]:
+        raise Invalid("There are no scenarios.", "Make some on the page Tests of the line.")
+    covered = report["coverage"]["percent"]
+    if json:
+        output.as_json(report)
+    else:
+        _show(report)
+    if covered < min_coverage:
+        output.note(f"{covered:.1f}% of the rules are taken, fewer than {min_coverage:g}%.")
+    if not report["holds"] or covered < min_coverage:
+        raise typer.Exit(Exit.NO)
+
+
+def _show(report: dict[str, Any]) -> None:
+    for scenario in report["scenarios"]:
+        word = "[green]ok[/green]  " if scenario["holds"] else "[red]FAIL[/red]"
+        say(f"{word}  {plain(scenario['name'])}")
+        for failure in scenario["failures"]:
+            step = f"step {failure['step']}: " if failure["step"] else ""
+            why = f" ({failure['why']})" if failure["why"] else ""
+            say(f"      {plain(step + failure['message'] + why)}")
+    holding = sum(scenario["holds"] for scenario in report["scenarios"])
+    rules = report["coverage"]["rules"]
+    say(f"{holding} of {len(report['scenarios'])} scenarios hold.")
+    say(f"Rules taken: {len(rules['taken'])} of {rules['all']} ({report['coverage']['percent']}%)")
+    if rules["never_taken"]:
+        say(f"Never taken: {plain(', '.join(rules['never_taken']))}")
