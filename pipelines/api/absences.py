@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
-from ninja import Router, Status
+from ninja import Status
 from pydantic import AwareDatetime, BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import Room
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import Absence, ApiToken, Project, User
 from pipelines.people import absences
 from pipelines.ports import clock
 
-router = Router(tags=["absences"])
-ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+router = Room("absences")
 LARGEST = 2**63 - 1
 
 
@@ -38,14 +37,14 @@ class AbsenceOut(BaseModel):
     until: AwareDatetime
 
 
-@router.get("/absences", response={200: list[AbsenceOut], **ERRORS}, summary="When you are away")
+@router.get("/absences", response=list[AbsenceOut], summary="When you are away")
 def index(request: Request) -> list[AbsenceOut]:
     """Your own that are not over, those for all projects first. Of a token for one project only those there."""
     user = _person(request, ApiToken.Scope.READ)
     return [_out(each) for each in _own(request, user).filter(until__gt=clock.now())]
 
 
-@router.post("/absences", response={201: AbsenceOut, **ERRORS}, summary="Name a stand-in")
+@router.post("/absences", response={201: AbsenceOut}, summary="Name a stand-in")
 def create(request: Request, payload: AbsenceIn) -> Status[AbsenceOut]:
     """In place of the one of before for the same project, or for all. 403: a machine, or a token for one project that
     names no project or another."""
@@ -58,7 +57,7 @@ def create(request: Request, payload: AbsenceIn) -> Status[AbsenceOut]:
     return Status(201, _out(made))
 
 
-@router.delete("/absences/{absence}", response={204: None, **ERRORS}, summary="Be back")
+@router.delete("/absences/{absence}", response={204: None}, summary="Be back")
 def end(request: Request, absence: int) -> Status[None]:
     """404: none of yours."""
     user = _person(request, ApiToken.Scope.DECIDE)

@@ -7,18 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import LINE, Room
 from pipelines.errors import NotFound
+from pipelines.models import Line
 from pipelines.queries import analytics as query
 
-router = Router(tags=["lines"])
+router = Room("lines")
 PATH = LINE + "/analytics"
-ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 
 class SpreadOut(BaseModel):
@@ -90,13 +88,10 @@ class NumbersOut(BaseModel):
     policy: list[AppliedOut]
 
 
-@router.get(PATH, response={200: NumbersOut, **ERRORS}, summary="What the recorded decisions say of a line")
-def analytics(
-    request: Request, owner: str, project: str, line: str, version: int | None = None
-) -> dict[str, Any]:
+@router.get(PATH, response=NumbersOut, summary="What the recorded decisions say of a line")
+def analytics(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
     """Of one version, or of all. The rules listed are those of that version, else of the live one."""
-    found = line_of(request, owner, project, line)
-    numbers = query.of_line(found, version)
+    numbers = query.of_line(line, version)
     if numbers is None:
         raise NotFound(_("This line has no such version."))
     return _plain(numbers)

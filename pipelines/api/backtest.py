@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from django.http import StreamingHttpResponse
-from ninja import Query, Router
+from ninja import Query
 from pydantic import BaseModel, ConfigDict
 
 from pipelines.api.auth import Request
-from pipelines.api.lines import ERRORS
-from pipelines.api.lookup import LINE, line_of
+from pipelines.api.lookup import CHANGES, LINE, Room, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.formats import native
 from pipelines.lines.backtest import of_document, read_selection, target_of
 from pipelines.lines.backtest.stream import streamed
-from pipelines.web.shell.turns import turn
+from pipelines.models import Line
 
-router = Router(tags=["lines"])
+router = Room("lines", CHANGES)
 PATH = LINE + "/backtest"
 
 
@@ -38,27 +37,23 @@ class Selected(BaseModel):
 
 @router.get(
     PATH,
-    response={200: None, **ERRORS},
+    response={200: None},
     url_name="line-backtest",
     summary="Try recorded outcomes on a version or the draft",
 )
 def of_version(
-    request: Request, owner: str, project: str, line: str, selected: Query[Selected], to: str = "draft"
+    request: Request, line: Line, selected: Query[Selected], to: str = "draft"
 ) -> StreamingHttpResponse:
     """`to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of type progress and task,
     at the end one of type result or problem. Nothing is changed."""
-    found = line_of(request, owner, project, line)
     selection = read_selection(selected.texts())
-    return streamed(found, target_of(found, to), selection, each_task=selected.each_task)
+    return streamed(line, target_of(line, to), selection, each_task=selected.each_task)
 
 
-@router.post(PATH, response={200: None, **ERRORS}, summary="Try recorded outcomes on a document")
-def of_body(
-    request: Request, owner: str, project: str, line: str, selected: Query[Selected]
-) -> StreamingHttpResponse:
+@router.post(PATH, response={200: None}, summary="Try recorded outcomes on a document")
+@in_turn
+def of_body(request: Request, line: Line, selected: Query[Selected]) -> StreamingHttpResponse:
     """The body is a line document, YAML or JSON; it is stored nowhere. Answers like GET."""
-    found = line_of(request, owner, project, line)
     selection = read_selection(selected.texts())
-    with turn(request.auth):
-        target = of_document(native.loads(text_of(request)))
-    return streamed(found, target, selection, each_task=selected.each_task)
+    target = of_document(native.loads(text_of(request)))
+    return streamed(line, target, selection, each_task=selected.each_task)

@@ -7,22 +7,18 @@ from functools import partial
 
 from django.http import FileResponse
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import TASK, Room
 from pipelines.errors import Conflict
 from pipelines.models import Task
 from pipelines.queries.task_branch import MOST_PACKED, TaskBranch, branch_of, packs_of
 from pipelines.work import storage
 from pipelines.work.git import bundles
 
-router = Router(tags=["tasks"])
+router = Room("tasks", (401, 403, 404, 409))
 HERE = TASK + "/branch"
-ERRORS = dict.fromkeys((401, 403, 404, 409), ProblemOut)
 
 
 class BranchOut(BaseModel):
@@ -39,10 +35,10 @@ class BranchOut(BaseModel):
     pushed: str
 
 
-@router.get(HERE, response={200: BranchOut, **ERRORS}, summary="The branch of a task")
-def show(request: Request, owner: str, project: str, line: str, task: str) -> BranchOut:
+@router.get(HERE, response=BranchOut, summary="The branch of a task")
+def show(request: Request, task: Task) -> BranchOut:
     """409 where no station has worked in a repository yet."""
-    _task, branch = _branch(request, owner, project, line, task)
+    branch = _branch(task)
     return BranchOut(
         repository=branch.repository,
         address=branch.address,
@@ -54,11 +50,10 @@ def show(request: Request, owner: str, project: str, line: str, task: str) -> Br
     )
 
 
-@router.get(HERE + "/bundle", response={200: None, **ERRORS}, summary="Its commits, as a git bundle")
-def bundle(request: Request, owner: str, project: str, line: str, task: str) -> FileResponse:
+@router.get(HERE + "/bundle", response={200: None}, summary="Its commits, as a git bundle")
+def bundle(request: Request, task: Task) -> FileResponse:
     """For `git fetch <file> <branch>` in a clone that has `base`. 409 where nothing was committed, or beyond 64 MB."""
-    found, branch = _branch(request, owner, project, line, task)
-    packs = packs_of(found)
+    branch, packs = _branch(task), packs_of(task)
     if not packs or not branch.changed:
         raise Conflict(_("Nothing was committed yet: the branch is at %(base)s.") % {"base": branch.base})
     if sum(packs.values()) > MOST_PACKED:
@@ -67,14 +62,12 @@ def bundle(request: Request, owner: str, project: str, line: str, task: str) -> 
     bundles.write(packs, partial(storage.fetch, storage.artifacts()), branch.name, branch.head, file)
     file.seek(0)
     return FileResponse(
-        file, as_attachment=True, filename=f"{found.name}.bundle", content_type="application/x-git-bundle"
+        file, as_attachment=True, filename=f"{task.name}.bundle", content_type="application/x-git-bundle"
     )
 
 
-def _branch(request: Request, owner: str, project: str, line: str, task: str) -> tuple[Task, TaskBranch]:
-    found = access.get_task(request.auth, owner, project, line, task)
-    access.require(request.auth, "view", found.project)
-    branch = branch_of(found)
+def _branch(task: Task) -> TaskBranch:
+    branch = branch_of(task)
     if branch is None:
         raise Conflict(_("No station of this task has worked in a repository yet."))
-    return found, branch
+    return branch

@@ -8,19 +8,18 @@ from typing import Any, Literal
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Router, Status
+from ninja import Status
 from pydantic import BaseModel, Field, StrictBool
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import LINE, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, LINE, Room, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
 from pipelines.lines import comments
+from pipelines.models import Line
 
-router = Router(tags=["comments"])
+router = Room("comments", CHANGES)
 COMMENTS = LINE + "/comments"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 Kind = Literal["line", "station", "rule", "gate"]
 
 
@@ -70,19 +69,17 @@ class ChangeIn(Strict):
     resolved: StrictBool | None = None
 
 
-@router.get(COMMENTS, response={200: list[ThreadOut], **ERRORS}, summary="List comments")
-def index(request: Request, owner: str, project: str, line: str) -> list[dict[str, Any]]:
+@router.get(COMMENTS, response=list[ThreadOut], summary="List comments")
+def index(request: Request, line: Line) -> list[dict[str, Any]]:
     """The threads of a line with their answers, oldest first."""
-    return comments.listed(line_of(request, owner, project, line))
+    return comments.listed(line)
 
 
-@router.post(COMMENTS, response={201: AnswerOut, **ERRORS}, summary="Comment or answer")
-def write(
-    request: Request, owner: str, project: str, line: str, payload: CommentIn
-) -> Status[dict[str, Any]]:
-    found = line_of(request, owner, project, line, "comment")
+@router.post(COMMENTS, response={201: AnswerOut}, summary="Comment or answer")
+@may("comment")
+def write(request: Request, line: Line, payload: CommentIn) -> Status[dict[str, Any]]:
     row = comments.write(
-        found,
+        line,
         person_of(request.auth),
         payload.text,
         timezone.now(),
@@ -94,25 +91,23 @@ def write(
     return Status(201, comments.told(row))
 
 
-@router.patch(COMMENTS + "/{comment}", response={200: AnswerOut, **ERRORS}, summary="Edit, resolve or reopen")
-def change(
-    request: Request, owner: str, project: str, line: str, comment: uuid.UUID, payload: ChangeIn
-) -> dict[str, Any]:
+@router.patch(COMMENTS + "/{comment}", response=AnswerOut, summary="Edit, resolve or reopen")
+@may("comment")
+def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) -> dict[str, Any]:
     """Only who wrote a comment edits it; every member resolves and reopens a thread."""
-    found = line_of(request, owner, project, line, "comment")
     user, now = person_of(request.auth), timezone.now()
     if (payload.text is None) == (payload.resolved is None):
         raise Invalid.at("text", _("or `resolved` is needed, and not both"))
     if payload.text is None:
-        return comments.told(comments.resolve(found, comment, user, bool(payload.resolved), now))
+        return comments.told(comments.resolve(line, comment, user, bool(payload.resolved), now))
     if payload.revision is None:
         raise Invalid.at("revision", _("is missing"), _("Name the revision that you changed."))
-    return comments.told(comments.edit(found, comment, user, payload.text, payload.revision, now))
+    return comments.told(comments.edit(line, comment, user, payload.text, payload.revision, now))
 
 
-@router.delete(COMMENTS + "/{comment}", response={204: None, **ERRORS}, summary="Delete a comment")
-def delete(request: Request, owner: str, project: str, line: str, comment: uuid.UUID) -> Status[None]:
+@router.delete(COMMENTS + "/{comment}", response={204: None}, summary="Delete a comment")
+@may("comment")
+def delete(request: Request, line: Line, comment: uuid.UUID) -> Status[None]:
     """Only one's own. Its answers stay."""
-    found = line_of(request, owner, project, line, "comment")
-    comments.delete(found, comment, person_of(request.auth), timezone.now())
+    comments.delete(line, comment, person_of(request.auth), timezone.now())
     return Status(204, None)

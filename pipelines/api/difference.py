@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ninja import Query, Router
+from ninja import Query
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import LINE, Room, in_turn
 from pipelines.lines import comparing
+from pipelines.models import Line
 from pipelines.routing.sentences.changes import sentence
 from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.changed import picture as picture_of
 from pipelines.web.lines.kinds import kinds
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["lines"])
+router = Room("lines")
 PATH = LINE + "/difference"
 CHANGES = LINE + "/changes"
 PICTURE = LINE + "/picture"
-ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 
 class SampleOut(BaseModel):
@@ -79,38 +77,30 @@ class DocumentChangeOut(BaseModel):
     sentence: str
 
 
-@router.get(
-    CHANGES, response={200: list[DocumentChangeOut], **ERRORS}, summary="What differs between two documents"
-)
+@router.get(CHANGES, response=list[DocumentChangeOut], summary="What differs between two documents")
 def changes(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
+    line: Line,
     before: str = Query("live", alias="from"),
     now: str = Query("draft", alias="to"),
 ) -> list[dict[str, Any]]:
     """Every change of the document, in words too; those with `affects: routing` decide where tasks go. `from` and `to`:
     the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
-    found = line_of(request, owner, project, line)
-    apart = comparing.apart(comparing.named(found, before), comparing.named(found, now))
+    apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
     return [{**each.to_dict(), "sentence": sentence(each, apart.old, apart.new)} for each in apart.changes]
 
 
-@router.get(PATH, response={200: DifferenceOut, **ERRORS}, summary="Routing changes")
+@router.get(PATH, response=DifferenceOut, summary="Routing changes")
+@in_turn
 def difference(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
+    line: Line,
     before: str = Query("live", alias="from"),
     now: str = Query("draft", alias="to"),
 ) -> dict[str, Any]:
     """`from` and `to`: the number of a version, `live` or `draft`. One sample for each region that changed, run
     under both."""
-    found = line_of(request, owner, project, line)
-    with turn(request.auth):
-        return comparing.compared(comparing.named(found, before), comparing.named(found, now)).to_dict()
+    return comparing.compared(comparing.named(line, before), comparing.named(line, now)).to_dict()
 
 
 class PictureOut(BaseModel):
@@ -136,20 +126,17 @@ class PictureOut(BaseModel):
 
 @router.get(
     PICTURE,
-    response={200: PictureOut, **ERRORS},
+    response=PictureOut,
     url_name="line-picture",
     summary="What differs, as a picture",
 )
 def picture(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
+    line: Line,
     before: str = Query("", alias="from"),
     now: str = Query("draft", alias="to"),
 ) -> dict[str, Any]:
     """`from` and `to` as in the changes. 400: a draft that cannot be read."""
-    found = line_of(request, owner, project, line)
-    before = before or (comparing.LIVE if found.live else comparing.DRAFT)
-    apart = comparing.apart(comparing.named(found, before), comparing.named(found, now))
-    return {**picture_of(apart, found.pk), "icons": asset("static/icons.json"), "kinds": kinds()}
+    before = before or (comparing.LIVE if line.live else comparing.DRAFT)
+    apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
+    return {**picture_of(apart, line.pk), "icons": asset("static/icons.json"), "kinds": kinds()}

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.translation import gettext as _
-from ninja import Router, Status
+from ninja import Status
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import LINE, PROJECT, line_of, project_of
-from pipelines.api.problems import PlaceOut, ProblemOut
+from pipelines.api.lookup import COSTS, LINE, PROJECT, Room, in_turn, may
+from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import LineOut, Strict
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import foreign, native
@@ -26,8 +26,7 @@ from pipelines.routing.document.networks import as_published
 from pipelines.web.lines.drawing import drawing_of
 from pipelines.web.shell.turns import turn
 
-router = Router(tags=["lines"])
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
+router = Room("lines", COSTS)
 
 
 class FilesIn(Strict):
@@ -61,17 +60,17 @@ class DocumentOut(BaseModel):
 
 @router.post(
     PROJECT + "/import",
-    response={200: DocumentOut, 201: DocumentOut, **ERRORS},
+    response={200: DocumentOut, 201: DocumentOut},
     summary="Read a document of any known system as a line, and keep it",
     url_name="project-import",
 )
-def read(request: Request, owner: str, project: str, payload: FilesIn) -> Status[dict[str, Any]]:
+@may("design")
+def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[str, Any]]:
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
-    found = project_of(request, owner, project, "design")
     with turn(request.auth, saves=payload.save):
         opened = foreign.opened_files(payload.files)
-        told = _told(opened, found, payload.key)
+        told = _told(opened, project, payload.key)
         if not payload.save:
             return Status(200, told)
         if payload.losses != len(opened.losses):
@@ -79,7 +78,9 @@ def read(request: Request, owner: str, project: str, payload: FilesIn) -> Status
                 _("This document has %(n)s losses, and others were listed. Look at them first.")
                 % {"n": len(opened.losses)}
             )
-        made = publishing.create_line(found, told["key"], told["name"], told["text"], person_of(request.auth))
+        made = publishing.create_line(
+            project, told["key"], told["name"], told["text"], person_of(request.auth)
+        )
     return Status(201, {**told, "saved": LineOut.of(made)})
 
 
@@ -94,20 +95,18 @@ class WrittenOut(BaseModel):
 
 @router.get(
     LINE + "/export",
-    response={200: WrittenOut, **ERRORS},
+    response=WrittenOut,
     summary="A line as a document of another system, with what it loses",
 )
-def export(
-    request: Request, owner: str, project: str, line: str, dialect: str = "", version: str = ""
-) -> dict[str, Any]:
+@in_turn
+def export(request: Request, line: Line, dialect: str = "", version: str = "") -> dict[str, Any]:
     """`dialect`: that of the line's preset unless it says otherwise. `version`: a number or `draft`; the live one, or
     the draft where nothing is live. 400: no such dialect, or a draft that is no line yet."""
-    found = line_of(request, owner, project, line)
     document: dict[str, Any]
-    if version == "draft" or (not version and found.live is None):
-        document = found.draft
+    if version == "draft" or (not version and line.live is None):
+        document = line.draft
     else:
-        wanted = _numbered(found, version) if version else found.live
+        wanted = _numbered(line, version) if version else line.live
         if wanted is None:
             raise NotFound(_("This line has no such version."))
         document = as_published(wanted.document, wanted.revision)
@@ -115,8 +114,7 @@ def export(
     if dialect not in WRITERS:
         known = ", ".join(WRITERS)
         raise Invalid.at("dialect", _("has to be one of %(known)s") % {"known": known})
-    with turn(request.auth):
-        made = written(document, dialect)
+    made = written(document, dialect)
     losses = [_place(each) for each in made.losses]
     return {"dialect": dialect, "system": foreign.NAMES[dialect], "text": made.text, "losses": losses}
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.drafts import DRAFT, ERRORS
-from pipelines.api.lookup import line_of
+from pipelines.api.drafts import DRAFT
+from pipelines.api.lookup import COSTS, Room, in_turn, may, saving_in_turn
 from pipelines.api.scenarios import MissingOut
 from pipelines.api.schemas import Strict
 from pipelines.api.walks import WalkIn, scenario_of
@@ -27,9 +26,8 @@ from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
 from pipelines.routing.simulate.run import ScenarioResult, expectation, run
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["scenarios"])
+router = Room("scenarios", COSTS)
 SCENARIOS = DRAFT + "/scenarios"
 SHOWN = 500
 
@@ -98,60 +96,56 @@ class KeptOut(DraftScenariosOut):
     name: str
 
 
-@router.get(SCENARIOS, response={200: DraftScenariosOut, **ERRORS}, summary="Scenarios beside the canvas")
-def index(request: Request, owner: str, project: str, line: str) -> dict[str, Any]:
+@router.get(SCENARIOS, response=DraftScenariosOut, summary="Scenarios beside the canvas")
+@in_turn
+def index(request: Request, line: Line) -> dict[str, Any]:
     """With their last runs against the stored draft."""
-    found = line_of(request, owner, project, line)
-    with turn(request.auth):
-        return _listed(found)
+    return _listed(line)
 
 
-@router.post(
-    SCENARIOS + "/run", response={200: DraftScenariosOut, **ERRORS}, summary="Run all against what is drawn"
-)
-def run_all(request: Request, owner: str, project: str, line: str, payload: DrawnIn) -> dict[str, Any]:
+@router.post(SCENARIOS + "/run", response=DraftScenariosOut, summary="Run all against what is drawn")
+@in_turn
+def run_all(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
     """409: it is no line. 400: there are too many steps for one request."""
-    found = line_of(request, owner, project, line)
-    with turn(request.auth):
-        subject = _subject(found, payload.document)
-        told = scenarios.run_against(found, subject, now=timezone.now())
-        return _listed(found, subject, told)
+    subject = _subject(line, payload.document)
+    told = scenarios.run_against(line, subject, now=timezone.now())
+    return _listed(line, subject, told)
 
 
 @router.post(
     SCENARIOS + "/generate",
-    response={200: DraftGeneratedOut, **ERRORS},
+    response=DraftGeneratedOut,
     summary="Generate one per rule of what is drawn",
 )
-def generate(request: Request, owner: str, project: str, line: str, payload: DrawnIn) -> dict[str, Any]:
+@may("design")
+@in_turn
+def generate(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
     """In the place of those generated before; all are run."""
-    found = line_of(request, owner, project, line, "design")
     user, now = person_of(request.auth), timezone.now()
-    with turn(request.auth):
-        subject = _subject(found, payload.document)
-        rows, made = scenarios.generate_for(found, subject, user, now, scenarios.for_seconds())
-        told = scenarios.run_against(found, subject, now=now)
-        more = {
-            "missing": [each.to_dict() for each in made.missing],
-            "stopped": made.stopped,
-            "made": len(rows),
-        }
-        return {**_listed(found, subject, told), **more}
+    subject = _subject(line, payload.document)
+    rows, made = scenarios.generate_for(line, subject, user, now, scenarios.for_seconds())
+    told = scenarios.run_against(line, subject, now=now)
+    more = {
+        "missing": [each.to_dict() for each in made.missing],
+        "stopped": made.stopped,
+        "made": len(rows),
+    }
+    return {**_listed(line, subject, told), **more}
 
 
-@router.post(SCENARIOS, response={200: KeptOut, **ERRORS}, summary="Keep a walk as a scenario")
-def keep(request: Request, owner: str, project: str, line: str, payload: KeptIn) -> dict[str, Any]:
+@router.post(SCENARIOS, response=KeptOut, summary="Keep a walk as a scenario")
+@may("design")
+@saving_in_turn
+def keep(request: Request, line: Line, payload: KeptIn) -> dict[str, Any]:
     """It expects what the walk showed. 400: its steps cannot be walked to their end."""
-    found = line_of(request, owner, project, line, "design")
-    with turn(request.auth, saves=True):
-        subject = _subject(found, payload.document)
-        key = payload.key or scenarios.free_key(found, payload.name)
-        result = run(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))
-        if result.failures and len(result.steps) <= len(payload.steps):
-            raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
-        document = {**result.scenario.to_dict(), "expect": expectation(result).to_dict()}
-        row = scenarios.put(found, document, person_of(request.auth), timezone.now(), key=key)
-        return {"key": row.key, "name": row.name, **_listed(found)}
+    subject = _subject(line, payload.document)
+    key = payload.key or scenarios.free_key(line, payload.name)
+    result = run(subject.parsed, scenario_of(payload, payload.steps, key, payload.name))
+    if result.failures and len(result.steps) <= len(payload.steps):
+        raise Invalid.at(f"steps[{max(len(result.steps) - 1, 0)}]", result.failures[0].message)
+    document = {**result.scenario.to_dict(), "expect": expectation(result).to_dict()}
+    row = scenarios.put(line, document, person_of(request.auth), timezone.now(), key=key)
+    return {"key": row.key, "name": row.name, **_listed(line)}
 
 
 def _subject(line: Line, document: dict[str, Any]) -> ScenarioSubject:

@@ -7,28 +7,24 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel, Field
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import LINE, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import COSTS, LINE, Room, in_turn, may, saving_in_turn
 from pipelines.api.schemas import LineOut, Strict, refuse_rounded, text_of
 from pipelines.errors import Conflict
 from pipelines.formats import native
 from pipelines.formats.merging import same
 from pipelines.lines import drafts, publishing
 from pipelines.lines.linting import examined
-from pipelines.models import Line, User
+from pipelines.models import Line, Project, User
 from pipelines.web.editor.findings import findings_of, told
 from pipelines.web.editor.routing_diff import elsewhere
 from pipelines.web.lines.lines import draft_differs
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["drafts"])
+router = Room("drafts", COSTS)
 DRAFT = LINE + "/draft"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
 
 
 class RenamedIn(Strict):
@@ -105,63 +101,58 @@ class BehindOut(BaseModel):
 
 @router.get(
     DRAFT,
-    response={200: DraftOut, **ERRORS},
+    response=DraftOut,
     exclude_unset=True,
     url_name="line-draft",
     summary="The stored draft",
 )
-def read(
-    request: Request, owner: str, project: str, line: str, since: int | None = None, alone: bool = False
-) -> DraftOut:
+@in_turn
+def read(request: Request, line: Line, since: int | None = None, alone: bool = False) -> DraftOut:
     """With what lint finds. `since`: the number that the asker has; the same one comes without document, and with
     `alone` every one does."""
-    found = line_of(request, owner, project, line)
-    with turn(request.auth):
-        said = DraftOut(
-            draft=WhoseOut(**drafts.told(found, since)),
-            mayEdit=access.can(request.auth, "design", found.project),
-            differs=draft_differs(found),
-        )
-        if not alone and since != found.draft_number:
-            said.document, said.text = found.draft, found.draft_text
-            said.findings = findings_of(found.draft, found.project)
+    said = DraftOut(
+        draft=WhoseOut(**drafts.told(line, since)),
+        mayEdit=access.can(request.auth, "design", line.project),
+        differs=draft_differs(line),
+    )
+    if not alone and since != line.draft_number:
+        said.document, said.text = line.draft, line.draft_text
+        said.findings = findings_of(line.draft, line.project)
     return said
 
 
-@router.put(DRAFT, response={200: LineOut, **ERRORS}, summary="Save a draft")
-def put(request: Request, owner: str, project: str, line: str, based_on: int | None = None) -> LineOut:
+@router.put(DRAFT, response=LineOut, summary="Save a draft")
+@may("design")
+@saving_in_turn
+def put(request: Request, project: Project, line: str, based_on: int | None = None) -> LineOut:
     """The body is the document, YAML or JSON. A line that does not exist yet is made. `based_on`: the number of the
     draft that was changed; an older one than the stored is refused (409)."""
     who = request.auth
-    found = access.get_project(who, owner, project)
-    access.require(who, "design", found)
     user = person_of(who)
     text = text_of(request)
-    with turn(who, saves=True):
-        existing = found.lines.filter(key=line).first()
-        if existing is None:
-            return LineOut.of(publishing.create_line(found, line, _name(text) or line, text, user))
-        if based_on is None:
-            raise Conflict(
-                _("Say which draft this was based on: ?based_on=%(draft)s.")
-                % {"draft": existing.draft_number}
-            )
-        return LineOut.of(publishing.save_draft(existing, text, user, based_on))
+    existing = project.lines.filter(key=line).first()
+    if existing is None:
+        return LineOut.of(publishing.create_line(project, line, _name(text) or line, text, user))
+    if based_on is None:
+        raise Conflict(
+            _("Say which draft this was based on: ?based_on=%(draft)s.") % {"draft": existing.draft_number}
+        )
+    return LineOut.of(publishing.save_draft(existing, text, user, based_on))
 
 
 @router.patch(
     DRAFT,
-    response={200: SavedOut | BehindOut, **ERRORS},
+    response=SavedOut | BehindOut,
     exclude_unset=True,
     summary="Save an edit of the draft",
 )
-def save(request: Request, owner: str, project: str, line: str, payload: EditIn) -> SavedOut | BehindOut:
+@may("design")
+@saving_in_turn
+def save(request: Request, line: Line, payload: EditIn) -> SavedOut | BehindOut:
     """Over a newer draft the two edits are merged. 409: both changed the same places; `clashes` says which, with both
     sides in words, and `document` and `number` what a choice is saved over."""
-    found = line_of(request, owner, project, line, "design")
     refuse_rounded(request)
-    with turn(request.auth, saves=True):
-        return stored(found, payload, person_of(request.auth))
+    return stored(line, payload, person_of(request.auth))
 
 
 def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:

@@ -6,20 +6,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ninja import Router, Status
+from ninja import Status
 from pydantic import BaseModel
 
-from pipelines import access, engine
+from pipelines import engine
 from pipelines.api.auth import Request, actor_of, person_of
-from pipelines.api.lookup import TASK
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, TASK, Room, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
 from pipelines.models import Deadlock, Escalation, Task
 
-router = Router(tags=["escalations"])
+router = Room("escalations", CHANGES)
 HERE = TASK + "/escalations"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
 class EscalateIn(Strict):
@@ -57,39 +55,33 @@ class EscalationOut(BaseModel):
     resolved: datetime | None
 
 
-@router.get(HERE, response={200: list[EscalationOut], **ERRORS}, summary="Escalations, the oldest first")
-def index(request: Request, owner: str, project: str, line: str, task: str) -> list[EscalationOut]:
-    found = _task(request, owner, project, line, task, "view")
-    rows = Escalation.objects.filter(task=found).select_related("resolved_by").order_by("opened_at", "pk")
+@router.get(HERE, response=list[EscalationOut], summary="Escalations, the oldest first")
+def index(request: Request, task: Task) -> list[EscalationOut]:
+    rows = Escalation.objects.filter(task=task).select_related("resolved_by").order_by("opened_at", "pk")
     return [_out(row) for row in rows]
 
 
-@router.post(HERE, response={201: EscalationOut, **ERRORS}, summary="Escalate a task")
-def escalate(
-    request: Request, owner: str, project: str, line: str, task: str, payload: EscalateIn
-) -> Status[EscalationOut]:
+@router.post(HERE, response={201: EscalationOut}, summary="Escalate a task")
+@may("operate")
+def escalate(request: Request, task: Task, payload: EscalateIn) -> Status[EscalationOut]:
     """The task does not go forward until somebody of the role resolves it. Only a person escalates by hand."""
-    found = _task(request, owner, project, line, task, "operate")
     person = person_of(request.auth)
-    opened = engine.escalate(found.pk, user=person, trigger=payload.trigger, reason=payload.reason)
+    opened = engine.escalate(task.pk, user=person, trigger=payload.trigger, reason=payload.reason)
     return Status(201, _out(opened))
 
 
-@router.post(HERE + "/{escalation}/resolve", response={200: EscalationOut, **ERRORS}, summary="Resolve it")
+@router.post(HERE + "/{escalation}/resolve", response=EscalationOut, summary="Resolve it")
+@may("decide")
 def resolve(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     escalation: UUID,
     payload: ResolveIn,
 ) -> EscalationOut:
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already, or the same would be escalated again."""
-    found = _task(request, owner, project, line, task, "decide")
     person = person_of(request.auth)
-    if not Escalation.objects.filter(task=found, pk=escalation).exists():
+    if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise NotFound()
     engine.resolve(escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route)
     return _out(Escalation.objects.select_related("resolved_by").get(pk=escalation))
@@ -114,13 +106,6 @@ def _out(row: Escalation) -> EscalationOut:
         by=str(row.resolved_by or ""),
         resolved=row.resolved_at,
     )
-
-
-def _task(request: Request, owner: str, project: str, line: str, task: str, action: str) -> Task:
-    who = request.auth
-    found = access.get_task(who, owner, project, line, task)
-    access.require(who, action, found.project)
-    return found
 
 
 # Deadlocks
@@ -153,22 +138,19 @@ class DeadlockOut(BaseModel):
     resolved: datetime | None
 
 
-@router.get(LOCKS, response={200: list[DeadlockOut], **ERRORS}, summary="Deadlocks, the oldest first")
-def deadlocks(request: Request, owner: str, project: str, line: str, task: str) -> list[DeadlockOut]:
-    found = _task(request, owner, project, line, task, "view")
-    rows = Deadlock.objects.filter(tasks=found).select_related("resolved_by").order_by("found_at", "pk")
+@router.get(LOCKS, response=list[DeadlockOut], summary="Deadlocks, the oldest first")
+def deadlocks(request: Request, task: Task) -> list[DeadlockOut]:
+    rows = Deadlock.objects.filter(tasks=task).select_related("resolved_by").order_by("found_at", "pk")
     return [_locked(row) for row in rows]
 
 
-@router.post(LOCKS + "/{deadlock}/resolve", response={200: DeadlockOut, **ERRORS}, summary="Resolve it")
-def unlock(
-    request: Request, owner: str, project: str, line: str, task: str, deadlock: UUID, payload: UnlockIn
-) -> DeadlockOut:
+@router.post(LOCKS + "/{deadlock}/resolve", response=DeadlockOut, summary="Resolve it")
+@may("decide")
+def unlock(request: Request, task: Task, deadlock: UUID, payload: UnlockIn) -> DeadlockOut:
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already."""
-    found = _task(request, owner, project, line, task, "decide")
     person = person_of(request.auth)
-    if not Deadlock.objects.filter(tasks=found, pk=deadlock).exists():
+    if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
         raise NotFound()
     engine.resolve_deadlock(
         deadlock, user=person, word=payload.word, reason=payload.reason, output=payload.output
@@ -201,12 +183,12 @@ class DependIn(Strict):
 
 @router.post(
     HERE.removesuffix("escalations") + "dependencies",
-    response={200: DependIn, **ERRORS},
+    response=DependIn,
     summary="Let a task wait for others",
 )
-def depend(request: Request, owner: str, project: str, line: str, task: str, payload: DependIn) -> DependIn:
+@may("operate")
+def depend(request: Request, task: Task, payload: DependIn) -> DependIn:
     """Starts after these tasks complete; work that has begun continues. Answers everything that the task waits for."""
-    found = _task(request, owner, project, line, task, "operate")
-    engine.depend(found.pk, payload.depends_on, actor=actor_of(request.auth))
-    rows = found.depends_on.select_related("on__project").order_by("on_id")
+    engine.depend(task.pk, payload.depends_on, actor=actor_of(request.auth))
+    rows = task.depends_on.select_related("on__project").order_by("on_id")
     return DependIn(depends_on=[row.on.name for row in rows])

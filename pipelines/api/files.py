@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import File, Router
+from ninja import File
 from ninja.files import UploadedFile
 from pydantic import BaseModel
 
-from pipelines import access
 from pipelines.api.auth import Request, actor_of
-from pipelines.api.lookup import PROJECT
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import PROJECT, Room, may
 from pipelines.errors import Invalid
+from pipelines.models import Project
 from pipelines.work import storage
 
-router = Router(tags=["tasks"])
+router = Room("tasks")
 
 
 class FileOut(BaseModel):
@@ -28,25 +27,23 @@ class FileOut(BaseModel):
 
 @router.post(
     PROJECT + "/files",
-    response={201: FileOut, **dict.fromkeys((400, 401, 403, 404), ProblemOut)},
+    response={201: FileOut},
     summary="Upload a file for an input",
     url_name="file-upload",
 )
+@may("submit")
 def upload(
     request: Request,
-    owner: str,
-    project: str,
+    project: Project,
     file: UploadedFile | None = File(None),  # noqa: B008
 ) -> tuple[int, FileOut]:
     """The field `file` of a form. The answer is the value of a `file` input of a task of this project."""
     who = request.auth
-    found = access.get_project(who, owner, project)
-    access.require(who, "submit", found)
     if getattr(request, "too_large", ()):
         raise Invalid.at("file", _("is larger than an upload may be"))
     if file is None:
         raise Invalid.at(
             "file", _("is required"), _("Send it as the field file of a form (multipart/form-data).")
         )
-    kept = storage.upload(found, file.name or "", file, str(actor_of(who)), timezone.now())  # type: ignore[arg-type]
+    kept = storage.upload(project, file.name or "", file, str(actor_of(who)), timezone.now())  # type: ignore[arg-type]
     return 201, FileOut(**kept)

@@ -6,13 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.drafts import DRAFT, ERRORS, EditIn, SavedOut, stored
-from pipelines.api.lookup import line_of
+from pipelines.api.drafts import DRAFT, EditIn, SavedOut, stored
+from pipelines.api.lookup import COSTS, Room
 from pipelines.api.schemas import Strict
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Conflict, Invalid, NotFound
@@ -25,7 +24,7 @@ from pipelines.web.editor.forms.form import Setting
 from pipelines.web.editor.forms.table import FORMS
 from pipelines.web.shell.turns import turn
 
-router = Router(tags=["drafts"])
+router = Room("drafts", COSTS)
 
 
 class SaveIn(Strict):
@@ -55,13 +54,14 @@ class FormOut(BaseModel):
 
 @router.post(
     DRAFT + "/forms/{what}",
-    response={200: FormOut, **ERRORS},
+    response=FormOut,
     exclude_unset=True,
     summary="What was typed into a form of the editor",
 )
 def form(request: Request, owner: str, project: str, line: str, what: str, payload: FormIn) -> FormOut:
     """`what`: line, station, rule, gate, … With `save` in it the request needs what saving needs."""
-    found = line_of(request, owner, project, line, "design" if payload.save else "view")
+    found = access.get_line(request.auth, owner, project, line)
+    access.require(request.auth, "design" if payload.save else "view", found.project)
     if what not in FORMS:
         raise NotFound(_("There is no such form."))
     payloads.accept(payload.model_dump(exclude={"save"}))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from django.utils import timezone
-from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, project_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import PROJECT, Room
+from pipelines.models import Project
 from pipelines.queries.health import figures
 
-router = Router(tags=["health"])
-ERRORS = dict.fromkeys((401, 403, 404), ProblemOut)
+router = Room("health", (401, 403, 404))
 
 
 class FigureOut(BaseModel):
@@ -30,12 +28,11 @@ class FigureOut(BaseModel):
 
 @router.get(
     PROJECT + "/health",
-    response={200: list[FigureOut], **ERRORS},
+    response=list[FigureOut],
     summary="How a project does",
 )
-def health(request: Request, owner: str, project: str, line: str = "") -> list[FigureOut]:
+def health(request: Request, project: Project, line: str = "") -> list[FigureOut]:
     """Of all lines, or of the one named."""
-    found = project_of(request, owner, project)
     return [
         FigureOut(
             key=each.key,
@@ -46,5 +43,5 @@ def health(request: Request, owner: str, project: str, line: str = "") -> list[F
             of=each.of,
             seconds=list(each.seconds) if each.seconds else None,
         )
-        for each in figures(found, timezone.now(), line)
+        for each in figures(project, timezone.now(), line)
     ]

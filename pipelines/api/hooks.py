@@ -5,18 +5,16 @@ from __future__ import annotations
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Router
 from ninja.errors import HttpError
 from pydantic import BaseModel
 
-from pipelines.api.lookup import PROJECT
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import PROJECT, Room
 from pipelines.lines import issue_tasks
 from pipelines.models import Repository
 from pipelines.web.shell.anonymous import wrong_tokens
 from pipelines.web.shell.turns import TooMuch
 
-router = Router(tags=["repositories"])
+router = Room("repositories", (400, 401, 409, 429))
 
 
 class TakenOut(BaseModel):
@@ -28,7 +26,7 @@ class TakenOut(BaseModel):
 
 @router.post(
     PROJECT + "/repositories/{name}/hook",
-    response={200: TakenOut, **dict.fromkeys((400, 401, 409, 429), ProblemOut)},
+    response=TakenOut,
     auth=None,
     summary="A delivery of the host of a repository",
 )

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
-from pipelines.api.drafts import DRAFT, ERRORS
-from pipelines.api.lookup import line_of
+from pipelines.api.drafts import DRAFT
+from pipelines.api.lookup import COSTS, Room, in_turn, may
 from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
@@ -25,9 +24,8 @@ from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.sentences.changes import sentence
 from pipelines.web.lines.changed import GROUPS, LOOKS
 from pipelines.web.lines.drawing import drawing_of
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["drafts"])
+router = Room("drafts", COSTS)
 FIRST = ("review-before-delivery", "build-test-fix", "triage")
 """The templates on an empty canvas; all of them stand on the page of a new line."""
 MOST = 500
@@ -71,26 +69,26 @@ class ImportOut(BaseModel):
 
 @router.get(
     DRAFT + "/starters",
-    response={200: list[StarterOut], **ERRORS},
+    response=list[StarterOut],
     summary="Templates that an empty line begins with",
 )
-def starters(request: Request, owner: str, project: str, line: str) -> list[dict[str, Any]]:
-    line_of(request, owner, project, line, "design")
-    with turn(request.auth):
-        return [_shown(BY_KEY[key]) for key in FIRST]
+@may("design")
+@in_turn
+def starters(request: Request, line: Line) -> list[dict[str, Any]]:
+    return [_shown(BY_KEY[key]) for key in FIRST]
 
 
 @router.post(
     DRAFT + "/import",
-    response={200: ImportOut, **ERRORS},
+    response=ImportOut,
     summary="Read what is to take the place of the draft",
 )
-def read(request: Request, owner: str, project: str, line: str, payload: ImportIn) -> dict[str, Any]:
+@may("design")
+@in_turn
+def read(request: Request, line: Line, payload: ImportIn) -> dict[str, Any]:
     """Nothing is stored: save the document if it is wanted. 400: it cannot be drawn at all, with its problems by line
     and column."""
-    found = line_of(request, owner, project, line, "design")
-    with turn(request.auth):
-        return _begun(found, payload) if payload.starter else _read(found, payload)
+    return _begun(line, payload) if payload.starter else _read(line, payload)
 
 
 def _shown(starter: Starter) -> dict[str, Any]:

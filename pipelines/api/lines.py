@@ -7,25 +7,22 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Router, Status
+from ninja import Status
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import LINE, LINES, line_of, project_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, LINE, LINES, Room, may, saving_in_turn, version_of
 from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, Strict, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
 from pipelines.lines import asking, publishing, settings
-from pipelines.models import Line, PublishRequest
+from pipelines.models import Line, Project, PublishRequest
 from pipelines.queries.four_eyes import open_request
 from pipelines.routing.analysis.lint.checks import silent_jumps
 from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.networks import as_published
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["lines"])
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+router = Room("lines", CHANGES)
 
 
 @router.get(
@@ -35,10 +32,9 @@ def schema(request: Request) -> dict[str, Any]:
     return native.json_schema()
 
 
-@router.get(LINES, response={200: list[LineOut], **ERRORS}, summary="List lines")
-def index(request: Request, owner: str, project: str) -> list[LineOut]:
-    found = project_of(request, owner, project)
-    return [LineOut.of(line) for line in found.lines.select_related("live").order_by("key")]
+@router.get(LINES, response=list[LineOut], summary="List lines")
+def index(request: Request, project: Project) -> list[LineOut]:
+    return [LineOut.of(line) for line in project.lines.select_related("live").order_by("key")]
 
 
 class LineChange(Strict):
@@ -55,36 +51,32 @@ class DuplicateIn(Strict):
     project: str
 
 
-@router.patch(LINE, response={200: LineOut, **ERRORS}, summary="Rename, archive or restore a line")
-def change(request: Request, owner: str, project: str, line: str, payload: LineChange) -> LineOut:
+@router.patch(LINE, response=LineOut, summary="Rename, archive or restore a line")
+@may("design")
+def change(request: Request, line: Line, payload: LineChange) -> LineOut:
     """An archived line takes no tasks; those that run go on."""
-    found = line_of(request, owner, project, line, "design")
     by = person_of(request.auth)
     if payload.name is not None:
-        settings.rename(found, payload.name, by=by)
+        settings.rename(line, payload.name, by=by)
     if payload.archived is not None:
-        (settings.archive if payload.archived else settings.restore)(found, by=by)
-    return LineOut.of(found)
+        (settings.archive if payload.archived else settings.restore)(line, by=by)
+    return LineOut.of(line)
 
 
-@router.post(LINE + "/duplicate", response={201: LineOut, **ERRORS}, summary="Duplicate a line to a project")
-def duplicate(request: Request, owner: str, project: str, line: str, payload: DuplicateIn) -> Status[LineOut]:
+@router.post(LINE + "/duplicate", response={201: LineOut}, summary="Duplicate a line to a project")
+def duplicate(request: Request, line: Line, payload: DuplicateIn) -> Status[LineOut]:
     """Its draft and its scenarios, without tasks, versions and secrets. In the project that gets it the role Designer
     is needed."""
-    found, by = line_of(request, owner, project, line), person_of(request.auth)
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
         raise Invalid.at("project", _("is not a project in which you have the role Designer"))
-    return Status(201, LineOut.of(settings.duplicate(found, to, by=by)))
+    return Status(201, LineOut.of(settings.duplicate(line, to, by=person_of(request.auth))))
 
 
-@router.get(LINE + "/document", response={200: None, **ERRORS}, summary="The live document, as YAML")
-def document(
-    request: Request, owner: str, project: str, line: str, version: int | None = None
-) -> HttpResponse:
+@router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")
+def document(request: Request, line: Line, version: int | None = None) -> HttpResponse:
     """The document of the live version, or of the one with this number."""
-    found = line_of(request, owner, project, line)
-    wanted = found.live if version is None else found.versions.filter(number=min(version, 2**31 - 1)).first()
+    wanted = line.live if version is None else version_of(line, version)
     if wanted is None:
         raise NotFound(_("This line has no such version."))
     return HttpResponse(
@@ -95,17 +87,17 @@ def document(
 
 @router.post(
     LINE + "/publish",
-    response={201: VersionOut, 202: PublishRequestOut, **ERRORS},
+    response={201: VersionOut, 202: PublishRequestOut},
     summary="Publish the draft, or ask for it",
 )
-def publish(request: Request, owner: str, project: str, line: str, payload: PublishIn) -> Status[Any]:
+@may("publish")
+@saving_in_turn
+def publish(request: Request, line: Line, payload: PublishIn) -> Status[Any]:
     """Where the protection of a repository asks for four eyes, and nobody else asked, or you wrote a part of the draft:
     202, and another designer publishes it by the same call."""
     who = request.auth
-    found = line_of(request, owner, project, line, "publish")
-    with turn(who, saves=True):
-        _acknowledged(found, payload.acknowledge)
-        made = asking.publish_or_ask(found, user=person_of(who), name=payload.name, based_on=payload.draft)
+    _acknowledged(line, payload.acknowledge)
+    made = asking.publish_or_ask(line, user=person_of(who), name=payload.name, based_on=payload.draft)
     if isinstance(made, PublishRequest):
         return Status(202, PublishRequestOut.of(made))
     return Status(201, VersionOut.of(made))
@@ -113,26 +105,27 @@ def publish(request: Request, owner: str, project: str, line: str, payload: Publ
 
 @router.get(
     LINE + "/publish",
-    response={200: PublishRequestOut | None, **ERRORS},
+    response=PublishRequestOut | None,
     summary="What waits for another designer",
 )
-def waiting(request: Request, owner: str, project: str, line: str) -> PublishRequestOut | None:
+def waiting(request: Request, line: Line) -> PublishRequestOut | None:
     """null where nobody asks for publishing the draft as it is."""
-    waits = open_request(line_of(request, owner, project, line))
+    waits = open_request(line)
     return PublishRequestOut.of(waits) if waits else None
 
 
 @router.post(
     LINE + "/publish/send-back",
-    response={200: PublishRequestOut, **ERRORS},
+    response=PublishRequestOut,
     summary="Send back what somebody asks to publish",
 )
-def send_back(
-    request: Request, owner: str, project: str, line: str, payload: SendBackIn
-) -> PublishRequestOut:
+@may("publish")
+def send_back(request: Request, line: Line, payload: SendBackIn) -> PublishRequestOut:
     """With a reason; whoever asked takes it back so."""
-    row, by = line_of(request, owner, project, line, "publish"), person_of(request.auth)
-    return PublishRequestOut.of(asking.send_back(row, user=by, reason=payload.reason, based_on=payload.draft))
+    by = person_of(request.auth)
+    return PublishRequestOut.of(
+        asking.send_back(line, user=by, reason=payload.reason, based_on=payload.draft)
+    )
 
 
 def _acknowledged(line: Line, given: Collection[str]) -> None:
@@ -145,7 +138,6 @@ def _acknowledged(line: Line, given: Collection[str]) -> None:
             raise Conflict(f"{as_sentence(each.message)} {remedy % {'check': silent_jumps.ID}}")
 
 
-@router.get(LINE + "/versions", response={200: list[VersionOut], **ERRORS}, summary="Published versions")
-def versions(request: Request, owner: str, project: str, line: str) -> list[VersionOut]:
-    found = line_of(request, owner, project, line)
-    return [VersionOut.of(v) for v in found.versions.select_related("published_by").order_by("-number")]
+@router.get(LINE + "/versions", response=list[VersionOut], summary="Published versions")
+def versions(request: Request, line: Line) -> list[VersionOut]:
+    return [VersionOut.of(v) for v in line.versions.select_related("published_by").order_by("-number")]

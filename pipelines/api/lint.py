@@ -5,23 +5,19 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, line_of, project_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import PROJECT, Room, in_turn, version_of
 from pipelines.api.schemas import text_of
-from pipelines.errors import Invalid, NotFound
+from pipelines.errors import Invalid
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined, examined_text
-from pipelines.models import Line
+from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.document.networks import as_published
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["lint"])
-ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
+router = Room("lint")
 MAX_TEXT = 2_000_000
 """Characters, as many as a draft may have on its page."""
 
@@ -122,21 +118,18 @@ class LintOut(BaseModel):
 
 @router.get(
     PROJECT + "/lines/{line}/lint",
-    response={200: LintOut, **ERRORS},
+    response=LintOut,
     summary="What the rules of a line can and cannot do",
 )
-def stored(
-    request: Request, owner: str, project: str, line: str, version: int | None = None
-) -> dict[str, Any]:
+@in_turn
+def stored(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
     """Of the stored draft, or of the version with this number. Line and column are those of the draft's text."""
-    found = line_of(request, owner, project, line)
-    with turn(request.auth):
-        return _of(found, version).to_dict()
+    return _of(line, version).to_dict()
 
 
 @router.post(
     PROJECT + "/lint",
-    response={200: LintOut, **ERRORS},
+    response=LintOut,
     summary="The same of a document in the body, which is not saved",
     openapi_extra={
         "requestBody": {
@@ -148,20 +141,17 @@ def stored(
         }
     },
 )
-def posted(request: Request, owner: str, project: str) -> dict[str, Any]:
+@in_turn
+def posted(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
-    found = project_of(request, owner, project)
     text = text_of(request)
     if len(text) > MAX_TEXT:
         raise Invalid.at("", _("is longer than %(most)s characters") % {"most": MAX_TEXT})
-    with turn(request.auth):
-        return examined_text(text, found).to_dict()
+    return examined_text(text, project).to_dict()
 
 
 def _of(line: Line, version: int | None) -> Examination:
     if version is None:
         return publishing.check(line)
-    wanted = line.versions.filter(number=min(max(version, 0), 2**31 - 1)).first()
-    if wanted is None:
-        raise NotFound(_("This line has no such version."))
+    wanted = version_of(line, version)
     return examined(as_published(wanted.document, wanted.revision), line.project)

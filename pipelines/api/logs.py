@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from ninja import Query, Router
+from ninja import Query
 from pydantic import BaseModel
 
-from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import TASK, Room
 from pipelines.errors import NotFound
-from pipelines.models import Job
+from pipelines.models import Job, Task
 from pipelines.routing.basics.visible import visible
 from pipelines.work import logs
 
-router = Router(tags=["tasks"])
+router = Room("tasks")
 
 
 class LogLineOut(BaseModel):
@@ -36,24 +34,19 @@ class LogOut(BaseModel):
 
 @router.get(
     TASK + "/visits/{visit}/log",
-    response={200: LogOut, **dict.fromkeys((400, 401, 403, 404), ProblemOut)},
+    response=LogOut,
     summary="The log of a station visit",
 )
 def log(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     visit: int,
     attempt: int = 0,
     position: int = Query(0, alias="from"),
 ) -> LogOut:
     """Of its last attempt, or of the `attempt` with this number: the lines from the position `from` on, as many as are
     sent at once. Signs that steer a terminal are spelt out."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    access.require(request.auth, "view", found.project)
-    job = Job.objects.filter(task=found, pk=visit).first() if 0 < visit < 2**63 else None
+    job = Job.objects.filter(task=task, pk=visit).first() if 0 < visit < 2**63 else None
     if job is None or not 0 <= attempt <= job.attempt:
         raise NotFound
     piece = logs.read(job, attempt or job.attempt, min(max(position, 0), 2**62))

@@ -1,27 +1,115 @@
-"""The thing that an address names, for who may do with it what an operation does."""
+"""Operations on what an address names: a project, a line or a task of it, found once, for whoever may do there what the
+operation does."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
+from typing import Any, Final, TypeVar, get_type_hints
+
+from django.utils.translation import gettext as _
+from ninja import Router
+
 from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.models import Line, Project
+from pipelines.api.problems import ProblemOut
+from pipelines.errors import NotFound
+from pipelines.models import Line, LineVersion, Project, Task
+from pipelines.web.shell.turns import turn
 
 PROJECT = "/owners/{owner}/projects/{project}"
 LINES = PROJECT + "/lines"
 LINE = LINES + "/{line}"
 TASKS = PROJECT + "/stages/{line}/tasks"
 TASK = TASKS + "/{task}"
+LOOKS: Final = (400, 401, 403, 404)
+CHANGES: Final = (*LOOKS, 409)
+COSTS: Final = (*CHANGES, 429)
+"""Statuses with which operations refuse that read, that change something, and that take turns."""
+FOUND: Final[dict[object, tuple[Callable[..., Any], tuple[str, ...]]]] = {
+    Project: (access.get_project, ("owner", "project")),
+    Line: (access.get_line, ("owner", "project", "line")),
+    Task: (access.get_task, ("owner", "project", "line", "task")),
+}
+View = TypeVar("View", bound=Callable[..., Any])
 
 
-def project_of(request: Request, owner: str, project: str, action: str = "view") -> Project:
-    """Raises NotFound, Forbidden."""
-    found = access.get_project(request.auth, owner, project)
-    access.require(request.auth, action, found)
-    return found
+class Room(Router):
+    """Operations with one tag that refuse alike, but for what anybody may ask. A parameter `project: Project`,
+    `line: Line` or `task: Task` is what the keys in the address name: 404 where the caller may not know of it, 403
+    where they `may` not do this there."""
+
+    def __init__(self, tag: str, refusals: tuple[int, ...] = LOOKS, **more: Any) -> None:
+        super().__init__(tags=[tag], **more)
+        self._refusals = dict.fromkeys(refusals, ProblemOut)
+
+    def add_api_operation(
+        self, path: str, methods: list[str], view_func: Callable[..., Any], **more: Any
+    ) -> None:
+        if more["auth"] is not None or "{" in path:
+            answers = more["response"] if isinstance(more["response"], dict) else {200: more["response"]}
+            more["response"] = {**answers, **self._refusals}
+        super().add_api_operation(path, methods, _found(view_func), **more)
 
 
-def line_of(request: Request, owner: str, project: str, line: str, action: str = "view") -> Line:
-    """Raises NotFound, Forbidden."""
-    found = access.get_line(request.auth, owner, project, line)
-    access.require(request.auth, action, found.project)
-    return found
+def may(action: str) -> Callable[[View], View]:
+    """Name what an operation does, in the words of `access.TABLE`; "view" without it."""
+
+    def named(view: View) -> View:
+        view.action = action  # type: ignore[attr-defined]
+        return view
+
+    return named
+
+
+def in_turn(view: View, *, saves: bool = False) -> View:
+    """An operation that costs much: it takes its turn (pipelines/web/shell/turns.py), or is refused with 429."""
+
+    @wraps(view)
+    def taken(request: Request, **values: Any) -> Any:
+        with turn(request.auth, saves=saves):
+            return view(request, **values)
+
+    return taken  # type: ignore[return-value]
+
+
+saving_in_turn = partial(in_turn, saves=True)
+
+
+def _found(view: Callable[..., Any]) -> Callable[..., Any]:
+    hints = get_type_hints(view, include_extras=True)
+    subject = next((name for name, kind in hints.items() if kind in (Project, Line, Task)), None)
+    if subject is None:
+        return view
+    find, keys = FOUND[hints[subject]]
+    action = getattr(view, "action", "view")
+
+    @wraps(view)
+    def operation(request: Request, **values: Any) -> Any:
+        named = find(request.auth, *(values.pop(key) for key in keys))
+        access.require(request.auth, action, named if isinstance(named, Project) else named.project)
+        return view(request, **{subject: named}, **values)
+
+    operation.__signature__ = _addressed(signature(view), hints, subject, keys)  # type: ignore[attr-defined]
+    return operation
+
+
+def _addressed(view: Signature, hints: dict[str, Any], subject: str, keys: tuple[str, ...]) -> Signature:
+    """The same with the keys in the place of what they name."""
+    parameters = []
+    for name, parameter in view.parameters.items():
+        if name == subject:
+            parameters += [Parameter(key, Parameter.KEYWORD_ONLY, annotation=str) for key in keys]
+        else:
+            kind = parameter.kind if name == "request" else Parameter.KEYWORD_ONLY
+            parameters.append(parameter.replace(kind=kind, annotation=hints[name]))
+    return view.replace(parameters=parameters)
+
+
+def version_of(line: Line, number: int) -> LineVersion:
+    """Raises NotFound."""
+    version = line.versions.filter(number=min(max(number, 0), 2**31 - 1)).first()
+    if version is None:
+        raise NotFound(_("This line has no such version."))
+    return version

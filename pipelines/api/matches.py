@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
-from pipelines.api.drafts import DRAFT, ERRORS
-from pipelines.api.lookup import line_of
+from pipelines.api.drafts import DRAFT
+from pipelines.api.lookup import COSTS, Room, in_turn
 from pipelines.api.schemas import Strict
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import NotFound
+from pipelines.models import Line
 from pipelines.queries.matches import MatchExample, RuleMatches, StationMatches, station_matches
 from pipelines.routing.analysis.matching import ConditionAnswer
 from pipelines.routing.document.line import read_line
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["drafts"])
+router = Room("drafts", COSTS)
 
 
 class MatchesIn(Strict):
@@ -76,18 +75,17 @@ class StationMatchesOut(BaseModel):
 
 @router.post(
     DRAFT + "/matches",
-    response={200: StationMatchesOut, **ERRORS},
+    response=StationMatchesOut,
     summary="How many recorded outcomes the rules of a station match",
 )
-def matches(request: Request, owner: str, project: str, line: str, payload: MatchesIn) -> StationMatchesOut:
+@in_turn
+def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatchesOut:
     """Each condition is asked by itself, whatever the rules before it say. Nothing is stored."""
-    found = line_of(request, owner, project, line)
-    with turn(request.auth):
-        payloads.accept(payload.document, "document")
-        drawn = read_line(payload.document, keep_faulty_rules=True)
-        if payload.station not in drawn.stations_by_key:
-            raise NotFound(_("This line has no such station."))
-        return _told(station_matches(found, drawn, payload.station))
+    payloads.accept(payload.document, "document")
+    drawn = read_line(payload.document, keep_faulty_rules=True)
+    if payload.station not in drawn.stations_by_key:
+        raise NotFound(_("This line has no such station."))
+    return _told(station_matches(line, drawn, payload.station))
 
 
 def _told(found: StationMatches) -> StationMatchesOut:

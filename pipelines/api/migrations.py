@@ -7,21 +7,19 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-from ninja import Query, Router, Status
+from ninja import Query, Status
 from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import LINE, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, LINE, Room, may, version_of
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines import migrating
 from pipelines.models import Line, LineVersion, Migration
 
-router = Router(tags=["migrations"])
+router = Room("migrations", CHANGES)
 MIGRATIONS = LINE + "/migrations"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 EffectName = Literal["stuck", "approve_again", "moves", "stays"]
 
 
@@ -151,79 +149,65 @@ def _entries(made: Migration) -> list[EntryOut]:
     ]
 
 
-@router.get(
-    LINE + "/impact", response={200: ImpactOut, **ERRORS}, summary="What a version does to running tasks"
-)
+@router.get(LINE + "/impact", response=ImpactOut, summary="What a version does to running tasks")
 def impact(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
+    line: Line,
     to: str = "",
     map: list[str] = Query([]),  # noqa: A002, B008 - the name in the address; ninja reads it so
     task: list[str] = Query([]),  # noqa: B008
 ) -> ImpactOut:
     """`to`: the number of a version, or `draft`. `map=old:new`, as often as needed, tries a mapping; `task=WI-…` looks
     at these only."""
-    found = line_of(request, owner, project, line)
     mapping = dict(_pair(n, each) for n, each in enumerate(map))
-    return ImpactOut.of(
-        migrating.impact_of(found, _target(found, to), mapping, _numbers(found, task or None))
-    )
+    return ImpactOut.of(migrating.impact_of(line, _target(line, to), mapping, _numbers(line, task or None)))
 
 
-@router.post(MIGRATIONS, response={201: MigrationOut, **ERRORS}, summary="Migrate running tasks")
-def migrate(
-    request: Request, owner: str, project: str, line: str, payload: MigrateIn
-) -> Status[MigrationOut]:
+@router.post(MIGRATIONS, response={201: MigrationOut}, summary="Migrate running tasks")
+@may("publish")
+def migrate(request: Request, line: Line, payload: MigrateIn) -> Status[MigrationOut]:
     """Nothing moves unless all that was confirmed still is so (409) and every station that is gone is mapped (400)."""
-    found = line_of(request, owner, project, line, "publish")
     made = migrating.migrate(
-        found,
+        line,
         user=person_of(request.auth),
-        to=_version(found, payload.to),
+        to=version_of(line, payload.to),
         digest=payload.digest,
         reason=payload.reason,
         mapping=payload.mapping,
-        tasks=_numbers(found, payload.tasks),
+        tasks=_numbers(line, payload.tasks),
     )
     return Status(201, MigrationOut.of(made))
 
 
-@router.get(MIGRATIONS, response={200: list[MigrationOut], **ERRORS}, summary="List migrations, newest first")
-def index(request: Request, owner: str, project: str, line: str) -> list[MigrationOut]:
+@router.get(MIGRATIONS, response=list[MigrationOut], summary="List migrations, newest first")
+def index(request: Request, line: Line) -> list[MigrationOut]:
     """The newest 100, without their tasks."""
-    found = line_of(request, owner, project, line)
-    return [MigrationOut.of(each, tasks=False) for each in migrating.migrations_of(found)[:100]]
+    return [MigrationOut.of(each, tasks=False) for each in migrating.migrations_of(line)[:100]]
 
 
-@router.get(
-    MIGRATIONS + "/{migration}", response={200: MigrationOut, **ERRORS}, summary="Look at a migration"
-)
-def show(request: Request, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
-    return MigrationOut.of(_migration(line_of(request, owner, project, line), migration))
+@router.get(MIGRATIONS + "/{migration}", response=MigrationOut, summary="Look at a migration")
+def show(request: Request, line: Line, migration: UUID) -> MigrationOut:
+    return MigrationOut.of(_migration(line, migration))
 
 
-@router.post(
-    MIGRATIONS + "/{migration}/undo", response={201: MigrationOut, **ERRORS}, summary="Undo a migration"
-)
-def undo(
-    request: Request, owner: str, project: str, line: str, migration: UUID, payload: UndoIn
-) -> Status[MigrationOut]:
+@router.post(MIGRATIONS + "/{migration}/undo", response={201: MigrationOut}, summary="Undo a migration")
+@may("publish")
+def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> Status[MigrationOut]:
     """Puts back every task that has not moved since; the answer says which could not, and why."""
-    found = _migration(line_of(request, owner, project, line, "publish"), migration)
+    found = _migration(line, migration)
     made = migrating.undo(found, user=person_of(request.auth), reason=payload.reason)
     return Status(201, MigrationOut.of(made))
 
 
 @router.post(
     MIGRATIONS + "/{migration}/continue",
-    response={200: MigrationOut, **ERRORS},
+    response=MigrationOut,
     summary="Finish a migration that was cut short",
 )
-def carry_on(request: Request, owner: str, project: str, line: str, migration: UUID) -> MigrationOut:
+@may("publish")
+def carry_on(request: Request, line: Line, migration: UUID) -> MigrationOut:
     """Idempotent: what is done stays done."""
-    found = _migration(line_of(request, owner, project, line, "publish"), migration)
+    found = _migration(line, migration)
     person_of(request.auth)
     return MigrationOut.of(migrating.carry_on(found))
 
@@ -233,14 +217,7 @@ def _target(line: Line, to: str) -> LineVersion | None:
         return None
     if not (to.isascii() and to.isdigit() and len(to) < 10):
         raise Invalid.at("to", _("must be the number of a version, or “draft”"))
-    return _version(line, int(to))
-
-
-def _version(line: Line, number: int) -> LineVersion:
-    found = line.versions.filter(number=number).first() if 0 < number < 2**31 else None
-    if found is None:
-        raise NotFound(_("This line has no such version."))
-    return found
+    return version_of(line, int(to))
 
 
 def _migration(line: Line, migration: UUID) -> Migration:

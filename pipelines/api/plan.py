@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.difference import DifferenceOut
-from pipelines.api.lint import ERRORS, MAX_TEXT, FindingOut, GuaranteeOut
-from pipelines.api.lookup import PROJECT, project_of
+from pipelines.api.lint import MAX_TEXT, FindingOut, GuaranteeOut
+from pipelines.api.lookup import PROJECT, Room, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.errors import Invalid
 from pipelines.lines.plan import plan_of
-from pipelines.web.shell.turns import turn
+from pipelines.models import Project
 
-router = Router(tags=["lines"])
+router = Room("lines")
 
 
 class PlannedChangeOut(BaseModel):
@@ -73,7 +72,7 @@ class PlanOut(BaseModel):
 
 @router.post(
     PROJECT + "/plan",
-    response={200: PlanOut, **ERRORS},
+    response=PlanOut,
     summary="What publishing a document would do",
     openapi_extra={
         "requestBody": {
@@ -85,12 +84,11 @@ class PlanOut(BaseModel):
         }
     },
 )
-def planned(request: Request, owner: str, project: str) -> dict[str, Any]:
+@in_turn
+def planned(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON; its key names the line. Nothing is stored or published. A document
     that cannot be read is no error: its findings say why."""
-    found = project_of(request, owner, project)
     text = text_of(request)
     if len(text) > MAX_TEXT:
         raise Invalid.at("", _("is longer than %(most)s characters") % {"most": MAX_TEXT})
-    with turn(request.auth):
-        return plan_of(found, text).to_dict()
+    return plan_of(project, text).to_dict()

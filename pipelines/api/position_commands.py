@@ -14,22 +14,19 @@ from typing import Annotated, Any, Generic, TypeVar
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import Field
 
-from pipelines import access, engine
+from pipelines import engine
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import TASK
+from pipelines.api.lookup import CHANGES, TASK, Room, may
 from pipelines.api.positions import missing_metadata
-from pipelines.api.problems import ProblemOut
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import Strict, TaskOut, task_out
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Status, Task, User
 from pipelines.queries.task import PositionView, TaskView
 
-router = Router(tags=["positions"])
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+router = Room("positions", CHANGES)
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 Version = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -153,101 +150,82 @@ SUPPLY = Command(lambda position: bool(missing_metadata(position)), "No metadata
 HAND_OVER = Command(lambda position: position.wants_handoff, "No handoff is missing there.", _hand_over)
 
 
-@router.post(TASK + "/complete", response={200: TaskOut, **ERRORS}, summary="Complete a manual station")
+@router.post(TASK + "/complete", response=TaskOut, summary="Complete a manual station")
+@may("operate")
 def complete(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     payload: CompleteIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """A person's report on the open job of a manual station. The output is checked against the station's form."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    return _run(COMPLETE, request, found, payload, idempotency_key)
+    return _run(COMPLETE, request, task, payload, idempotency_key)
 
 
-@router.post(TASK + "/answer", response={200: TaskOut, **ERRORS}, summary="Answer a question")
+@router.post(TASK + "/answer", response=TaskOut, summary="Answer a question")
+@may("operate")
 def answer(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     payload: AnswerIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """Of a blocked position: the answer is added to the prompt and the station runs again, or the condition is decided
     with it."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    return _run(ANSWER, request, found, payload, idempotency_key)
+    return _run(ANSWER, request, task, payload, idempotency_key)
 
 
-@router.post(TASK + "/hold", response={200: TaskOut, **ERRORS}, summary="Hold a task")
+@router.post(TASK + "/hold", response=TaskOut, summary="Hold a task")
+@may("operate")
 def hold(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     payload: HoldIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """Keeps a queued position from starting until somebody releases it."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    return _run(HOLD, request, found, payload, idempotency_key)
+    return _run(HOLD, request, task, payload, idempotency_key)
 
 
-@router.post(TASK + "/release", response={200: TaskOut, **ERRORS}, summary="Release a task")
+@router.post(TASK + "/release", response=TaskOut, summary="Release a task")
+@may("operate")
 def release(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     payload: ReleaseIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """Lets a position go on that a person holds, or that waits for other tasks: it waits for them no longer."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    return _run(RELEASE, request, found, payload, idempotency_key)
+    return _run(RELEASE, request, task, payload, idempotency_key)
 
 
-@router.post(TASK + "/metadata", response={200: TaskOut, **ERRORS}, summary="Supply metadata")
+@router.post(TASK + "/metadata", response=TaskOut, summary="Supply metadata")
+@may("operate")
 def supply(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     payload: MetadataIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """What a held position misses, by name. Then it is decided again; what is still missing holds it as before."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    return _run(SUPPLY, request, found, payload, idempotency_key)
+    return _run(SUPPLY, request, task, payload, idempotency_key)
 
 
-@router.post(TASK + "/handoff", response={200: TaskOut, **ERRORS}, summary="Add a handoff document")
+@router.post(TASK + "/handoff", response=TaskOut, summary="Add a handoff document")
+@may("operate")
 def hand_over(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     payload: HandoffIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
     """The handoff document that a held position misses, checked against its schema. Then it is decided again."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    return _run(HAND_OVER, request, found, payload, idempotency_key)
+    return _run(HAND_OVER, request, task, payload, idempotency_key)
 
 
 def _run(
     command: Command[Payload], request: Request, task: Task, payload: Payload, key: str | None
 ) -> HttpResponse:
     """A machine has no word of its own in any of these."""
-    access.require(request.auth, "operate", task.project)
     user = person_of(request.auth)
     return answer_once(request, key, partial(command.run, task, user, payload))

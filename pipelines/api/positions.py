@@ -5,23 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.utils import timezone
-from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import TASK, Room
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
-from pipelines.models import Status
+from pipelines.models import Status, Task
 from pipelines.queries import versions
 from pipelines.queries.task import PositionView, TaskView
 from pipelines.routing.document.line import Input
 
-router = Router(tags=["positions"])
+router = Room("positions")
 HERE = TASK + "/positions"
-ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 
 
 class FieldOut(BaseModel):
@@ -64,12 +60,10 @@ class PositionOut(BaseModel):
     fields: list[FieldOut]
 
 
-@router.get(HERE, response={200: list[PositionOut], **ERRORS}, summary="Where a task is")
-def index(request: Request, owner: str, project: str, line: str, task: str) -> list[PositionOut]:
+@router.get(HERE, response=list[PositionOut], summary="Where a task is")
+def index(request: Request, task: Task) -> list[PositionOut]:
     """Its living positions: one, or one for each branch. None of a task that has ended."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    access.require(request.auth, "view", found.project)
-    return [_out(position) for position in TaskView(found, timezone.now()).positions]
+    return [_out(position) for position in TaskView(task, timezone.now()).positions]
 
 
 def _out(position: PositionView) -> PositionOut:

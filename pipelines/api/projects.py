@@ -6,21 +6,19 @@ from datetime import date, time
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
-from ninja import Router, Status
+from ninja import Status
 from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import PROJECT, project_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, PROJECT, Room, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Project
 from pipelines.people import projects, working_time
 from pipelines.people.working_time import WorkingHours
 
-router = Router(tags=["projects"])
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+router = Room("projects", CHANGES)
 
 
 class WorkingTimeOut(BaseModel):
@@ -89,13 +87,13 @@ class TransferIn(Strict):
     owner: str
 
 
-@router.get("/projects", response={200: list[ProjectOut], **ERRORS}, summary="List projects")
+@router.get("/projects", response=list[ProjectOut], summary="List projects")
 def index(request: Request) -> list[ProjectOut]:
     """Those of which the caller is a member, the archived ones too."""
     return [ProjectOut.of(project) for project in access.visible_projects(request.auth)]
 
 
-@router.post("/owners/{owner}/projects", response={201: ProjectOut, **ERRORS}, summary="Create a project")
+@router.post("/owners/{owner}/projects", response={201: ProjectOut}, summary="Create a project")
 def create(request: Request, owner: str, payload: ProjectIn) -> Status[ProjectOut]:
     """The caller becomes its admin. It needs the role Admin in another project of the owner."""
     found = access.owners_to_create_in(request.auth).filter(key=owner).first()
@@ -109,33 +107,33 @@ def create(request: Request, owner: str, payload: ProjectIn) -> Status[ProjectOu
     return Status(201, ProjectOut.of(made))
 
 
-@router.get(PROJECT, response={200: ProjectOut, **ERRORS}, summary="One project")
-def show(request: Request, owner: str, project: str) -> ProjectOut:
-    return ProjectOut.of(project_of(request, owner, project))
+@router.get(PROJECT, response=ProjectOut, summary="One project")
+def show(request: Request, project: Project) -> ProjectOut:
+    return ProjectOut.of(project)
 
 
-@router.patch(PROJECT, response={200: ProjectOut, **ERRORS}, summary="Change a project")
-def change(request: Request, owner: str, project: str, payload: ProjectChange) -> ProjectOut:
+@router.patch(PROJECT, response=ProjectOut, summary="Change a project")
+@may("settings")
+def change(request: Request, project: Project, payload: ProjectChange) -> ProjectOut:
     """Its name, whether it is archived, whether it requires a second factor, what a month may cost, and when people
     work. No line of an archived project takes tasks; those that run go on."""
-    found = project_of(request, owner, project, "settings")
     by = person_of(request.auth)
     if payload.name is not None:
-        projects.rename(found, payload.name, by=by)
+        projects.rename(project, payload.name, by=by)
     if payload.archived is not None:
-        (projects.archive if payload.archived else projects.restore)(found, by=by)
+        (projects.archive if payload.archived else projects.restore)(project, by=by)
     if payload.second_factor is not None:
-        projects.require_second_factor(found, payload.second_factor, by=by)
+        projects.require_second_factor(project, payload.second_factor, by=by)
     if "month_cost_usd" in payload.model_fields_set:
-        projects.limit_cost(found, payload.month_cost_usd, by=by)
+        projects.limit_cost(project, payload.month_cost_usd, by=by)
     if payload.working_time is not None:
-        working_time.change(found, WorkingHours(**payload.working_time.model_dump()), by=by)
-    return ProjectOut.of(found)
+        working_time.change(project, WorkingHours(**payload.working_time.model_dump()), by=by)
+    return ProjectOut.of(project)
 
 
-@router.post(PROJECT + "/transfer", response={200: ProjectOut, **ERRORS}, summary="Transfer a project")
-def transfer(request: Request, owner: str, project: str, payload: TransferIn) -> ProjectOut:
+@router.post(PROJECT + "/transfer", response=ProjectOut, summary="Transfer a project")
+@may("settings")
+def transfer(request: Request, project: Project, payload: TransferIn) -> ProjectOut:
     """To another owner in whose projects the caller has the role Admin. Its addresses change."""
-    found = project_of(request, owner, project, "settings")
-    projects.transfer(found, payload.owner, by=person_of(request.auth))
-    return ProjectOut.of(found)
+    projects.transfer(project, payload.owner, by=person_of(request.auth))
+    return ProjectOut.of(project)

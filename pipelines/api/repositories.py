@@ -7,13 +7,12 @@ from typing import Literal
 
 from django.db import transaction
 from django.utils import timezone
-from ninja import Router, Status
+from ninja import Status
 from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import PROJECT, project_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import COSTS, PROJECT, Room, in_turn, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
 from pipelines.models import HostNotice, Project, Repository, User
@@ -22,10 +21,8 @@ from pipelines.people.repositories import RepositorySettings
 from pipelines.queries.allowed_folders import shown
 from pipelines.queries.protections import protection_of, protections_of
 from pipelines.routing.guarantees.protection import Protection
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["repositories"])
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 429), ProblemOut)
+router = Room("repositories", COSTS)
 MOST_NOTICES = 100
 Pushing = Literal["execute", "admin", "nobody"]
 
@@ -127,12 +124,12 @@ class NoticeOut(BaseModel):
     queued_at: datetime
 
 
-@router.get(PROJECT + "/repositories", response={200: list[RepositoryOut], **ERRORS}, summary="Repositories")
-def index(request: Request, owner: str, project: str) -> list[RepositoryOut]:
+@router.get(PROJECT + "/repositories", response=list[RepositoryOut], summary="Repositories")
+@may("design")
+def index(request: Request, project: Project) -> list[RepositoryOut]:
     """List them by name. `used_in`: keys of the lines that work in it."""
-    project_row = project_of(request, owner, project, "design")
-    lines, protected = repositories.lines_of(project_row), protections_of(project_row)
-    rows = Repository.objects.filter(project=project_row).order_by("name")
+    lines, protected = repositories.lines_of(project), protections_of(project)
+    rows = Repository.objects.filter(project=project).order_by("name")
     person = request.auth if isinstance(request.auth, User) else request.auth.user
     return [
         _out(row, [line.key for line in lines.get(row.name, [])], person, protected.get(row.name))
@@ -142,30 +139,28 @@ def index(request: Request, owner: str, project: str) -> list[RepositoryOut]:
 
 @router.put(
     PROJECT + "/repositories/{name}",
-    response={200: RepositoryOut, **ERRORS},
+    response=RepositoryOut,
     summary="Connect a repository, or change one",
 )
-def put(request: Request, owner: str, project: str, name: str, payload: RepositoryPut) -> RepositoryOut:
+@may("repositories")
+def put(request: Request, project: Project, name: str, payload: RepositoryPut) -> RepositoryOut:
     """Nothing is tested. A folder of the server has to be allowed for the owner."""
-    project_row = project_of(request, owner, project, "repositories")
     fields = RepositorySettings(name=name, **payload.model_dump(exclude={"allow", "protection"}))
     by, allow, now = person_of(request.auth), payload.allow, timezone.now()
-    known = Repository.objects.select_related("project__owner").filter(project=project_row, name=name).first()
+    known = Repository.objects.select_related("project__owner").filter(project=project, name=name).first()
     with transaction.atomic():
         if known is None:
-            known = repositories.connect(project_row, fields, by=by, now=now, allow=allow)
+            known = repositories.connect(project, fields, by=by, now=now, allow=allow)
         else:
             repositories.change(known, fields, by=by, now=now, allow=allow)
         if payload.protection is not None:
-            of_owner = access.can_in_owner(request.auth, "repositories", project_row.owner)
+            of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
             protections.protect(known, payload.protection.rules, by=by, of_owner=of_owner, now=now)
-    lines = repositories.lines_of(project_row).get(name, [])
+    lines = repositories.lines_of(project).get(name, [])
     return _out(known, [line.key for line in lines], by, protection_of(known))
 
 
-@router.put(
-    "/owners/{owner}/protection", response={200: ProtectionOut, **ERRORS}, summary="Protect all repositories"
-)
+@router.put("/owners/{owner}/protection", response=ProtectionOut, summary="Protect all repositories")
 def protect_all(request: Request, owner: str, payload: ProtectionIn) -> ProtectionOut:
     """Protect every repository of every project of the owner. The caller has the role Admin
     in all of them."""
@@ -178,38 +173,36 @@ def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protecti
     return ProtectionOut(**protections.of_owner(project.owner).to_dict())
 
 
-@router.delete(
-    PROJECT + "/repositories/{name}", response={204: None, **ERRORS}, summary="Disconnect a repository"
-)
-def delete(request: Request, owner: str, project: str, name: str) -> Status[None]:
-    project_row = project_of(request, owner, project, "repositories")
-    repositories.disconnect(_known(project_row, name), by=person_of(request.auth), now=timezone.now())
+@router.delete(PROJECT + "/repositories/{name}", response={204: None}, summary="Disconnect a repository")
+@may("repositories")
+def delete(request: Request, project: Project, name: str) -> Status[None]:
+    repositories.disconnect(_known(project, name), by=person_of(request.auth), now=timezone.now())
     return Status(204, None)
 
 
 @router.post(
     PROJECT + "/repositories/{name}/test",
-    response={200: list[FoundOut], **ERRORS},
+    response=list[FoundOut],
     summary="Test the connection to a repository",
 )
-def test(request: Request, owner: str, project: str, name: str) -> list[FoundOut]:
+@may("repositories")
+@in_turn
+def test(request: Request, project: Project, name: str) -> list[FoundOut]:
     """What was found, one by one; it takes as long as the server does."""
-    project_row = project_of(request, owner, project, "repositories")
-    known = _known(project_row, name)
-    with turn(request.auth):
-        by = person_of(request.auth)
-        return [FoundOut(**each) for each in repositories.test(known, by=by, now=timezone.now())]
+    known = _known(project, name)
+    by = person_of(request.auth)
+    return [FoundOut(**each) for each in repositories.test(known, by=by, now=timezone.now())]
 
 
 @router.get(
     PROJECT + "/repositories/{name}/notices",
-    response={200: list[NoticeOut], **ERRORS},
+    response=list[NoticeOut],
     summary="What the host was not told",
 )
-def notices(request: Request, owner: str, project: str, name: str) -> list[NoticeOut]:
+@may("repositories")
+def notices(request: Request, project: Project, name: str) -> list[NoticeOut]:
     """The newest first, at most 100: drop some to see older ones."""
-    project_row = project_of(request, owner, project, "repositories")
-    rows = host_notices.unsent(_known(project_row, name))[:MOST_NOTICES]
+    rows = host_notices.unsent(_known(project, name))[:MOST_NOTICES]
     return [
         NoticeOut(
             id=row.pk,
@@ -225,24 +218,24 @@ def notices(request: Request, owner: str, project: str, name: str) -> list[Notic
 
 @router.post(
     PROJECT + "/repositories/{name}/notices/{notice}/send",
-    response={204: None, **ERRORS},
+    response={204: None},
     summary="Send a failed notice to the host again",
 )
-def send_notice(request: Request, owner: str, project: str, name: str, notice: int) -> Status[None]:
-    project_row = project_of(request, owner, project, "repositories")
-    row = _notice(_known(project_row, name), notice)
+@may("repositories")
+def send_notice(request: Request, project: Project, name: str, notice: int) -> Status[None]:
+    row = _notice(_known(project, name), notice)
     host_notices.send_again(row, by=person_of(request.auth), now=timezone.now())
     return Status(204, None)
 
 
 @router.post(
     PROJECT + "/repositories/{name}/notices/{notice}/drop",
-    response={204: None, **ERRORS},
+    response={204: None},
     summary="Drop a notice that the host was not told",
 )
-def drop_notice(request: Request, owner: str, project: str, name: str, notice: int) -> Status[None]:
-    project_row = project_of(request, owner, project, "repositories")
-    row = _notice(_known(project_row, name), notice)
+@may("repositories")
+def drop_notice(request: Request, project: Project, name: str, notice: int) -> Status[None]:
+    row = _notice(_known(project, name), notice)
     host_notices.drop(row, by=person_of(request.auth), now=timezone.now())
     return Status(204, None)
 

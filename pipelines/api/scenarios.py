@@ -7,22 +7,19 @@ from typing import Any, Literal
 
 from django.http import HttpResponse
 from django.utils import timezone
-from ninja import Body, Router, Status
+from ninja import Body, Status
 from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import LINE, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, LINE, Room, in_turn, may, saving_in_turn
 from pipelines.api.schemas import Strict
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
-from pipelines.models import Scenario
+from pipelines.models import Line, Scenario
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["scenarios"])
+router = Room("scenarios", CHANGES)
 SCENARIOS = LINE + "/scenarios"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
 class ScenarioOut(BaseModel):
@@ -85,69 +82,64 @@ class GeneratedOut(BaseModel):
     """Before every rule was searched for to the end: a request searches for ten seconds."""
 
 
-@router.get(SCENARIOS, response={200: list[ScenarioOut], **ERRORS}, summary="List scenarios")
-def index(request: Request, owner: str, project: str, line: str) -> list[ScenarioOut]:
-    found = line_of(request, owner, project, line)
-    return [ScenarioOut.of(row) for row in found.scenarios.select_related("made_by").order_by("key")]
+@router.get(SCENARIOS, response=list[ScenarioOut], summary="List scenarios")
+def index(request: Request, line: Line) -> list[ScenarioOut]:
+    return [ScenarioOut.of(row) for row in line.scenarios.select_related("made_by").order_by("key")]
 
 
-@router.get(SCENARIOS + ".yaml", response={200: None, **ERRORS}, summary="Scenarios as one YAML list")
-def export(request: Request, owner: str, project: str, line: str) -> HttpResponse:
+@router.get(SCENARIOS + ".yaml", response={200: None}, summary="Scenarios as one YAML list")
+def export(request: Request, line: Line) -> HttpResponse:
     """The file that `python -m pipelines.routing simulate` reads."""
-    found = line_of(request, owner, project, line)
-    text = texts.dumps(scenarios.read(row.document) for row in found.scenarios.order_by("key"))
+    text = texts.dumps(scenarios.read(row.document) for row in line.scenarios.order_by("key"))
     return HttpResponse(text, content_type="application/yaml; charset=utf-8")
 
 
-@router.put(SCENARIOS + ".yaml", response={200: list[ScenarioOut], **ERRORS}, summary="Put several scenarios")
-def put_several(request: Request, owner: str, project: str, line: str) -> list[ScenarioOut]:
+@router.put(SCENARIOS + ".yaml", response=list[ScenarioOut], summary="Put several scenarios")
+@may("design")
+@saving_in_turn
+def put_several(request: Request, line: Line) -> list[ScenarioOut]:
     """The body is a YAML or JSON list. Each takes the place of the one with its key; the others stay."""
-    found = line_of(request, owner, project, line, "design")
     user = person_of(request.auth)
-    with turn(request.auth, saves=True):
-        rows = scenarios.put_all(found, texts.loads(request.body), user, timezone.now())
+    rows = scenarios.put_all(line, texts.loads(request.body), user, timezone.now())
     return [ScenarioOut.of(row) for row in rows]
 
 
-@router.put(SCENARIOS + "/{key}", response={200: ScenarioOut, **ERRORS}, summary="Put a scenario")
-def put(
-    request: Request, owner: str, project: str, line: str, key: str, payload: Body[dict[str, Any]]
-) -> ScenarioOut:
+@router.put(SCENARIOS + "/{key}", response=ScenarioOut, summary="Put a scenario")
+@may("design")
+def put(request: Request, line: Line, key: str, payload: Body[dict[str, Any]]) -> ScenarioOut:
     """In the place of the one with this key, if there is one."""
-    found = line_of(request, owner, project, line, "design")
     user = person_of(request.auth)
-    return ScenarioOut.of(scenarios.put(found, {"key": key, **payload}, user, timezone.now(), key=key))
+    return ScenarioOut.of(scenarios.put(line, {"key": key, **payload}, user, timezone.now(), key=key))
 
 
-@router.delete(SCENARIOS + "/{key}", response={204: None, **ERRORS}, summary="Delete a scenario")
-def delete(request: Request, owner: str, project: str, line: str, key: str) -> Status[None]:
-    found = line_of(request, owner, project, line, "design")
-    scenarios.delete(found, key, person_of(request.auth))
+@router.delete(SCENARIOS + "/{key}", response={204: None}, summary="Delete a scenario")
+@may("design")
+def delete(request: Request, line: Line, key: str) -> Status[None]:
+    scenarios.delete(line, key, person_of(request.auth))
     return Status(204, None)
 
 
-@router.post(LINE + "/run-scenarios", response={200: ReportOut, **ERRORS}, summary="Run scenarios")
-def run(request: Request, owner: str, project: str, line: str, payload: RunIn) -> ReportOut:
+@router.post(LINE + "/run-scenarios", response=ReportOut, summary="Run scenarios")
+@in_turn
+def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
     """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
-    found = line_of(request, owner, project, line)
-    with turn(request.auth):
-        told = scenarios.run(found, _against(payload.against), payload.keys, now=timezone.now())
+    told = scenarios.run(line, _against(payload.against), payload.keys, now=timezone.now())
     return ReportOut(**told.to_dict(traces=payload.traces))
 
 
 @router.post(
     LINE + "/generate-scenarios",
-    response={200: GeneratedOut, **ERRORS},
+    response=GeneratedOut,
     summary="Generate one scenario per rule",
 )
-def generate(request: Request, owner: str, project: str, line: str, payload: GenerateIn) -> GeneratedOut:
+@may("design")
+@in_turn
+def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     """In the place of those that were generated before. `missing` names the rules that have none, and why."""
-    found = line_of(request, owner, project, line, "design")
     user = person_of(request.auth)
-    with turn(request.auth):
-        rows, generated = scenarios.generate(
-            found, user, timezone.now(), _against(payload.against), scenarios.for_seconds()
-        )
+    rows, generated = scenarios.generate(
+        line, user, timezone.now(), _against(payload.against), scenarios.for_seconds()
+    )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],
         missing=[MissingOut(**each.to_dict()) for each in generated.missing],

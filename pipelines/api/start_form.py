@@ -6,19 +6,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import LINE, Room, may
 from pipelines.engine.commands.inputs import default_title
 from pipelines.errors import Conflict
+from pipelines.models import Line
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.web.tasks.start import StartField, fields_of, offered_repositories, usual_of
 
-router = Router(tags=["tasks"])
+router = Room("tasks", (401, 403, 404, 409))
 
 
 class StartFieldOut(BaseModel):
@@ -74,19 +73,19 @@ class StartFormOut(BaseModel):
 
 @router.get(
     LINE + "/start-form",
-    response={200: StartFormOut, **dict.fromkeys((401, 403, 404, 409), ProblemOut)},
+    response=StartFormOut,
     summary="The form that starts a task",
 )
-def start_form(request: Request, owner: str, project: str, line: str) -> StartFormOut:
+@may("submit")
+def start_form(request: Request, line: Line) -> StartFormOut:
     """The inputs of the live version. What is filled in is sent as `inputs` of a new task."""
-    found = line_of(request, owner, project, line, "submit")
-    if found.live is None:
+    if line.live is None:
         raise Conflict(_("This line has no published version yet; publish it first."))
-    inputs = versions.parsed(found.live).inputs
-    reach = Reach(found.project.owner_id, found.project_id, found.pk)
-    fields = fields_of(inputs, None, reach=reach, repositories=offered_repositories(found))
+    inputs = versions.parsed(line.live).inputs
+    reach = Reach(line.project.owner_id, line.project_id, line.pk)
+    fields = fields_of(inputs, None, reach=reach, repositories=offered_repositories(line))
     return StartFormOut(
-        version=found.live.number,
-        title=default_title(found.name, inputs, usual_of(fields)),
+        version=line.live.number,
+        title=default_title(line.name, inputs, usual_of(fields)),
         fields=[StartFieldOut.of(field) for field in fields],
     )

@@ -7,13 +7,12 @@ from typing import Literal
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Router, Status
+from ninja import Status
 from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import PROJECT, project_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, PROJECT, Room, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Line, Owner, Project, StoredValue
@@ -21,8 +20,7 @@ from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
 from pipelines.queries.named_values import uses
 
-router = Router(tags=["secrets and variables"])
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
+router = Room("secrets and variables", CHANGES)
 Where = Literal["owner", "project", "line"]
 
 
@@ -51,14 +49,12 @@ class StoredValueOut(BaseModel):
     credential_of: str | None
 
 
-@router.get(
-    PROJECT + "/secrets", response={200: list[StoredValueOut], **ERRORS}, summary="Secrets and variables"
-)
-def index(request: Request, owner: str, project: str) -> list[StoredValueOut]:
+@router.get(PROJECT + "/secrets", response=list[StoredValueOut], summary="Secrets and variables")
+@may("design")
+def index(request: Request, project: Project) -> list[StoredValueOut]:
     """Those of the project, of its lines and of its owner, by name."""
-    found = project_of(request, owner, project, "design")
-    values = list(store.of_project(found))
-    lines, credentials = uses(found, values), credentials_of(found, values)
+    values = list(store.of_project(project))
+    lines, credentials = uses(project, values), credentials_of(project, values)
     return [
         _out(value, [use.line.key for use in lines[value.pk]], credentials.get(value.pk)) for value in values
     ]
@@ -66,27 +62,25 @@ def index(request: Request, owner: str, project: str) -> list[StoredValueOut]:
 
 @router.put(
     PROJECT + "/secrets/{name}",
-    response={200: StoredValueOut, **ERRORS},
+    response=StoredValueOut,
     summary="Store a secret or a variable",
 )
-def put(request: Request, owner: str, project: str, name: str, payload: StoredValueIn) -> StoredValueOut:
+@may("secrets")
+def put(request: Request, project: Project, name: str, payload: StoredValueIn) -> StoredValueOut:
     """In place of the one that has this name there."""
-    found = project_of(request, owner, project, "secrets")
-    place = _place(request, found, payload.place, payload.line)
+    place = _place(request, project, payload.place, payload.line)
     by = person_of(request.auth)
     stored = store.put(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now())
-    return _out(stored, [], credentials_of(found, [stored]).get(stored.pk))
+    return _out(stored, [], credentials_of(project, [stored]).get(stored.pk))
 
 
-@router.delete(
-    PROJECT + "/secrets/{name}", response={204: None, **ERRORS}, summary="Delete a secret or a variable"
-)
+@router.delete(PROJECT + "/secrets/{name}", response={204: None}, summary="Delete a secret or a variable")
+@may("secrets")
 def delete(
-    request: Request, owner: str, project: str, name: str, place: Where = "project", line: str = ""
+    request: Request, project: Project, name: str, place: Where = "project", line: str = ""
 ) -> Status[None]:
-    found = project_of(request, owner, project, "secrets")
     if not store.remove(
-        _place(request, found, place, line), name, by=person_of(request.auth), now=timezone.now()
+        _place(request, project, place, line), name, by=person_of(request.auth), now=timezone.now()
     ):
         raise NotFound
     return Status(204, None)

@@ -7,12 +7,10 @@ from functools import partial
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Router
 
 from pipelines import access, engine
 from pipelines.api.auth import Caller, Request, actor_of, requesters_of
-from pipelines.api.lookup import TASK, TASKS, line_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, TASK, TASKS, Room, in_turn, may
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
@@ -21,19 +19,16 @@ from pipelines.models import Status as TaskStatus
 from pipelines.queries import versions
 from pipelines.queries.trace import trace_of
 from pipelines.routing.document.line import Problem
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["tasks"])
+router = Room("tasks", CHANGES)
 RETRIED = (TaskStatus.STUCK, TaskStatus.BLOCKED, TaskStatus.HELD)
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 
 
-@router.post(TASKS, response={201: TaskOut, **ERRORS}, summary="Start a task")
+@router.post(TASKS, response={201: TaskOut}, summary="Start a task")
+@may("submit")
 def start(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
+    line: Line,
     payload: TaskIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
@@ -41,9 +36,7 @@ def start(
     of the project that has ended and of which this one is new work. With an `Idempotency-Key` a request that is sent
     again starts no second task."""
     who = request.auth
-    found = access.get_line(who, owner, project, line)
-    access.require(who, "submit", found.project)
-    return answer_once(request, idempotency_key, partial(_start, who, found, payload), status=201)
+    return answer_once(request, idempotency_key, partial(_start, who, line, payload), status=201)
 
 
 def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
@@ -70,20 +63,17 @@ def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     return task_out(task)
 
 
-@router.get(TASKS, response={200: list[TaskOut], **ERRORS}, summary="List tasks, newest first")
+@router.get(TASKS, response=list[TaskOut], summary="List tasks, newest first")
 def index(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
+    line: Line,
     status: str = "",
     display_status: str = "",
     before: int = 0,
     limit: int = 50,
 ) -> list[TaskOut]:
     """At most 200 at a time; `before` is the number of the last one seen."""
-    found = line_of(request, owner, project, line)
-    tasks: QuerySet[Task] = displayed(Task.objects.filter(line=found)).select_related(
+    tasks: QuerySet[Task] = displayed(Task.objects.filter(line=line)).select_related(
         "project__owner", "line", "pinned", "follows"
     )
     tasks = tasks.prefetch_related("tokens", "gate_visits")
@@ -96,50 +86,47 @@ def index(
     return tasks_out(list(tasks.order_by("-number")[: min(max(limit, 1), 200)]))
 
 
-@router.get(TASK, response={200: TaskOut, **ERRORS}, summary="Look at a task")
-def show(request: Request, owner: str, project: str, line: str, task: str) -> TaskOut:
-    return task_out(_task(request, owner, project, line, task))
+@router.get(TASK, response=TaskOut, summary="Look at a task")
+def show(request: Request, task: Task) -> TaskOut:
+    return task_out(task)
 
 
-@router.get(TASK + "/decisions", response={200: list[DecisionOut], **ERRORS}, summary="Why it is where it is")
-def decisions(request: Request, owner: str, project: str, line: str, task: str) -> list[DecisionOut]:
+@router.get(TASK + "/decisions", response=list[DecisionOut], summary="Why it is where it is")
+@in_turn
+def decisions(request: Request, task: Task) -> list[DecisionOut]:
     """Every decision with all that it read and each rule that it tried, oldest first."""
-    found = _task(request, owner, project, line, task)
     # What rules saw is asked of them again: of a hundred decisions that costs as much as a lint.
-    with turn(request.auth):
-        return [
-            DecisionOut(
-                id=str(d.pk),
-                at=d.at,
-                station=d.station,
-                cause=d.cause,
-                version=d.pinned.number,
-                situation=d.situation,
-                decision=d.answer,
-                trace=trace_of(d),
-                revision=d.revision,
-                micros=d.micros,
-            )
-            for d in found.decisions.select_related("pinned").order_by("at")
-        ]
+    return [
+        DecisionOut(
+            id=str(d.pk),
+            at=d.at,
+            station=d.station,
+            cause=d.cause,
+            version=d.pinned.number,
+            situation=d.situation,
+            decision=d.answer,
+            trace=trace_of(d),
+            revision=d.revision,
+            micros=d.micros,
+        )
+        for d in task.decisions.select_related("pinned").order_by("at")
+    ]
 
 
-@router.post(TASK + "/cancel", response={200: TaskOut, **ERRORS}, summary="Cancel a task")
-def cancel(request: Request, owner: str, project: str, line: str, task: str, payload: CancelIn) -> TaskOut:
+@router.post(TASK + "/cancel", response=TaskOut, summary="Cancel a task")
+@may("operate")
+def cancel(request: Request, task: Task, payload: CancelIn) -> TaskOut:
     who = request.auth
-    found = _task(request, owner, project, line, task, "operate")
-    engine.cancel(found.pk, actor=actor_of(who), reason=payload.reason)
-    found.refresh_from_db()
-    return task_out(found)
+    engine.cancel(task.pk, actor=actor_of(who), reason=payload.reason)
+    task.refresh_from_db()
+    return task_out(task)
 
 
-@router.post(TASK + "/retry", response={200: TaskOut, **ERRORS}, summary="Run a station again")
+@router.post(TASK + "/retry", response=TaskOut, summary="Run a station again")
+@may("operate")
 def retry(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     payload: RetryIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
@@ -150,8 +137,7 @@ def retry(
     last), with the inputs, context and files of the old one but no approval, and the answer is the new task: its `id`
     is another, its `follows` the old one. With an `Idempotency-Key` a repeated request starts no second one."""
     who = request.auth
-    found = _task(request, owner, project, line, task, "operate")
-    return answer_once(request, idempotency_key, partial(_retry, who, found, payload))
+    return answer_once(request, idempotency_key, partial(_retry, who, task, payload))
 
 
 def _retry(who: Caller, found: Task, payload: RetryIn) -> TaskOut:
@@ -165,19 +151,17 @@ def _retry(who: Caller, found: Task, payload: RetryIn) -> TaskOut:
     return task_out(found)
 
 
-@router.post(TASK + "/rerun-checks", response={200: TaskOut, **ERRORS}, summary="Run the host's checks again")
-def rerun_checks(
-    request: Request, owner: str, project: str, line: str, task: str, payload: RetryIn
-) -> TaskOut:
+@router.post(TASK + "/rerun-checks", response=TaskOut, summary="Run the host's checks again")
+@may("operate")
+def rerun_checks(request: Request, task: Task, payload: RetryIn) -> TaskOut:
     """Where checks of the host failed or timed out and the task waits with that: a new visit of the station, which
     first asks the host to run again what failed. 409 where there are none, or somebody asked already. What the host
     says to it is the outcome of the visit."""
     who = request.auth
-    found = _task(request, owner, project, line, task, "operate")
-    token = _waiting(found, payload)
+    token = _waiting(task, payload)
     engine.rerun_checks(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
-    found.refresh_from_db()
-    return task_out(found)
+    task.refresh_from_db()
+    return task_out(task)
 
 
 def _waiting(found: Task, payload: RetryIn) -> Token:
@@ -203,10 +187,3 @@ def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | No
         return access.find_task(who, owner, project, name) if name else None
     except NotFound:
         raise InputError([Problem("follows", _("is not a task of this project"))]) from None
-
-
-def _task(request: Request, owner: str, project: str, line: str, task: str, action: str = "view") -> Task:
-    who = request.auth
-    found = access.get_task(who, owner, project, line, task)
-    access.require(who, action, found.project)
-    return found

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ninja import Query, Router
+from ninja import Query
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.drafts import DRAFT, ERRORS
+from pipelines.api.drafts import DRAFT
 from pipelines.api.logs import LogLineOut
-from pipelines.api.lookup import line_of
+from pipelines.api.lookup import COSTS, Room, in_turn, may
 from pipelines.api.schemas import Strict
 from pipelines.lines import trials
 from pipelines.lines.trials import TrialRequest
-from pipelines.models import Job, StationTrial
+from pipelines.models import Job, Line, StationTrial
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.basics.visible import visible, visible_json
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["drafts"])
+router = Room("drafts", COSTS)
 ADDRESS = DRAFT + "/trials"
 LINES = 500
 """Lines of the log in one answer."""
@@ -71,47 +70,43 @@ class TrialChoicesOut(BaseModel):
     newest: TrialOut | None
 
 
-@router.get(ADDRESS, response={200: TrialChoicesOut, **ERRORS}, summary="What a station can be run with")
-def choices(
-    request: Request, owner: str, project: str, line: str, station: str = Query("", max_length=200)
-) -> TrialChoicesOut:
-    found = line_of(request, owner, project, line, "design")
-    newest = trials.newest(found, person_of(request.auth), station)
+@router.get(ADDRESS, response=TrialChoicesOut, summary="What a station can be run with")
+@may("design")
+def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
+    newest = trials.newest(line, person_of(request.auth), station)
     return TrialChoicesOut(
-        runs=[_run(each) for each in trials.recorded(found, station)],
+        runs=[_run(each) for each in trials.recorded(line, station)],
         newest=_told(newest, 0) if newest else None,
     )
 
 
-@router.post(ADDRESS, response={200: TrialOut, **ERRORS}, summary="Run one station by itself")
-def start(request: Request, owner: str, project: str, line: str, payload: TrialIn) -> TrialOut:
+@router.post(ADDRESS, response=TrialOut, summary="Run one station by itself")
+@may("design")
+@in_turn
+def start(request: Request, line: Line, payload: TrialIn) -> TrialOut:
     """A worker runs it as it would for a task, for ten minutes at most, and no task has any part in it. 409: another
     one of yours is still going, or no worker could run it."""
-    found = line_of(request, owner, project, line, "design")
     user = person_of(request.auth)
-    with turn(request.auth):
-        asked = TrialRequest(payload.document, payload.station, payload.inputs, payload.context, payload.run)
-        return _told(trials.start(found, user, asked), 0)
+    asked = TrialRequest(payload.document, payload.station, payload.inputs, payload.context, payload.run)
+    return _told(trials.start(line, user, asked), 0)
 
 
-@router.get(ADDRESS + "/{trial}", response={200: TrialOut, **ERRORS}, summary="How it goes")
+@router.get(ADDRESS + "/{trial}", response=TrialOut, summary="How it goes")
+@may("design")
 def read(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
+    line: Line,
     trial: int,
     position: int = Query(0, alias="from", ge=0, le=2**31 - 1),
 ) -> TrialOut:
     """With the lines of its log from this one on. 404: it is of somebody else, or older than an hour."""
-    found = line_of(request, owner, project, line, "design")
-    return _told(trials.get(found, person_of(request.auth), _bounded(trial)), position)
+    return _told(trials.get(line, person_of(request.auth), _bounded(trial)), position)
 
 
-@router.post(ADDRESS + "/{trial}/cancel", response={200: TrialOut, **ERRORS}, summary="Cancel it")
-def cancel(request: Request, owner: str, project: str, line: str, trial: int) -> TrialOut:
-    found = line_of(request, owner, project, line, "design")
-    return _told(trials.cancel(found, person_of(request.auth), _bounded(trial)), 0)
+@router.post(ADDRESS + "/{trial}/cancel", response=TrialOut, summary="Cancel it")
+@may("design")
+def cancel(request: Request, line: Line, trial: int) -> TrialOut:
+    return _told(trials.cancel(line, person_of(request.auth), _bounded(trial)), 0)
 
 
 def _bounded(trial: int) -> int:

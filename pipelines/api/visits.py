@@ -7,19 +7,15 @@ from typing import Any
 
 from django.db.models import Case, F, JSONField, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast, Length
-from ninja import Router
 from pydantic import BaseModel
 
-from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import TASK, Room
 from pipelines.errors import NotFound
 from pipelines.models import Job, Purpose, Task
 
-router = Router(tags=["tasks"])
+router = Room("tasks")
 HERE = TASK + "/visits"
-ERRORS = dict.fromkeys((400, 401, 403, 404), ProblemOut)
 LARGE = 64 * 1024
 """Characters of an outcome above which a list leaves it out."""
 
@@ -47,13 +43,10 @@ class VisitOut(BaseModel):
     ended: datetime | None
 
 
-@router.get(HERE, response={200: list[VisitOut], **ERRORS}, summary="Station visits, the oldest first")
-def index(
-    request: Request, owner: str, project: str, line: str, task: str, after: int = 0, limit: int = 50
-) -> list[VisitOut]:
+@router.get(HERE, response=list[VisitOut], summary="Station visits, the oldest first")
+def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list[VisitOut]:
     """At most 200 at a time; `after` is the id of the last one seen."""
-    found = _task(request, owner, project, line, task)
-    rows = _rows(found)
+    rows = _rows(task)
     if 0 < after < 2**63:
         rows = rows.filter(pk__gt=after)
     small = Case(When(size__lte=LARGE, then=F("outcome")), default=Value(None), output_field=JSONField())
@@ -61,10 +54,9 @@ def index(
     return [_out(job, job.shown, omitted=(job.size or 0) > LARGE) for job in rows[: min(max(limit, 1), 200)]]
 
 
-@router.get(HERE + "/{visit}", response={200: VisitOut, **ERRORS}, summary="One station visit, whole")
-def show(request: Request, owner: str, project: str, line: str, task: str, visit: int) -> VisitOut:
-    found = _task(request, owner, project, line, task)
-    job = _rows(found).filter(pk=visit).first() if 0 < visit < 2**63 else None
+@router.get(HERE + "/{visit}", response=VisitOut, summary="One station visit, whole")
+def show(request: Request, task: Task, visit: int) -> VisitOut:
+    job = _rows(task).filter(pk=visit).first() if 0 < visit < 2**63 else None
     if job is None:
         raise NotFound()
     return _out(job, job.outcome, omitted=False)
@@ -95,10 +87,3 @@ def _out(job: Job, outcome: dict[str, Any] | None, *, omitted: bool) -> VisitOut
         started=job.started_at,
         ended=job.ended_at,
     )
-
-
-def _task(request: Request, owner: str, project: str, line: str, task: str) -> Task:
-    who = request.auth
-    found = access.get_task(who, owner, project, line, task)
-    access.require(who, "view", found.project)
-    return found

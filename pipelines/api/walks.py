@@ -6,28 +6,27 @@ from __future__ import annotations
 from typing import Any
 
 from django.template.loader import render_to_string
-from ninja import Router
 from pydantic import Field
 
 from pipelines.api.auth import Request
-from pipelines.api.drafts import ERRORS
-from pipelines.api.lookup import LINE, line_of
+from pipelines.api.lookup import COSTS, LINE, Room, in_turn
 from pipelines.api.schemas import Strict
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
 from pipelines.lines import scenarios
+from pipelines.models import Line
 from pipelines.queries import choosing, walks
 from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import read_line
 from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
-from pipelines.web.shell.turns import turn
 
-router = Router(tags=["scenarios"])
+router = Room("scenarios", COSTS)
 
 
 class OutcomeFormIn(Strict):
@@ -50,17 +49,16 @@ class WalkIn(Strict):
     expect: dict[str, Any] | None = None
 
 
-@router.post(LINE + "/walk", response={200: dict[str, Any], **ERRORS}, summary="Walk a document step by step")
-def walk(request: Request, owner: str, project: str, line: str, payload: WalkIn) -> dict[str, Any]:
+@router.post(LINE + "/walk", response=dict[str, Any], summary="Walk a document step by step")
+@in_turn
+def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     """The document is stored nowhere. 400: it is no line, or a step or a field of `form` is wrong, each with its
     place."""
-    line_of(request, owner, project, line)
-    with turn(request.auth):
-        payloads.accept(payload.document, "document")
-        steps = stepped(payload)
-        scenario = scenario_of(payload, steps)
-        parsed = read_line(payload.document, keep_faulty_rules=True)
-        said = state(parsed, run(parsed, scenario), payload, steps)
+    payloads.accept(payload.document, "document")
+    steps = stepped(payload)
+    scenario = scenario_of(payload, steps)
+    parsed = read_line(payload.document, keep_faulty_rules=True)
+    said = state(parsed, run(parsed, scenario), payload, steps)
     return {**said, "asked": scenario.to_dict()["steps"]}
 
 
@@ -93,7 +91,7 @@ def scenario_of(asked: WalkIn, steps: list[Any], key: str = "walk", name: str = 
 # What is answered
 
 
-def state(line: Line, result: ScenarioResult, asked: WalkIn, steps: list[Any]) -> dict[str, Any]:
+def state(line: Parsed, result: ScenarioResult, asked: WalkIn, steps: list[Any]) -> dict[str, Any]:
     """Where it stands after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was expected
     otherwise, once the whole of a stored scenario was walked."""
     if result.walk is None:
@@ -130,7 +128,7 @@ def _rules(told: StepRecord) -> list[Any]:
     return [entry for entry in trace if entry.step == "rules" and entry.rule]
 
 
-def _next(line: Line, here: StepRecord, index: int) -> dict[str, Any]:
+def _next(line: Parsed, here: StepRecord, index: int) -> dict[str, Any]:
     """What may happen to a token: nothing to one that has ended, or that has the station of an earlier one."""
     positions = here.walk.positions
     position = positions[index]
@@ -153,7 +151,7 @@ def _input(field: Any) -> dict[str, Any]:
     }
 
 
-def why(line: Line, told: StepRecord) -> str:
+def why(line: Parsed, told: StepRecord) -> str:
     """The decision of a step, rule by rule, as HTML; "" where nothing was decided."""
     if told.decision is None:
         return ""

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import File, Form, Router, Status
+from ninja import File, Form, Status
 from ninja.files import UploadedFile
 
 from pipelines import access
@@ -28,19 +28,17 @@ from pipelines.api.dialects.alp_bodies import (
     job_out,
     run_of,
 )
-from pipelines.api.lookup import PROJECT
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import PROJECT, Room
 from pipelines.api.runners import RunnerRequest, as_problems
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ApiToken, Job, User, Worker
 from pipelines.people import accounts
 from pipelines.work.runners import approvals, elsewhere, logs
 
-router = Router(tags=["ALP runners"], auth=RunnerBearer())
+router = Room("ALP runners", (400, 401, 403, 404, 409, 503), auth=RunnerBearer())
 RUNNERS = PROJECT + "/runners"
 RUNNER = RUNNERS + "/{runner}"
 RUN = PROJECT + "/runs/{run}/jobs/{job}"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409, 503), ProblemOut)
 TIMEOUTS = {"idle_timeout": "idle_timeout", "timeout": "max_timeout"}
 NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 UNFIT = re.compile(r"[\x00\r]")
@@ -49,7 +47,7 @@ UNFIT = re.compile(r"[\x00\r]")
 @router.post(
     RUNNERS + "/register",
     auth=[AnyBearer(), Session()],
-    response={200: AlpRegisteredOut, **ERRORS},
+    response=AlpRegisteredOut,
     summary="Register a runner of ALP",
     url_name="alp-register",
 )
@@ -78,7 +76,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
 
 @router.post(
     RUNNERS + "/jobs",
-    response={200: AlpJobsOut, 204: None, **ERRORS},
+    response={200: AlpJobsOut, 204: None},
     summary="Ask for work",
     url_name="alp-jobs",
 )
@@ -91,7 +89,7 @@ def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut 
 
 @router.patch(
     RUNNER,
-    response={200: AlpStateOut, **ERRORS},
+    response=AlpStateOut,
     summary="Heartbeat, or the result of the job",
     url_name="alp-result",
 )
@@ -110,7 +108,7 @@ def tell(request: RunnerRequest, owner: str, project: str, runner: str, payload:
 
 @router.patch(
     RUN,
-    response={200: AlpStateOut, **ERRORS},
+    response=AlpStateOut,
     summary="The same, as ALP's live server has it",
     url_name="alp-run-job",
 )
@@ -141,7 +139,7 @@ def tell_run(
 
 @router.post(
     RUNNER + "/approval-requests",
-    response={202: ApprovalOut, **ERRORS},
+    response={202: ApprovalOut},
     summary="Ask a person before going on",
     url_name="alp-approval",
 )
@@ -161,7 +159,7 @@ def ask(
 
 @router.get(
     RUNNER + "/approval-requests/{asked}",
-    response={200: ApprovalStateOut, **ERRORS},
+    response=ApprovalStateOut,
     summary="Whether it was answered, and how",
     url_name="alp-approval-state",
 )
@@ -183,7 +181,7 @@ def question_of(
 
 @router.post(
     PROJECT + "/artifacts",
-    response={201: AlpArtifactOut, **ERRORS},
+    response={201: AlpArtifactOut},
     summary="Hand over a file of the job",
     url_name="alp-artifact",
 )

@@ -14,17 +14,16 @@ from typing import Any, Final
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
 from django.http import StreamingHttpResponse
-from ninja import Router
 
 from pipelines.api.auth import RunnerBearer
 from pipelines.api.dialects.alp import RUNNERS, runner_of
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import Room
 from pipelines.api.runners import RunnerRequest
 from pipelines.live.hints import group_of
 from pipelines.models import Worker
 from pipelines.work.runners import elsewhere
 
-router = Router(tags=["ALP runners"], auth=RunnerBearer())
+router = Room("ALP runners", (401, 404), auth=RunnerBearer())
 AT_ONCE: Final = 50
 """Streams of one web process."""
 LASTS: Final = 600.0
@@ -36,7 +35,7 @@ _free = BoundedSemaphore(AT_ONCE)
 
 @router.get(
     RUNNERS + "/events",
-    response={200: None, **dict.fromkeys((401, 404), ProblemOut)},
+    response={200: None},
     summary="Be told of work (server-sent events)",
     url_name="alp-events",
 )

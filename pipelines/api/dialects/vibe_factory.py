@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import BaseModel, Field
 
 from pipelines import access, engine
@@ -21,16 +20,15 @@ from pipelines.api.dialects.executions import (
     is_failed,
 )
 from pipelines.api.everywhere import task_by_number
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, Room
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ENDED, Job, Line, Status
 from pipelines.queries import versions
 from pipelines.routing.basics import jsontext
 
-router = Router(tags=["Vibe Factory"])
+router = Room("Vibe Factory", CHANGES)
 HERE = "/workflow-executions/{execution}"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 BASE_BRANCH = "base_branch"
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)
 Id = Annotated[str, Field(min_length=1, max_length=200)]
@@ -75,9 +73,7 @@ class ResumeIn(BaseModel):
     pass
 
 
-@router.post(
-    "/workflows/{workflow}/execute", response={200: ExecutedOut, **ERRORS}, summary="Execute a workflow"
-)
+@router.post("/workflows/{workflow}/execute", response=ExecutedOut, summary="Execute a workflow")
 def execute(
     request: Request, workflow: str, payload: ExecuteIn, idempotency_key: str | None = IDEMPOTENCY_KEY
 ) -> HttpResponse:
@@ -109,7 +105,7 @@ def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
     )
 
 
-@router.get(HERE, response={200: ExecutionOut, **ERRORS}, summary="Look at an execution")
+@router.get(HERE, response=ExecutionOut, summary="Look at an execution")
 def show(request: Request, execution: str, owner: str = "") -> ExecutionOut:
     """Of an execution that was retried the latest task: its number is `task_attempt_id`."""
     return _execution(request.auth, execution, owner).out()
@@ -117,7 +113,7 @@ def show(request: Request, execution: str, owner: str = "") -> ExecutionOut:
 
 @router.get(
     "/tasks/{task}/workflow-execution",
-    response={200: ExecutionOut, **ERRORS},
+    response=ExecutionOut,
     summary="The execution of a task",
 )
 def of_task(request: Request, task: str, owner: str = "") -> ExecutionOut:
@@ -126,16 +122,14 @@ def of_task(request: Request, task: str, owner: str = "") -> ExecutionOut:
 
 @router.get(
     HERE + "/stations",
-    response={200: list[StationExecutionOut], **ERRORS},
+    response=list[StationExecutionOut],
     summary="Station executions, the oldest first",
 )
 def stations(request: Request, execution: str, owner: str = "") -> list[StationExecutionOut]:
     return _execution(request.auth, execution, owner).stations()
 
 
-@router.post(
-    HERE + "/retry-station", response={200: ExecutionOut, **ERRORS}, summary="Retry a failed station"
-)
+@router.post(HERE + "/retry-station", response=ExecutionOut, summary="Retry a failed station")
 def retry_station(
     request: Request,
     execution: str,
@@ -172,7 +166,7 @@ def _retry(who: Caller, found: Execution, payload: RetryStationIn) -> ExecutionO
     return Execution(found.asked, Execution.of(found.chain[0]).chain).out()
 
 
-@router.post(HERE + "/cancel", response={200: ExecutionOut, **ERRORS}, summary="Cancel an execution")
+@router.post(HERE + "/cancel", response=ExecutionOut, summary="Cancel an execution")
 def cancel(request: Request, execution: str, payload: CancelExecutionIn, owner: str = "") -> ExecutionOut:
     """409: it is completed, failed or cancelled."""
     found = _execution(request.auth, execution, owner, "operate")
@@ -181,7 +175,7 @@ def cancel(request: Request, execution: str, payload: CancelExecutionIn, owner: 
     return found.out()
 
 
-@router.post(HERE + "/complete-station", response={200: ExecutionOut, **ERRORS}, summary="Complete a station")
+@router.post(HERE + "/complete-station", response=ExecutionOut, summary="Complete a station")
 def complete_station(
     request: Request, execution: str, payload: CompleteStationIn, owner: str = ""
 ) -> ExecutionOut:
@@ -213,7 +207,7 @@ def _outcome(payload: CompleteStationIn) -> dict[str, Any]:
     return made if said in (None, "") else {**made, "output": said}
 
 
-@router.post(HERE + "/resume", response={200: ExecutionOut, **ERRORS}, summary="Resume an execution")
+@router.post(HERE + "/resume", response=ExecutionOut, summary="Resume an execution")
 def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "") -> ExecutionOut:
     """Releases what a person holds. Whatever else runs goes on by itself, after a restart, too. 409: it has ended."""
     found = _execution(request.auth, execution, owner, "operate")
