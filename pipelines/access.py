@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import BigIntegerField, CharField, QuerySet
+from django.utils.translation import gettext as _
 
 from pipelines.errors import Forbidden, NotFound
-from pipelines.models import ApiToken, Line, Membership, Owner, Project, Role, Task, User
+from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
 from pipelines.models.compiled import compiled, ids
 from pipelines.models.people import expand, granting
 
@@ -163,6 +164,17 @@ def line_in(project: Project, key: str) -> Line:
     return line[0]
 
 
+def version_in(line: Line, number: str | int) -> LineVersion:
+    """Of a line that was found by `get_line`. Raises NotFound."""
+    text = str(number)
+    plain = text.isascii() and text.isdigit() and len(text) < 9
+    rows = line.versions.select_related("published_by")
+    version = rows.filter(number=int(text)).first() if plain else None
+    if version is None:
+        raise NotFound(_("This line has no such version."))
+    return version
+
+
 def get_task(who: Who, owner_key: str, project_key: str, line_key: str, name: str) -> Task:
     """`name`: the `WI-…` number. Raises NotFound, also for a task of another line."""
     task = find_task(who, owner_key, project_key, name)
@@ -173,7 +185,11 @@ def get_task(who: Who, owner_key: str, project_key: str, line_key: str, name: st
 
 def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
     """A task by its number alone, which is unique in the project. Raises NotFound."""
-    project = get_project(who, owner_key, project_key)
+    return task_in(get_project(who, owner_key, project_key), name)
+
+
+def task_in(project: Project, name: str) -> Task:
+    """Of a project that was found by `get_project`. Raises NotFound."""
     number = number_of(project, name)
     if number is None:
         raise NotFound

@@ -13,17 +13,17 @@ from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import COSTS, LINE, PROJECT, Room, in_turn, may
 from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import LineOut, Strict
-from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.errors import Conflict, Invalid
 from pipelines.formats import foreign, native
 from pipelines.formats.foreign.folder import MOST_FILES
 from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined
-from pipelines.models import Line, LineVersion, Project
+from pipelines.models import Line, Project
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import DocumentError, Problem, read_line
-from pipelines.routing.document.networks import as_published
 from pipelines.web.lines.drawing import drawing_of
+from pipelines.web.lines.lines import exported
 from pipelines.web.shell.turns import turn
 
 router = Room("lines", COSTS)
@@ -102,14 +102,7 @@ class WrittenOut(BaseModel):
 def export(request: Request, line: Line, dialect: str = "", version: str = "") -> dict[str, Any]:
     """`dialect`: that of the line's preset unless it says otherwise. `version`: a number or `draft`; the live one, or
     the draft where nothing is live. 400: no such dialect, or a draft that is no line yet."""
-    document: dict[str, Any]
-    if version == "draft" or (not version and line.live is None):
-        document = line.draft
-    else:
-        wanted = _numbered(line, version) if version else line.live
-        if wanted is None:
-            raise NotFound(_("This line has no such version."))
-        document = as_published(wanted.document, wanted.revision)
+    document, _text, _mark = exported(line, version)
     dialect = dialect or dialect_of(document)
     if dialect not in WRITERS:
         known = ", ".join(WRITERS)
@@ -117,11 +110,6 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
     made = written(document, dialect)
     losses = [_place(each) for each in made.losses]
     return {"dialect": dialect, "system": foreign.NAMES[dialect], "text": made.text, "losses": losses}
-
-
-def _numbered(line: Line, version: str) -> LineVersion | None:
-    plain = version.isascii() and version.isdecimal() and len(version) < 9
-    return line.versions.filter(number=int(version)).first() if plain else None
 
 
 def _told(opened: foreign.Opened, project: Project, key: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ninja import Status
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, LINES, Room, may, saving_in_turn, version_of
+from pipelines.api.lookup import CHANGES, LINE, LINES, Room, may, saving_in_turn
 from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, Strict, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
@@ -76,7 +76,7 @@ def duplicate(request: Request, line: Line, payload: DuplicateIn) -> Status[Line
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")
 def document(request: Request, line: Line, version: int | None = None) -> HttpResponse:
     """The document of the live version, or of the one with this number."""
-    wanted = line.live if version is None else version_of(line, version)
+    wanted = line.live if version is None else access.version_in(line, version)
     if wanted is None:
         raise NotFound(_("This line has no such version."))
     return HttpResponse(

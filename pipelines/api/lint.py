@@ -7,8 +7,9 @@ from typing import Any, Literal
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
+from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, Room, in_turn, version_of
+from pipelines.api.lookup import PROJECT, Room, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.errors import Invalid
 from pipelines.lines import publishing
@@ -153,5 +154,5 @@ def posted(request: Request, project: Project) -> dict[str, Any]:
 def _of(line: Line, version: int | None) -> Examination:
     if version is None:
         return publishing.check(line)
-    wanted = version_of(line, version)
+    wanted = access.version_in(line, version)
     return examined(as_published(wanted.document, wanted.revision), line.project)

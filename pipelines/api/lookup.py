@@ -8,14 +8,12 @@ from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, Final, TypeVar, get_type_hints
 
-from django.utils.translation import gettext as _
 from ninja import Router
 
 from pipelines import access
 from pipelines.api.auth import Request
 from pipelines.api.problems import ProblemOut
-from pipelines.errors import NotFound
-from pipelines.models import Line, LineVersion, Project, Task
+from pipelines.models import Line, Project, Task
 from pipelines.web.shell.turns import turn
 
 PROJECT = "/owners/{owner}/projects/{project}"
@@ -105,11 +103,3 @@ def _addressed(view: Signature, hints: dict[str, Any], subject: str, keys: tuple
             kind = parameter.kind if name == "request" else Parameter.KEYWORD_ONLY
             parameters.append(parameter.replace(kind=kind, annotation=hints[name]))
     return view.replace(parameters=parameters)
-
-
-def version_of(line: Line, number: int) -> LineVersion:
-    """Raises NotFound."""
-    version = line.versions.filter(number=min(max(number, 0), 2**31 - 1)).first()
-    if version is None:
-        raise NotFound(_("This line has no such version."))
-    return version

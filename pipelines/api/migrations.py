@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Room, may, version_of
+from pipelines.api.lookup import CHANGES, LINE, Room, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines import migrating
@@ -170,7 +170,7 @@ def migrate(request: Request, line: Line, payload: MigrateIn) -> Status[Migratio
     made = migrating.migrate(
         line,
         user=person_of(request.auth),
-        to=version_of(line, payload.to),
+        to=access.version_in(line, payload.to),
         digest=payload.digest,
         reason=payload.reason,
         mapping=payload.mapping,
@@ -217,7 +217,7 @@ def _target(line: Line, to: str) -> LineVersion | None:
         return None
     if not (to.isascii() and to.isdigit() and len(to) < 10):
         raise Invalid.at("to", _("must be the number of a version, or “draft”"))
-    return version_of(line, int(to))
+    return access.version_in(line, int(to))
 
 
 def _migration(line: Line, migration: UUID) -> Migration:

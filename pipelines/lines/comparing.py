@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from pipelines import access
 from pipelines.errors import Invalid, NotFound
 from pipelines.formats.changes import DocumentChange, changes
 from pipelines.formats.overlay import Overlay, overlay
@@ -44,10 +45,7 @@ def named(line: Line, name: str) -> Side:
     if name.startswith(ASIDE):
         kept = put_aside(line, name.removeprefix(ASIDE))
         return Side(name, digest(kept.draft), kept.draft or {})
-    version = line.live
-    if name != LIVE:
-        plain = name.isascii() and name.isdigit() and len(name) < 9
-        version = line.versions.filter(number=int(name)).first() if plain else None
+    version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
         raise NotFound(_("This line has no such version."))
     document = as_published(version.document, version.revision)

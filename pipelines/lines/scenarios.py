@@ -85,10 +85,7 @@ def subject_of(line: Line, against: str | int = "") -> ScenarioSubject:
             return ScenarioSubject(DRAFT, line.draft_number, read_line(line.draft, keep_faulty_rules=True))
         except DocumentError as fault:
             raise DraftUnreadable(fault.problems) from fault
-    if against in (LIVE, ""):
-        version = line.live
-    else:
-        version = line.versions.filter(number=_number(against)).first()
+    version = line.live if against in (LIVE, "") else access.version_in(line, against)
     if version is None:
         raise NotFound(_("This line has no such version."))
     return ScenarioSubject(
@@ -110,13 +107,6 @@ def free_key(line: Line, name: str) -> str:
     taken = set(line.scenarios.values_list("key", flat=True))
     plain = slugify(name)[:56].strip("-_") or "scenario"
     return keys.free_key(plain, taken)
-
-
-def _number(against: str | int) -> int:
-    text = str(against)
-    if not (text.isascii() and text.isdigit() and len(text) < 9):
-        raise Invalid.at("against", _("has to be draft, live, or the number of a version"))
-    return int(text)
 
 
 # Writing

@@ -17,7 +17,7 @@ from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.findings import findings_of
 from pipelines.web.lines import lines
 from pipelines.web.lines.kinds import kinds
-from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 
 URLS = {
     "code": "line-edit",
@@ -29,20 +29,19 @@ URLS = {
 """Pages that the canvas leads to, by the name it knows them by; each belongs to the line."""
 
 
-@in_project("view")
+@on_line("view")
 @costly
 @require_safe
 @ensure_csrf_cookie
-def draw(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = lines.get(request, project, line)
+def draw(request: SignedIn, line: Line) -> HttpResponse:
     return show_line(
         request,
         "editor/draw.html",
-        found,
-        drawable=_drawable(found.draft),
-        comments="#" in found.draft_text,
-        may_execute=access.can(request.user, "execute", project),
-        data=_data(request, project, found),
+        line,
+        drawable=_drawable(line.draft),
+        comments="#" in line.draft_text,
+        may_execute=access.can(request.user, "execute", line.project),
+        data=_data(request, line.project, line),
         rail=True,
     )
 

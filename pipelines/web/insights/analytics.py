@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from pipelines.models import LineVersion, Project
+from pipelines import access
+from pipelines.models import Line, LineVersion
 from pipelines.queries import analytics, usage, versions
 from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
 from pipelines.queries.usage import Spending
@@ -20,9 +21,8 @@ from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
 from pipelines.routing.sentences.values import brief
-from pipelines.web.lines import lines
 from pipelines.web.shell.dates import dates_of
-from pipelines.web.shell.page import SignedIn, in_project, show_line
+from pipelines.web.shell.page import SignedIn, on_line, show_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +51,22 @@ class StationCard:
         return any(row.rule.last_taken for row in self.rules)
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def numbers(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def numbers(request: SignedIn, line: Line) -> HttpResponse:
     """`?version=` narrows to one; without it all versions count. `?since=`, `?until=`: the days that count."""
-    found = lines.get(request, project, line)
     asked = request.GET.get("version", "")
-    version = lines.numbered(found, asked) if asked else None
-    shown, dates = version or found.live, dates_of(request)
+    version = access.version_in(line, asked) if asked else None
+    shown, dates = version or line.live, dates_of(request)
     number = version.number if version else None
     return show_line(
         request,
         "insights/numbers.html",
-        found,
+        line,
         version=version,
         dates=dates,
-        choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(found.pk))],
-        **_context(analytics.of_line(found, number, dates), shown, usage.of_line(found.pk, number, dates)),
+        choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(line.pk))],
+        **_context(analytics.of_line(line, number, dates), shown, usage.of_line(line.pk, number, dates)),
     )
 
 

@@ -11,17 +11,18 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from pipelines import access
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing
-from pipelines.models import Line, Project
+from pipelines.models import Line
 from pipelines.routing.analysis.lint.examination import Examination, unreadable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING
 from pipelines.routing.document.line import DocumentError, Problem
 from pipelines.web.lines import lines
 from pipelines.web.lines.findings import MOST, shown
 from pipelines.web.shell.forms import DraftText
-from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 
 
 def draft_text(line: Line) -> str:
@@ -29,35 +30,34 @@ def draft_text(line: Line) -> str:
     return line.draft_text or native.dumps(line.draft)
 
 
-@in_project("design")
+@on_line("design")
 @costly
 @require_http_methods(["GET", "HEAD", "POST"])
-def edit(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = lines.get(request, project, line)
+def edit(request: SignedIn, line: Line) -> HttpResponse:
     if request.method != "POST":
-        return _stored(request, found)
+        return _stored(request, line)
     form = DraftText(request.POST)
     if not form.is_valid():
         typed = request.POST.get("text", "").replace("\0", "")
         said = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
-        return _page(request, found, typed, unreadable(said), status=422, unsaved=True)
+        return _page(request, line, typed, unreadable(said), status=422, unsaved=True)
     text = form.cleaned_data["text"].replace("\r\n", "\n")
     try:
-        saved = publishing.save_draft(found, text, request.user, form.cleaned_data["based_on"])
+        saved = publishing.save_draft(line, text, request.user, form.cleaned_data["based_on"])
     except publishing.DraftConflict as conflict:
-        return conflict_page(request, found, text, conflict)
+        return conflict_page(request, line, text, conflict)
     except (DocumentError, Invalid) as fault:
         placed = _placed(text, fault.problems)
-        return _page(request, found, text, unreadable(placed), status=422, unsaved=True)
+        return _page(request, line, text, unreadable(placed), status=422, unsaved=True)
     messages.success(request, _("Draft saved"))
-    return redirect("line-edit", project.owner.key, project.key, saved.key)
+    return redirect("line-edit", line.project.owner.key, line.project.key, saved.key)
 
 
 def conflict_page(
     request: SignedIn, line: Line, typed: str, conflict: publishing.DraftConflict
 ) -> HttpResponse:
     """What was typed is kept, beside what is stored now; saving again from here is a decision, not an accident."""
-    stored = lines.get(request, line.project, line.key)
+    stored = access.line_in(line.project, line.key)
     return show_line(
         request,
         "lines/conflict.html",

@@ -24,7 +24,7 @@ from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
 from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
-from pipelines.models import Delivery, Line, LineVersion, Project, Repository, Status
+from pipelines.models import Delivery, Line, Project, Repository, Status
 from pipelines.queries import lately, unoffered
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
@@ -41,7 +41,7 @@ from pipelines.web.lines.findings import by_name, place_words
 from pipelines.web.lines.guarantees import guarantees_of, guarded, proved
 from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
-from pipelines.web.shell.page import SignedIn, costly, in_project, show, show_line, tab_trail
+from pipelines.web.shell.page import SignedIn, costly, in_project, on_line, show, show_line, tab_trail
 from pipelines.work.spec.ecosystems import Proposal
 
 EXAMPLE = """\
@@ -232,10 +232,6 @@ def _worded(problem: Problem) -> Problem:
     return replace(problem, path="", message=as_sentence(message), hint=as_sentence(problem.hint))
 
 
-def get(request: SignedIn, project: Project, key: str) -> Line:
-    return access.line_in(project, key)
-
-
 def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
     """The live version as parsed; of a line without one, its draft, if that can be drawn."""
     if line.live_id:
@@ -246,32 +242,31 @@ def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
         return None, list(fault.problems)
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def overview(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def overview(request: SignedIn, line: Line) -> HttpResponse:
     """`?part=draft`: how many problems the draft has, which comes after the page."""
-    found = get(request, project, line)
     if request.GET.get("part") == "draft":
-        return _draft_problems(request, found)
-    parsed, problems = drawn(found)
-    guarantees = guarantees_of(parsed, found.live_id, found.project) if parsed else []
+        return _draft_problems(request, line)
+    parsed, problems = drawn(line)
+    guarantees = guarantees_of(parsed, line.live_id, line.project) if parsed else []
     return show_line(
         request,
         "lines/line.html",
-        found,
+        line,
         parsed=parsed,
-        problems=by_name(problems, found.draft),
-        drawing=_drawing(found, parsed),
-        stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)) if parsed else [],
+        problems=by_name(problems, line.draft),
+        drawing=_drawing(line, parsed),
+        stations=overview_of(parsed, unenforced(timezone.now(), line.project_id)) if parsed else [],
         gates=gates_of(parsed) if parsed else [],
         inputs=inputs_of(parsed) if parsed else [],
         guarantees=guarantees,
         proved=proved(guarantees),
         guarded=guarded(parsed) if parsed else "",
-        refuted_live=found.live_id is not None and any(each.answer == REFUTED for each in guarantees),
-        draft_differs=draft_differs(found),
-        lately=lately.of_line(found.pk) if found.live_id else None,
-        unclaimed=unoffered.in_line(found.pk) if found.live_id else [],
+        refuted_live=line.live_id is not None and any(each.answer == REFUTED for each in guarantees),
+        draft_differs=draft_differs(line),
+        lately=lately.of_line(line.pk) if line.live_id else None,
+        unclaimed=unoffered.in_line(line.pk) if line.live_id else [],
     )
 
 
@@ -308,28 +303,27 @@ def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**bare, "extra": kept} if kept else bare
 
 
-@in_project("view")
+@on_line("view")
 @costly
 @require_safe
-def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def export(request: SignedIn, line: Line) -> HttpResponse:
     """`?as=yaml|json`, `?version=n` or the live one, `?version=draft` for the draft as it was typed; `?dialect=` shows
     what the document of another system would lose."""
-    found = get(request, project, line)
     kind = request.GET.get("as", "yaml")
     if kind not in MEDIA:
         raise Http404
-    document, text, mark = _wanted(found, request.GET.get("version", ""))
+    document, text, mark = exported(line, request.GET.get("version", ""))
     dialect = request.GET.get("dialect", "")
     if dialect == "own":
         dialect = dialect_of(document) or ALP
     if dialect in WRITERS:
-        return _in_dialect(request, found, document, dialect, mark)
+        return _in_dialect(request, line, document, dialect, mark)
     if kind == "json":
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     elif not text:
         text = native.dumps(document)
     response = HttpResponse(text, content_type=f"{MEDIA[kind]}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{found.key}-{mark}.{kind}"'
+    response["Content-Disposition"] = f'attachment; filename="{line.key}-{mark}.{kind}"'
     return response
 
 
@@ -360,21 +354,9 @@ def _in_dialect(
     )
 
 
-def _wanted(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:
-    """Document, the text if one was typed, and what marks the file's name."""
+def exported(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:
+    """The document, the text if one was typed, and what marks the file's name. Raises NotFound."""
     if wanted == "draft" or (not wanted and line.live is None):
         return line.draft, line.draft_text, "draft"
-    version = line.live if not wanted else numbered(line, wanted)
-    if version is None:
-        raise Http404
+    version = access.version_in(line, wanted) if wanted or line.live is None else line.live
     return as_published(version.document, version.revision), "", f"v{version.number}"
-
-
-def numbered(line: Line, number: str | int) -> LineVersion:
-    text = str(number)
-    plain = text.isascii() and text.isdigit() and len(text) < 9
-    rows = line.versions.select_related("published_by")
-    found = rows.filter(number=int(text)).first() if plain else None
-    if found is None:
-        raise Http404
-    return found

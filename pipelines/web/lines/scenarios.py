@@ -17,21 +17,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines import access
 from pipelines.errors import Invalid, Refused
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
-from pipelines.models import Line, Project, Scenario
+from pipelines.models import Line, Scenario, Task
 from pipelines.queries.recording import recorded
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import references
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.generate import Missing
-from pipelines.web.lines import lines
 from pipelines.web.lines.findings import by_name
-from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.shell.page import SignedIn, costly, on_line, on_task, show_line
 
 SHOWN = 500
 """Scenarios on the page; the file has them all."""
@@ -63,23 +61,23 @@ class RuleCoverageRow:
     state: str
 
 
-@in_project("view")
+@on_line("view")
 @costly
 @require_safe
-def tests(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def tests(request: SignedIn, line: Line) -> HttpResponse:
     """`?against=live` or `draft`: of which one the coverage is shown."""
-    return _page(request, lines.get(request, project, line), request.GET.get("against", ""))
+    return _page(request, line, request.GET.get("against", ""))
 
 
-@in_project("view")
+@on_line("view")
 @partial(costly, saves=False)
 @require_POST
-def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found, against = lines.get(request, project, line), _against(request)
+def run(request: SignedIn, line: Line) -> HttpResponse:
+    against = _against(request)
     try:
-        told = scenarios.run(found, against, now=timezone.now())
+        told = scenarios.run(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
-        return _page(request, found, against, refused=refused)
+        return _page(request, line, against, refused=refused)
     failed = told.failed
     said = ngettext(
         "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(told.results)
@@ -92,35 +90,34 @@ def run(request: SignedIn, project: Project, line: str) -> HttpResponse:
         messages.warning(request, said % {"failed": failed, "all": len(told.results)})
     else:
         messages.success(request, _("All scenarios passed"))
-    return _back(found, against)
+    return _back(line, against)
 
 
-@in_project("design")
+@on_line("design")
 @costly
 @require_POST
-def generate(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def generate(request: SignedIn, line: Line) -> HttpResponse:
     """In the place of those generated before; they are run at once. Answers the page when rules are left out."""
-    found, against = lines.get(request, project, line), _against(request)
+    against = _against(request)
     try:
         going = scenarios.for_seconds()
-        rows, generated = scenarios.generate(found, request.user, timezone.now(), against, going)
-        scenarios.run(found, against, [row.key for row in rows], now=timezone.now())
+        rows, generated = scenarios.generate(line, request.user, timezone.now(), against, going)
+        scenarios.run(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
-        return _page(request, found, against, refused=refused)
+        return _page(request, line, against, refused=refused)
     said = ngettext("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
     if generated.missing:
-        return _page(request, found, against, missing=generated.missing, stopped=generated.stopped, said=said)
+        return _page(request, line, against, missing=generated.missing, stopped=generated.stopped, said=said)
     messages.success(request, said)
-    return _back(found, against)
+    return _back(line, against)
 
 
-@in_project("design")
+@on_task("design")
 @costly
 @require_POST
-def from_task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+def from_task(request: SignedIn, task: Task) -> HttpResponse:
     """What happened to the task as a test of its line, opened on the canvas."""
-    task = access.find_task(request.user, project.owner.key, project.key, wi)
-    keys = (project.owner.key, project.key)
+    keys = (task.project.owner.key, task.project.key)
     if not request.POST.get("record"):
         messages.warning(request, _("Nothing was recorded."))
         return redirect(reverse("task", args=[*keys, task.name]))
@@ -139,29 +136,27 @@ def from_task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     return redirect(f"{address}?{urlencode({'test': row.key})}")
 
 
-@in_project("design")
+@on_line("design")
 @require_POST
-def delete(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = lines.get(request, project, line)
+def delete(request: SignedIn, line: Line) -> HttpResponse:
     key = request.POST.get("key", "")
     if not key:
-        return _page(request, found, refused=Invalid.at("key", _("Choose a scenario.")))
-    scenarios.delete(found, key, request.user)
+        return _page(request, line, refused=Invalid.at("key", _("Choose a scenario.")))
+    scenarios.delete(line, key, request.user)
     messages.success(request, _("Scenario deleted"))
-    return _back(found, _against(request))
+    return _back(line, _against(request))
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def export(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def export(request: SignedIn, line: Line) -> HttpResponse:
     """The file that `python -m pipelines.routing simulate` reads."""
-    found = lines.get(request, project, line)
-    rows = found.scenarios.order_by("key").values_list("document", flat=True)
+    rows = line.scenarios.order_by("key").values_list("document", flat=True)
     response = HttpResponse(
         texts.dumps(scenarios.read(document) for document in rows),
         content_type="application/yaml; charset=utf-8",
     )
-    response["Content-Disposition"] = f'attachment; filename="{found.key}-scenarios.yaml"'
+    response["Content-Disposition"] = f'attachment; filename="{line.key}-scenarios.yaml"'
     return response
 
 

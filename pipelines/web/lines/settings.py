@@ -15,11 +15,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import settings as line_settings
-from pipelines.models import Line, Project, StoredValue, Task
+from pipelines.models import Line, StoredValue, Task
 from pipelines.queries.named_values import references
 from pipelines.web.lines.guarantees import guarded, reordered
-from pipelines.web.lines.lines import drawn, get
-from pipelines.web.shell.page import SignedIn, in_project, show_line
+from pipelines.web.lines.lines import drawn
+from pipelines.web.shell.page import SignedIn, on_line, show_line
 
 
 class LineNameForm(forms.Form):
@@ -44,21 +44,21 @@ class TargetProjectForm(forms.Form):
         to.choices = places
 
 
-@in_project("design")
+@on_line("design")
 @require_http_methods(["GET", "HEAD", "POST"])
-def settings(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found, form = get(request, project, line), LineNameForm(request.POST or None)
+def settings(request: SignedIn, line: Line) -> HttpResponse:
+    form = LineNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            line_settings.rename(found, form.cleaned_data["name"], by=request.user)
+            line_settings.rename(line, form.cleaned_data["name"], by=request.user)
         except Invalid as fault:
             form.add_error("name", fault.message)
         except Conflict as conflict:
             form.add_error("name", conflict.detail)
         else:
             messages.success(request, _("Saved"))
-            return _back(found)
-    return _page(request, found, form, 422 if request.method == "POST" else 200)
+            return _back(line)
+    return _page(request, line, form, 422 if request.method == "POST" else 200)
 
 
 def _page(request: SignedIn, line: Line, form: forms.Form, status: int = 200) -> HttpResponse:
@@ -89,41 +89,40 @@ def _back(line: Line) -> HttpResponse:
     return redirect("line-settings", line.project.owner.key, line.project.key, line.key)
 
 
-@in_project("publish")
+@on_line("publish")
 @require_POST
-def archive(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found, form = get(request, project, line), SureForm(request.POST)
+def archive(request: SignedIn, line: Line) -> HttpResponse:
+    form = SureForm(request.POST)
     if not form.is_valid():
-        return _page(request, found, form, 422)
-    line_settings.archive(found, by=request.user)
-    messages.success(request, _("%(name)s is archived") % {"name": found.name})
-    return _back(found)
+        return _page(request, line, form, 422)
+    line_settings.archive(line, by=request.user)
+    messages.success(request, _("%(name)s is archived") % {"name": line.name})
+    return _back(line)
 
 
-@in_project("publish")
+@on_line("publish")
 @require_POST
-def restore(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = get(request, project, line)
-    line_settings.restore(found, by=request.user)
-    messages.success(request, _("%(name)s is restored") % {"name": found.name})
-    return _back(found)
+def restore(request: SignedIn, line: Line) -> HttpResponse:
+    line_settings.restore(line, by=request.user)
+    messages.success(request, _("%(name)s is restored") % {"name": line.name})
+    return _back(line)
 
 
-@in_project("design")
+@on_line("design")
 @require_POST
-def duplicate(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found, form = get(request, project, line), TargetProjectForm(_places(request), request.POST)
+def duplicate(request: SignedIn, line: Line) -> HttpResponse:
+    form = TargetProjectForm(_places(request), request.POST)
     if not form.is_valid():
-        return _page(request, found, form, 422)
+        return _page(request, line, form, 422)
     owner, _slash, key = form.cleaned_data["to"].partition("/")
     try:
-        name = _("%(name)s (copy)") % {"name": found.name} if "attempt" in request.POST else found.name
+        name = _("%(name)s (copy)") % {"name": line.name} if "attempt" in request.POST else line.name
         to = access.get_project(request.user, owner, key)
-        made = line_settings.duplicate(found, to, by=request.user, name=name)
+        made = line_settings.duplicate(line, to, by=request.user, name=name)
     except Conflict as conflict:
         form.add_error("to", conflict.detail)
-        return _page(request, found, form, 422)
-    messages.success(request, _("%(name)s is copied") % {"name": found.name})
+        return _page(request, line, form, 422)
+    messages.success(request, _("%(name)s is copied") % {"name": line.name})
     return HttpResponseRedirect(reverse("line-draw", args=[owner, key, made.key]) + _attempt(request, made))
 
 

@@ -105,6 +105,28 @@ def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse
     return decorate
 
 
+def on_line(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+    """The view gets the Line instead of the three keys of its address; refused as `in_project` does."""
+    return _on(lambda project, rest: access.line_in(project, rest.pop("line")), action)
+
+
+def on_task(action: str = "view") -> Callable[..., Callable[..., HttpResponse]]:
+    """The same with the Task."""
+    return _on(lambda project, rest: access.task_in(project, rest.pop("wi")), action)
+
+
+def _on(find: Callable[..., Any], action: str) -> Callable[..., Callable[..., HttpResponse]]:
+    def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @in_project(action)
+        @wraps(view)
+        def guarded(request: HttpRequest, project: Project, **rest: Any) -> HttpResponse:
+            return view(request, find(project, rest), **rest)
+
+        return guarded
+
+    return decorate
+
+
 def costly(view: Callable[..., HttpResponse], saves: bool = True) -> Callable[..., HttpResponse]:
     """A page that costs much, behind `in_project`: it takes its turn (pipelines/web/shell/turns.py), or answers 429.
     `saves`: what is posted is; False: a viewer posts it too."""

@@ -21,7 +21,7 @@ from pipelines import engine
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.errors import Conflict, Invalid
-from pipelines.models import Job, Project, Task
+from pipelines.models import Job, Task
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.queries.task import TaskView
@@ -38,8 +38,7 @@ from pipelines.web.shell.forms import (
     first_fault,
     posted,
 )
-from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
-from pipelines.web.tasks import task as tasks
+from pipelines.web.shell.page import SignedIn, crumbs, fragment, on_task, show
 from pipelines.web.tasks import uploads
 from pipelines.web.tasks.acting import act, conflict, refused, to_task, token_of, typed
 from pipelines.web.tasks.manual_report_form import said, sayings
@@ -54,11 +53,10 @@ RESULTS = (
 AT = "outcome.output"
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+def answer(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The answer to a question, or to an evaluation (then it is one of two words)."""
-    task = tasks.get(request, project, wi)
     found = token_of(task, token)
     kept = typed(request, "text", _("Answer"))
     form = Fact(request.POST) if "evaluation" in found.wait else AnswerForm(request.POST)
@@ -69,11 +67,10 @@ def answer(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
     return act(request, task, do, _("Answered"), kept)
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def handoff(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+def handoff(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The document that a held task waits for."""
-    task = tasks.get(request, project, wi)
     found, form = token_of(task, token), GivenHandoff(request.POST)
     kept = typed(request, "document", _("Handoff document"))
     if not form.is_valid():
@@ -82,11 +79,10 @@ def handoff(request: SignedIn, project: Project, wi: str, token: int) -> HttpRes
     return act(request, task, do, _("Handed over"), kept)
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def supply(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+def supply(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The metadata that a held task waits for."""
-    task = tasks.get(request, project, wi)
     found, form = token_of(task, token), Supplied(request.POST)
     asked = metadata(versions.by_id(task.pinned_id), found)
     labels = {f"{METADATA}{each.key}": each.label for each in asked}
@@ -103,10 +99,9 @@ def supply(request: SignedIn, project: Project, wi: str, token: int) -> HttpResp
     return act(request, task, do, _("Added"), kept)
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
-    task = tasks.get(request, project, wi)
+def retry(request: SignedIn, task: Task, token: int) -> HttpResponse:
     position, form = token_of(task, token), SeenForm(request.POST)
     entered = typed(request, "reason", _("Reason"))
     if not form.is_valid():
@@ -116,11 +111,10 @@ def retry(request: SignedIn, project: Project, wi: str, token: int) -> HttpRespo
     return act(request, task, do, _("Runs again"), entered)
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def rerun_checks(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+def rerun_checks(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """Ask the host to run its checks again, and read them anew."""
-    task = tasks.get(request, project, wi)
     found, form = token_of(task, token), SeenForm(request.POST)
     if not form.is_valid():
         return refused(request, task, first_fault(form), {})
@@ -128,11 +122,11 @@ def rerun_checks(request: SignedIn, project: Project, wi: str, token: int) -> Ht
     return act(request, task, do, _("The host is asked to run its checks again"), {})
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def retry_ended(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+def retry_ended(request: SignedIn, task: Task) -> HttpResponse:
     """Retry a task that has ended as a new one, which is shown then."""
-    task, form = tasks.get(request, project, wi), EndedRetry(request.POST)
+    form = EndedRetry(request.POST)
     kept = typed(request, "reason", _("Reason"))
     if not form.is_valid():
         return refused(request, task, first_fault(form), kept)
@@ -147,11 +141,10 @@ def retry_ended(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     return to_task(new)
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def hold(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+def hold(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """Keep what is queued from starting."""
-    task = tasks.get(request, project, wi)
     blank = _("Enter a reason for the hold. It is shown on the task.")
     return _because(request, task, token, engine.hold, blank, _("On hold"))
 
@@ -167,11 +160,10 @@ def _because(
     return act(request, task, partial(verb, found.pk, user=request.user, **form.cleaned_data), done, kept)
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def release(request: SignedIn, project: Project, wi: str, token: int) -> HttpResponse:
+def release(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """Let go what a person holds."""
-    task = tasks.get(request, project, wi)
     found, form = token_of(task, token), SeenForm(request.POST)
     if not form.is_valid():
         return refused(request, task, first_fault(form), {})
@@ -179,10 +171,9 @@ def release(request: SignedIn, project: Project, wi: str, token: int) -> HttpRes
     return act(request, task, do, _("Released"), {})
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
-    task = tasks.get(request, project, wi)
+def cancel(request: SignedIn, task: Task) -> HttpResponse:
     entered, reason = typed(request, "reason", _("Reason")), request.POST.get("reason", "")
     if not (reason or request.POST.get("sure")):
         return refused(request, task, _("Confirm that the task is to be cancelled."), entered)
@@ -190,11 +181,10 @@ def cancel(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     return act(request, task, do, _("Cancelled"), entered)
 
 
-@in_project("operate")
+@on_task("operate")
 @require_http_methods(["GET", "HEAD", "POST"])
-def complete(request: SignedIn, project: Project, wi: str, job: int) -> HttpResponse:
+def complete(request: SignedIn, task: Task, job: int) -> HttpResponse:
     """The form of a manual station, as a page or, in the inbox, in place."""
-    task = tasks.get(request, project, wi)
     found = Job.objects.filter(task=task, pk=job, kind="manual").select_related("token").first()
     if found is None:
         raise Http404

@@ -11,11 +11,10 @@ from django.http import FileResponse, Http404, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from pipelines.models import Artifact, Blob, Project, Task, Upload
+from pipelines.models import Artifact, Blob, Task, Upload
 from pipelines.routing.basics.signatures import content_of
 from pipelines.routing.basics.visible import visible
-from pipelines.web.shell.page import SignedIn, crumbs, in_project, show
-from pipelines.web.tasks import task as tasks
+from pipelines.web.shell.page import SignedIn, crumbs, on_task, show
 
 BYTES = "application/octet-stream"
 LEAD, SHOWN = 16, 64 * 1024
@@ -25,10 +24,9 @@ PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
 SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def download(request: SignedIn, project: Project, wi: str, artifact: int) -> FileResponse:
-    task = tasks.get(request, project, wi)
+def download(request: SignedIn, task: Task, artifact: int) -> FileResponse:
     found = Artifact.objects.filter(task=task, pk=artifact).select_related("blob").first()
     if found is None:
         raise Http404
@@ -36,21 +34,20 @@ def download(request: SignedIn, project: Project, wi: str, artifact: int) -> Fil
     return attachment(found.blob, visible(found.name.rsplit("/", 1)[-1]), media)
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def input_file(request: SignedIn, project: Project, wi: str, key: str) -> FileResponse:
+def input_file(request: SignedIn, task: Task, key: str) -> FileResponse:
     """What was uploaded for an input of the task; its type is not believed."""
-    name, blob = _uploaded(tasks.get(request, project, wi), key)
+    name, blob = _uploaded(task, key)
     with opened(blob) as file:
         media = picture_type(file.read(LEAD)) or BYTES
     return attachment(blob, name, media)
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def preview(request: SignedIn, project: Project, wi: str, key: str) -> HttpResponse:
+def preview(request: SignedIn, task: Task, key: str) -> HttpResponse:
     """A picture, or the first lines of a text, on a page; anything else only as a download."""
-    task = tasks.get(request, project, wi)
     name, blob = _uploaded(task, key)
     with opened(blob) as file:
         lead = file.read(SHOWN)

@@ -10,13 +10,12 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines.models import ENDED, Project, Status
+from pipelines.models import ENDED, Line, Status
 from pipelines.queries import versions
 from pipelines.queries.board import Filters
 from pipelines.queries.board import board as board_of
-from pipelines.web.lines import lines
 from pipelines.web.lines.drawing import drawing_of_version
-from pipelines.web.shell.page import SignedIn, at_address, fragment, in_project, show, show_line
+from pipelines.web.shell.page import SignedIn, at_address, fragment, on_line, show, show_line
 from pipelines.web.tasks.live_graph import told
 
 SHOWS = ("running", "queued", "waiting", "review", "input", "blocked", "held", "stuck", "late")
@@ -32,19 +31,18 @@ def filters_of(request: SignedIn) -> Filters:
     )
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = lines.get(request, project, line)
+def board(request: SignedIn, line: Line) -> HttpResponse:
     filters, now = filters_of(request), timezone.now()
     given = {key: value for key, value in asdict(filters).items() if value}
-    found_board = board_of(found, filters, now, request.user.pk)
+    found_board = board_of(line, filters, now, request.user.pk)
     graph = request.GET.get("view") == "graph"
     if graph:
         given["view"] = "graph"
     again = fragment(request, "board")
     context: dict[str, Any] = {
-        "line": found,
+        "line": line,
         "view": "graph" if graph else "board",
         "again": again,
         "filters": filters,
@@ -59,21 +57,21 @@ def board(request: SignedIn, project: Project, line: str) -> HttpResponse:
             if (n := found_board.ends.get(end, 0)) or filters.end == end
         ],
     }
-    if graph and found.live:
-        context["told"] = told(versions.by_id(found.live_id), found_board, now)
-        context["drawing"] = None if again else drawing_of_version(found.live)
+    if graph and line.live:
+        context["told"] = told(versions.by_id(line.live_id), found_board, now)
+        context["drawing"] = None if again else drawing_of_version(line.live)
     if again:
-        part = show(request, "tasks/board.html#board", project=project, **context)
+        part = show(request, "tasks/board.html#board", project=line.project, **context)
         part = at_address(part, request, context["query"])
-        if request.GET.get("drawn", str(found.live_id)) != str(found.live_id):
+        if request.GET.get("drawn", str(line.live_id)) != str(line.live_id):
             part["HX-Refresh"] = "true"  # another version is live: the drawing is another one
         return part
     return show_line(
         request,
         "tasks/board.html",
-        found,
-        live_project=f"{project.owner.key}/{project.key}",
-        live_line=found.key,
+        line,
+        live_project=f"{line.project.owner.key}/{line.project.key}",
+        live_line=line.key,
         draft_differs=False,
         **context,
     )

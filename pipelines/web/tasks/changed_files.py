@@ -8,22 +8,20 @@ from django.http import FileResponse, Http404, HttpResponse, HttpResponseRedirec
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
-from pipelines.models import Blob, Project, Snapshot, VisitCommit
+from pipelines.models import Blob, Snapshot, Task, VisitCommit
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes import seen
-from pipelines.web.shell.page import SignedIn, in_project
-from pipelines.web.tasks import task as tasks
+from pipelines.web.shell.page import SignedIn, on_task
 from pipelines.web.tasks.artifacts import LEAD, attachment, opened, picture_type
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 LONGEST_PATH = 4096
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def content(request: SignedIn, project: Project, wi: str, digest: str) -> FileResponse:
+def content(request: SignedIn, task: Task, digest: str) -> FileResponse:
     """The bytes of a file of one of the task's trees: a download, whatever it is."""
-    task = tasks.get(request, project, wi)
     if not DIGEST.fullmatch(digest):
         raise Http404
     held = Snapshot.objects.filter(task=task, manifest__contains=[{"digest": digest}]).exists()
@@ -41,11 +39,10 @@ def content(request: SignedIn, project: Project, wi: str, digest: str) -> FileRe
     return attachment(blob, name, media)
 
 
-@in_project("view")
+@on_task("view")
 @require_POST
-def viewed(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+def viewed(request: SignedIn, task: Task) -> HttpResponse:
     """Mark a file as viewed, or take the mark back; theirs alone."""
-    task = tasks.get(request, project, wi)
     path, mark = request.POST.get("path", ""), request.POST.get("content", "")
     if path and len(path) <= LONGEST_PATH and 0 < len(mark) <= 65 and "\x00" not in path + mark:
         seen.mark(request.user, task, path, mark, request.POST.get("on") == "1")

@@ -11,17 +11,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from pipelines import engine
-from pipelines.models import Deadlock, Escalation, Project, Task
+from pipelines.models import Deadlock, Escalation, Task
 from pipelines.web.shell.forms import Escalated, Resolved, Unlocked, first_fault
-from pipelines.web.shell.page import SignedIn, in_project
-from pipelines.web.tasks import task as tasks
+from pipelines.web.shell.page import SignedIn, on_task
 from pipelines.web.tasks.acting import act, refused, typed
 
 
-@in_project("operate")
+@on_task("operate")
 @require_POST
-def escalate(request: SignedIn, project: Project, wi: str) -> HttpResponse:
-    task = tasks.get(request, project, wi)
+def escalate(request: SignedIn, task: Task) -> HttpResponse:
     form, kept = Escalated(request.POST), typed(request, "reason", _("Reason"))
     if not form.is_valid():
         return refused(
@@ -31,19 +29,17 @@ def escalate(request: SignedIn, project: Project, wi: str) -> HttpResponse:
     return act(request, task, do, _("Escalated"), kept)
 
 
-@in_project("view")
+@on_task("view")
 @require_POST
-def resolve(request: SignedIn, project: Project, wi: str, escalation: UUID) -> HttpResponse:
-    task = tasks.get(request, project, wi)
+def resolve(request: SignedIn, task: Task, escalation: UUID) -> HttpResponse:
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise Http404
     return _answer(request, task, Resolved(request.POST), partial(engine.resolve, escalation))
 
 
-@in_project("view")
+@on_task("view")
 @require_POST
-def unlock(request: SignedIn, project: Project, wi: str, deadlock: UUID) -> HttpResponse:
-    task = tasks.get(request, project, wi)
+def unlock(request: SignedIn, task: Task, deadlock: UUID) -> HttpResponse:
     if not Deadlock.objects.filter(tasks=task, pk=deadlock).exists():
         raise Http404
     return _answer(request, task, Unlocked(request.POST), partial(engine.resolve_deadlock, deadlock))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from django.http import StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
-from pipelines import access
 from pipelines.engine.commands.export import exported, exported_all
-from pipelines.models import Project, Task
-from pipelines.web.shell.page import SignedIn, in_project
+from pipelines.models import Line, Project, Task
+from pipelines.web.shell.page import SignedIn, in_project, on_line, on_task
 from pipelines.web.shell.streaming import ndjson
 
 
@@ -16,20 +15,18 @@ def _only_transitions(request: SignedIn) -> bool:
     return request.GET.get("transitions") == "true"
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def of_task(request: SignedIn, project: Project, wi: str) -> StreamingHttpResponse:
-    found = access.find_task(request.user, project.owner.key, project.key, wi)
-    rows = exported(found, transitions=_only_transitions(request))
-    return ndjson(rows, f"{found.name}-events.jsonl")
+def of_task(request: SignedIn, task: Task) -> StreamingHttpResponse:
+    rows = exported(task, transitions=_only_transitions(request))
+    return ndjson(rows, f"{task.name}-events.jsonl")
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def of_line(request: SignedIn, project: Project, line: str) -> StreamingHttpResponse:
-    found = access.get_line(request.user, project.owner.key, project.key, line)
-    rows = exported_all(Task.objects.filter(line=found), transitions=_only_transitions(request))
-    return ndjson(rows, f"{found.key}-events.jsonl")
+def of_line(request: SignedIn, line: Line) -> StreamingHttpResponse:
+    rows = exported_all(Task.objects.filter(line=line), transitions=_only_transitions(request))
+    return ndjson(rows, f"{line.key}-events.jsonl")
 
 
 @in_project("view")

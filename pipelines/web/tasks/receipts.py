@@ -10,14 +10,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from dulwich.errors import NotGitRepository
 
-from pipelines import access
 from pipelines.formats.receipts import LandedChange, ReceiptInvalid, sealed, verified
-from pipelines.models import Delivery, Project, Task
+from pipelines.models import Delivery, Task
 from pipelines.ports.server_folders import FolderRefused
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries.allowed_folders import folders_of
 from pipelines.queries.receipts import landed_change, look_up
-from pipelines.web.shell.page import SignedIn, fragment, in_project, show
+from pipelines.web.shell.page import SignedIn, fragment, on_task, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +45,10 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
     return ReceiptVerdict(looked_up=True)
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def receipt(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+def receipt(request: SignedIn, task: Task) -> HttpResponse:
     """Of the delivery of `?job=`, else of the last one."""
-    task = access.find_task(request.user, project.owner.key, project.key, wi)
     wanted = request.GET.get("job", "")
     if wanted and not (wanted.isascii() and wanted.isdigit() and len(wanted) < 19):
         raise Http404
@@ -59,7 +57,7 @@ def receipt(request: SignedIn, project: Project, wi: str) -> HttpResponse:
         raise Http404
     if fragment(request, "verified"):
         verdict = _verdict(task, change)
-        return show(request, "tasks/task/verified.html", project=project, change=change, verdict=verdict)
+        return show(request, "tasks/task/verified.html", project=task.project, change=change, verdict=verdict)
     response = HttpResponse(sealed(change, receipt_key()), content_type="application/vnd.in-toto+json")
     name = f"{task.name}-{change.commit[:12]}.receipt.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

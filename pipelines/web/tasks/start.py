@@ -30,7 +30,6 @@ from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Input, Problem
-from pipelines.web.lines import lines
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks import uploads
@@ -349,7 +348,7 @@ def _page(
     problems: Sequence[Problem],
     about: RelatedTasks,
 ) -> HttpResponse:
-    project = lines.get(request, line.project, line.key).project
+    project = line.project
     return show(
         request,
         "tasks/new.html",

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from pipelines import access
 from pipelines.models import DISPLAYED, Line, Priority, Project, Task
 from pipelines.queries.line_filter import choices, named
 from pipelines.queries.tasks import SORTS, TaskFilter, table
@@ -25,6 +24,7 @@ from pipelines.web.shell.page import (
     crumbs,
     fragment,
     in_project,
+    on_line,
     show,
     signed_in,
     tab_trail,
@@ -66,11 +66,10 @@ def of_project(request: SignedIn, project: Project) -> HttpResponse:
     return _page(request, scope, tab_trail(project, _("Tasks")))
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def of_line(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = access.line_in(project, line)
-    return _page(request, Scope([project], project, ""), tab_trail(project, found.name), found)
+def of_line(request: SignedIn, line: Line) -> HttpResponse:
+    return _page(request, Scope([line.project], line.project, ""), tab_trail(line.project, line.name), line)
 
 
 def _address(rows: Iterable[Task]) -> None:

@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from pipelines import access
 from pipelines.engine.commands import linked
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import ENDED, HostLink, Job, Project, Status, Task, Token
@@ -27,7 +26,7 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.guarantees import guarded
 from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
-from pipelines.web.shell.page import SignedIn, crumbs, fragment, in_project, show
+from pipelines.web.shell.page import SignedIn, crumbs, fragment, on_task, show
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
 from pipelines.web.tasks.path import endings_of, told
 from pipelines.web.tasks.start import StartField, fields_of
@@ -42,43 +41,38 @@ FOLLOWERS = 20
 WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Status.HELD)
 
 
-def get(request: SignedIn, project: Project, wi: str) -> Task:
-    return access.find_task(request.user, project.owner.key, project.key, wi)
-
-
-@in_project("view")
+@on_task("view")
 @require_safe
-def task(request: SignedIn, project: Project, wi: str) -> HttpResponse:
-    found = get(request, project, wi)
-    view = TaskView(found, timezone.now())
+def task(request: SignedIn, task: Task) -> HttpResponse:
+    view = TaskView(task, timezone.now())
     if fragment(request, "live"):
-        return show(request, "tasks/task.html#live", project=project, again=True, **_live(request, view))
+        return show(request, "tasks/task.html#live", project=task.project, again=True, **_live(request, view))
     if fragment(request, "steps"):
-        return _more_steps(request, project, view)
+        return _more_steps(request, task.project, view)
     if fragment(request, "preparing"):
-        return _preparing(request, project, view)
+        return _preparing(request, task.project, view)
     if fragment(request, "station"):
-        return _station_renewed(request, project, view)
+        return _station_renewed(request, task.project, view)
     tab = request.GET.get("tab", "")
     context = tab_context(request, view, tab if tab in TABS else _first_tab(view))
     if fragment(request, "tab"):
         if request.GET.get("shown") and request.GET["shown"] == context.get("shown"):
-            return _log_goes_on(request, project, context)
-        return show(request, "tasks/task.html#panel", project=project, **context)
-    keys = (project.owner.key, project.key)
+            return _log_goes_on(request, task.project, context)
+        return show(request, "tasks/task.html#panel", project=task.project, **context)
+    keys = (task.project.owner.key, task.project.key)
     key = request.GET.get("station", "")
     return show(
         request,
         "tasks/task.html",
-        project=project,
+        project=task.project,
         section="tasks",
         trail=crumbs(
-            (project.name or project.key, reverse("lines", args=keys)),
-            (found.line.name, reverse("line-live", args=[*keys, found.line.key])),
-            found.name,
+            (task.project.name or task.project.key, reverse("lines", args=keys)),
+            (task.line.name, reverse("line-live", args=[*keys, task.line.key])),
+            task.name,
         ),
         live_project="/".join(keys),
-        live_task=found.name,
+        live_task=task.name,
         drawer=drawer_of(view, key) if key else None,
         **(context | _live(request, view)),
     )
@@ -245,19 +239,18 @@ def supplied(line: Line, token: Token) -> list[StartField]:
     return fields_of(metadata(line, token), None, (), "metadata", str(token.pk), Reach.of(token.task))
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def log(request: SignedIn, project: Project, wi: str) -> HttpResponse:
+def log(request: SignedIn, task: Task) -> HttpResponse:
     """More of a log: the lines from byte `from` on, and the row that will ask again while there may be more."""
-    found = get(request, project, wi)
-    job = _job(found, request.GET.get("job", ""))
+    job = _job(task, request.GET.get("job", ""))
     attempt = number(request.GET.get("attempt"), job.attempt)
     piece = logs.read(job, attempt, number(request.GET.get("from"), 0))
     return show(
         request,
         "tasks/task/log_lines.html",
-        project=project,
-        task=found,
+        project=task.project,
+        task=task,
         job=job,
         attempt=attempt,
         piece=piece,
@@ -272,13 +265,12 @@ def _job(task: Task, wanted: str) -> Job:
     return found
 
 
-@in_project("view")
+@on_task("view")
 @require_safe
-def log_download(request: SignedIn, project: Project, wi: str) -> StreamingHttpResponse:
-    found = get(request, project, wi)
-    job = _job(found, request.GET.get("job", ""))
+def log_download(request: SignedIn, task: Task) -> StreamingHttpResponse:
+    job = _job(task, request.GET.get("job", ""))
     attempt = number(request.GET.get("attempt"), job.attempt)
-    name = f"{found.name}-{job.station}-{job.visit}.{attempt}.log"
+    name = f"{task.name}-{job.station}-{job.visit}.{attempt}.log"
     return _download(map(visible, logs.whole(job, attempt)), "text/plain; charset=utf-8", name)
 
 

@@ -12,37 +12,35 @@ from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
 from pipelines.lines.backtest import BacktestTarget, target_of
-from pipelines.models import Decision, Line, Project, Task
+from pipelines.models import Decision, Line, Task
 from pipelines.routing.document.line import DocumentError, Problem
-from pipelines.web.lines import lines
 from pipelines.web.lines.findings import by_name
-from pipelines.web.shell.page import SignedIn, in_project, show_line
+from pipelines.web.shell.page import SignedIn, on_line, show_line
 
 FIELDS = ("since", "last", "tasks", "versions")
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def backtest(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def backtest(request: SignedIn, line: Line) -> HttpResponse:
     """`?to=draft`, `live` or a number. The page starts by itself where the address names it."""
-    found = lines.get(request, project, line)
     to = request.GET.get("to") or "draft"
-    target, problems = _target(found, to)
+    target, problems = _target(line, to)
     context: dict[str, Any] = {
-        "line": found,
+        "line": line,
         "to": to,
-        "targets": _targets(found),
+        "targets": _targets(line),
         "given": {name: request.GET.get(name, "") for name in FIELDS},
-        "problems": by_name(problems, found.draft),
+        "problems": by_name(problems, line.draft),
         "starts": bool(request.GET.get("to")) and target is not None,
-        "recorded": recorded(found),
+        "recorded": recorded(line),
         "verdicts": verdicts(),
-        "task_url": reverse("task", args=[project.owner.key, project.key, "WI-0-0"]),
+        "task_url": reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
     }
     return show_line(
         request,
         "versions/backtest.html",
-        found,
+        line,
         **context,
     )
 

@@ -11,15 +11,14 @@ from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
 from pipelines.lines import comparing
-from pipelines.models import Line, Project
+from pipelines.models import Line
 from pipelines.routing.analysis.difference.compare import Difference
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import definitions, differences
-from pipelines.web.lines import lines
-from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 
 MAX_SHOWN = 200
 """Changes on one page; all of them are in the answer of the API."""
@@ -36,18 +35,17 @@ class ChangeView:
     situation: str = ""
 
 
-@in_project("view")
+@on_line("view")
 @costly
 @require_safe
-def difference(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def difference(request: SignedIn, line: Line) -> HttpResponse:
     """`?from=` and `?to=`: the number of a version, `live` or `draft`."""
-    found = lines.get(request, project, line)
     problems: list[Problem] = []
     compared, sides = None, None
-    if found.live is not None:
+    if line.live is not None:
         try:
             sides = [
-                comparing.named(found, request.GET.get(name) or default)
+                comparing.named(line, request.GET.get(name) or default)
                 for name, default in (("from", "live"), ("to", "draft"))
             ]
             compared = comparing.compared(*sides)
@@ -56,8 +54,8 @@ def difference(request: SignedIn, project: Project, line: str) -> HttpResponse:
     return show_line(
         request,
         "versions/difference.html",
-        found,
-        choices=_choices(found),
+        line,
+        choices=_choices(line),
         old=sides[0].name if sides else "",
         new=sides[1].name if sides else "",
         names=[_name(side.name) for side in sides or ()],

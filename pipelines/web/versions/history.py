@@ -14,11 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from pipelines import access
 from pipelines.errors import Invalid
 from pipelines.formats import native
 from pipelines.lines import comparing, publish_review, publishing
 from pipelines.lines import history as operations
-from pipelines.models import Line, LineEvent, LineVersion, Project
+from pipelines.models import Line, LineEvent, LineVersion
 from pipelines.queries import versions as parsed_versions
 from pipelines.queries.workers import unenforced
 from pipelines.routing.basics.problems import Problem
@@ -30,7 +31,7 @@ from pipelines.web.lines.findings import by_name
 from pipelines.web.lines.overview import gates_of, overview_of
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Restore, VersionName
-from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 
 LISTED = 200
 PUT_ASIDE = 20
@@ -49,72 +50,69 @@ class VersionEntry:
     aside: bool = False
 
 
-@in_project("view")
+@on_line("view")
 @costly
 @require_safe
-def versions(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def versions(request: SignedIn, line: Line) -> HttpResponse:
     """`?to=`: what is looked at; `?from=`: what it is compared with, the version before it unless told."""
-    return _page(request, lines.get(request, project, line))
+    return _page(request, line)
 
 
-@in_project("view")
+@on_line("view")
 @costly
 @require_safe
-def version(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
-    found = lines.get(request, project, line)
-    shown = lines.numbered(found, number)
+def version(request: SignedIn, line: Line, number: int) -> HttpResponse:
+    shown = access.version_in(line, number)
     parsed = parsed_versions.parsed(shown)
     return show_line(
         request,
         "versions/version.html",
-        found,
+        line,
         version=shown,
         text=native.dumps(as_published(shown.document, shown.revision)),
         drawing=drawing_of_version(shown),
-        stations=overview_of(parsed, unenforced(timezone.now(), found.project_id)),
+        stations=overview_of(parsed, unenforced(timezone.now(), line.project_id)),
         gates=gates_of(parsed),
         parsed=parsed,
     )
 
 
-@in_project("design")
+@on_line("design")
 @costly
 @require_POST
-def restore(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def restore(request: SignedIn, line: Line) -> HttpResponse:
     """302 to the canvas · 400 no form of the page · 404 no such version · 409 the draft was saved meanwhile."""
-    found = lines.get(request, project, line)
     form = Restore(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     source = form.cleaned_data["source"]
     try:
-        stored = operations.restore(found, source, request.user, form.cleaned_data["based_on"])
+        stored = operations.restore(line, source, request.user, form.cleaned_data["based_on"])
     except publishing.DraftConflict as conflict:
-        return _page(request, found, source, conflict, status=409)
+        return _page(request, line, source, conflict, status=409)
     except operations.NothingToRestore as refused:
         messages.info(request, refused.detail)
-        return redirect("line-draw", project.owner.key, project.key, found.key)
+        return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
     aside = stored.record.filter(kind=LineEvent.Kind.RESTORED).order_by("-pk").first()
     said = _("%(side)s is now the draft.") % {"side": _title(source)}
     if aside and aside.draft is not None:
         said += " " + _("Draft %(number)s is kept among the versions.") % {"number": aside.data["draft"]}
     messages.success(request, said)
-    return redirect("line-draw", project.owner.key, project.key, found.key)
+    return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
 
 
-@in_project("design")
+@on_line("design")
 @require_POST
-def rename(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
-    found = lines.get(request, project, line)
-    shown = lines.numbered(found, number)
+def rename(request: SignedIn, line: Line, number: int) -> HttpResponse:
+    shown = access.version_in(line, number)
     form = VersionName(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     try:
         operations.name_version(shown, form.cleaned_data["name"], request.user)
     except Invalid as fault:
-        return _page(request, found, str(number), problem=fault.problems[0], status=422)
-    return redirect(f"{_url(found)}?to={number}")
+        return _page(request, line, str(number), problem=fault.problems[0], status=422)
+    return redirect(f"{_url(line)}?to={number}")
 
 
 def _page(
@@ -125,7 +123,7 @@ def _page(
     problem: Problem | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    stored = lines.get(request, line.project, line.key) if conflict else line
+    stored = access.line_in(line.project, line.key) if conflict else line
     rows = list(stored.versions.select_related("published_by").defer("document").order_by("-number")[:LISTED])
     differs = lines.draft_differs(stored)
     entries = _entries(stored, rows, differs)

@@ -14,18 +14,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
-from pipelines.models import Line, LineVersion, Migration, MigrationEntry, Project, VersionStation
+from pipelines.models import Line, LineVersion, Migration, MigrationEntry, VersionStation
 from pipelines.queries import versions as parsed_versions
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences import impacts
-from pipelines.web.lines import lines
 from pipelines.web.shell import errors
-from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 
 SHOWN = 200
 PAST = 20
@@ -38,25 +38,25 @@ LOOKS = {
 DRAFT = "draft"
 
 
-@in_project("view")
+@on_line("view")
 @costly
 @require_safe
-def impact(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def impact(request: SignedIn, line: Line) -> HttpResponse:
     """`?to=7|draft&map:old=new`: what it would do to every running task; nothing is changed."""
-    return _page(request, lines.get(request, project, line), request.GET)
+    return _page(request, line, request.GET)
 
 
-@in_project("publish")
+@on_line("publish")
 @costly
 @require_POST
-def migrate(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found, said = lines.get(request, project, line), request.POST
-    to = _target(found, said.get("to", ""))
+def migrate(request: SignedIn, line: Line) -> HttpResponse:
+    said = request.POST
+    to = _target(line, said.get("to", ""))
     if to is None or not said.get("digest"):
         return errors.bad_request(request)
     try:
         made = migrating.migrate(
-            found,
+            line,
             user=request.user,
             to=to,
             digest=said["digest"],
@@ -64,31 +64,29 @@ def migrate(request: SignedIn, project: Project, line: str) -> HttpResponse:
             mapping=_mapping(said),
         )
     except (Conflict, Forbidden, Invalid) as refused:
-        return _page(request, found, said, refused=refused)
+        return _page(request, line, said, refused=refused)
     _say(request, made)
-    return redirect(_address(found, to))
+    return redirect(_address(line, to))
 
 
-@in_project("publish")
+@on_line("publish")
 @require_POST
-def undo(request: SignedIn, project: Project, line: str, migration: UUID) -> HttpResponse:
-    found = lines.get(request, project, line)
-    made = _migration(found, migration)
+def undo(request: SignedIn, line: Line, migration: UUID) -> HttpResponse:
+    made = _migration(line, migration)
     try:
         undone = migrating.undo(made, user=request.user, reason=request.POST.get("reason", ""))
     except (Conflict, Forbidden, Invalid) as refused:
-        return _page(request, found, QueryDict(), refused=refused)
+        return _page(request, line, QueryDict(), refused=refused)
     _say(request, undone)
-    return redirect(_address(found, made.to))
+    return redirect(_address(line, made.to))
 
 
-@in_project("publish")
+@on_line("publish")
 @require_POST
-def carry_on(request: SignedIn, project: Project, line: str, migration: UUID) -> HttpResponse:
-    found = lines.get(request, project, line)
-    made = migrating.carry_on(_migration(found, migration))
+def carry_on(request: SignedIn, line: Line, migration: UUID) -> HttpResponse:
+    made = migrating.carry_on(_migration(line, migration))
     _say(request, made)
-    return redirect(_address(found, made.to))
+    return redirect(_address(line, made.to))
 
 
 def _page(
@@ -128,7 +126,7 @@ def _target(line: Line, wanted: str) -> LineVersion | None:
     """The version that is asked for; the live one where nothing is said, None for the draft."""
     if not wanted and line.live:
         return line.live
-    return None if wanted in ("", DRAFT) else lines.numbered(line, wanted)
+    return None if wanted in ("", DRAFT) else access.version_in(line, wanted)
 
 
 def _mapping(said: QueryDict) -> dict[str, str]:

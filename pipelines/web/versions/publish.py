@@ -21,14 +21,13 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats import authorship
 from pipelines.lines import asking, migrating, publish_review, publishing
 from pipelines.lines.migrating import StaleImpact
-from pipelines.models import Line, LineEvent, Migration, Project
+from pipelines.models import Line, LineEvent, Migration
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.problems import Problem
-from pipelines.web.lines import lines
 from pipelines.web.lines.changed import legend, people
 from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Publish
-from pipelines.web.shell.page import SignedIn, costly, in_project, show_line
+from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 from pipelines.web.versions import backtest, impact, publish_requests
 from pipelines.web.versions.publish_parts import mapping_of, part
 
@@ -47,70 +46,67 @@ class PublishRefusal:
     stale: bool = False
 
 
-@in_project("publish")
+@on_line("publish")
 @costly
 @require_http_methods(["GET", "HEAD", "POST"])
-def publish(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def publish(request: SignedIn, line: Line) -> HttpResponse:
     """GET: the page, or with `?part=` one of its parts. POST: 302 published · 400 no form of this page · 403 may not ·
     409 something changed since it was shown · 422 errors, or something was not ticked."""
-    found = lines.get(request, project, line)
     if request.method != "POST":
         wanted = request.GET.get("part")
-        return part(request, found, wanted) if wanted else _page(request, found, request.GET)
+        return part(request, line, wanted) if wanted else _page(request, line, request.GET)
     form = Publish(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     try:
-        done = publish_review.confirm(found, _confirmed(request.POST, form), request.user)
+        done = publish_review.confirm(line, _confirmed(request.POST, form), request.user)
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
-        return _page(request, found, request.POST, _refused(found, form, fault))
+        return _page(request, line, request.POST, _refused(line, form, fault))
     if done.version is None:
         messages.success(request, _("You asked for publishing. Another designer is told."))
-        return redirect("line-publish", project.owner.key, project.key, found.key)
+        return redirect("line-publish", line.project.owner.key, line.project.key, line.key)
     if not form.cleaned_data["migrate"]:
         messages.success(request, _("Version %(number)s is live.") % {"number": done.version.number})
-        return redirect("line", project.owner.key, project.key, found.key)
-    return redirect("line-published", project.owner.key, project.key, found.key, done.version.number)
+        return redirect("line", line.project.owner.key, line.project.key, line.key)
+    return redirect("line-published", line.project.owner.key, line.project.key, line.key, done.version.number)
 
 
-@in_project("publish")
+@on_line("publish")
 @require_POST
-def send_back(request: SignedIn, project: Project, line: str) -> HttpResponse:
+def send_back(request: SignedIn, line: Line) -> HttpResponse:
     """Refuse what somebody asks to publish (`reason`, `draft` in the form), or take it back as who asked."""
-    row = lines.get(request, project, line)
     number = request.POST.get("draft", "")
     if not (number.isascii() and number.isdigit() and len(number) < 10):
         return errors.bad_request(request)
     reason = request.POST.get("reason", "")
     try:
-        asking.send_back(row, user=request.user, reason=reason, based_on=int(number))
+        asking.send_back(line, user=request.user, reason=reason, based_on=int(number))
     except (Conflict, Invalid) as fault:
         messages.error(request, fault.detail if isinstance(fault, Conflict) else fault.problems[0].hint)
     else:
         messages.success(request, _("Sent back. Whoever asked is told."))
-    return redirect("line-publish", project.owner.key, project.key, row.key)
+    return redirect("line-publish", line.project.owner.key, line.project.key, line.key)
 
 
-@in_project("view")
+@on_line("view")
 @require_safe
-def published(request: SignedIn, project: Project, line: str, number: int) -> HttpResponse:
+def published(request: SignedIn, line: Line, number: int) -> HttpResponse:
     """What became of the running tasks when this version was published with a migration."""
-    found = lines.get(request, project, line)
-    version = lines.numbered(found, number)
-    made = Migration.objects.filter(line=found, to=version).order_by("at").first()
-    failed = found.record.filter(version=version, kind=LineEvent.Kind.NOT_MIGRATED).order_by("-at").first()
+    version = access.version_in(line, number)
+    made = Migration.objects.filter(line=line, to=version).order_by("at").first()
+    failed = line.record.filter(version=version, kind=LineEvent.Kind.NOT_MIGRATED).order_by("-at").first()
     again = {"to": str(number), **{f"map:{k}": v for k, v in _said(failed).get("mapping", {}).items()}}
     return show_line(
         request,
         "versions/published.html",
-        found,
+        line,
         version=version,
         migration=made,
         results=_results(made) if made else [],
         done=sum(n for key, n in migrating.counts_of(made).items() if key != "planned") if made else 0,
         total=made.entries.count() if made else 0,
         failed=_said(failed) if not made else {},
-        impact_url=f"{_url('line-impact', found)}?{urlencode(again)}",
+        impact_url=f"{_url('line-impact', line)}?{urlencode(again)}",
     )
 
 
@@ -203,7 +199,7 @@ def _page(
     request: SignedIn, line: Line, said: QueryDict, refused: PublishRefusal | None = None
 ) -> HttpResponse:
     """`said`: what was typed and ticked, which is kept whatever happens."""
-    stored = lines.get(request, line.project, line.key) if refused else line
+    stored = access.line_in(line.project, line.key) if refused else line
     kept = {
         "warnings": ",".join(said.getlist("warnings")),
         "seen": ",".join(said.getlist("seen")),
