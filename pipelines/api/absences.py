@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
-from ninja import Status
 from pydantic import AwareDatetime, BaseModel
 
 from pipelines import access
@@ -45,7 +44,7 @@ def index(request: Request) -> list[AbsenceOut]:
 
 
 @router.post("/absences", response={201: AbsenceOut}, summary="Name a stand-in")
-def create(request: Request, payload: AbsenceIn) -> Status[AbsenceOut]:
+def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
     """In place of the one of before for the same project, or for all. 403: a machine, or a token for one project that
     names no project or another."""
     user = _person(request, ApiToken.Scope.DECIDE)
@@ -54,17 +53,16 @@ def create(request: Request, payload: AbsenceIn) -> Status[AbsenceOut]:
     if stand_in is None:
         raise Invalid.at("stand_in", _("Choose another member who can see the project."))
     made = absences.name(user, stand_in, project, payload.until, now=clock.now())
-    return Status(201, _out(made))
+    return _out(made)
 
 
 @router.delete("/absences/{absence}", response={204: None}, summary="Be back")
-def end(request: Request, absence: int) -> Status[None]:
+def end(request: Request, absence: int) -> None:
     """404: none of yours."""
     user = _person(request, ApiToken.Scope.DECIDE)
     if not 0 < absence <= LARGEST or not _own(request, user).filter(pk=absence).exists():
         raise NotFound
     absences.end(user, absence, now=clock.now())
-    return Status(204, None)
 
 
 def _person(request: Request, scope: str) -> User:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Status
 from pydantic import BaseModel, Field, StrictBool
 
 from pipelines.api.auth import Request, person_of
@@ -77,7 +76,7 @@ def index(request: Request, line: Line) -> list[dict[str, Any]]:
 
 @router.post(COMMENTS, response={201: AnswerOut}, summary="Comment or answer")
 @may("comment")
-def write(request: Request, line: Line, payload: CommentIn) -> Status[dict[str, Any]]:
+def write(request: Request, line: Line, payload: CommentIn) -> dict[str, Any]:
     row = comments.write(
         line,
         person_of(request.auth),
@@ -88,7 +87,7 @@ def write(request: Request, line: Line, payload: CommentIn) -> Status[dict[str, 
         parent=payload.parent,
         pk=payload.id,
     )
-    return Status(201, comments.told(row))
+    return comments.told(row)
 
 
 @router.patch(COMMENTS + "/{comment}", response=AnswerOut, summary="Edit, resolve or reopen")
@@ -107,7 +106,6 @@ def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) 
 
 @router.delete(COMMENTS + "/{comment}", response={204: None}, summary="Delete a comment")
 @may("comment")
-def delete(request: Request, line: Line, comment: uuid.UUID) -> Status[None]:
+def delete(request: Request, line: Line, comment: uuid.UUID) -> None:
     """Only one's own. Its answers stay."""
     comments.delete(line, comment, person_of(request.auth), timezone.now())
-    return Status(204, None)

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ninja import Status
 from pydantic import BaseModel
 
 from pipelines import engine
@@ -63,11 +62,11 @@ def index(request: Request, task: Task) -> list[EscalationOut]:
 
 @router.post(HERE, response={201: EscalationOut}, summary="Escalate a task")
 @may("operate")
-def escalate(request: Request, task: Task, payload: EscalateIn) -> Status[EscalationOut]:
+def escalate(request: Request, task: Task, payload: EscalateIn) -> EscalationOut:
     """The task does not go forward until somebody of the role resolves it. Only a person escalates by hand."""
     person = person_of(request.auth)
     opened = engine.escalate(task.pk, user=person, trigger=payload.trigger, reason=payload.reason)
-    return Status(201, _out(opened))
+    return _out(opened)
 
 
 @router.post(HERE + "/{escalation}/resolve", response=EscalationOut, summary="Resolve it")

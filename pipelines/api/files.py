@@ -36,7 +36,7 @@ def upload(
     request: Request,
     project: Project,
     file: UploadedFile | None = File(None),  # noqa: B008
-) -> tuple[int, FileOut]:
+) -> FileOut:
     """The field `file` of a form. The answer is the value of a `file` input of a task of this project."""
     who = request.auth
     if getattr(request, "too_large", ()):
@@ -46,4 +46,4 @@ def upload(
             "file", _("is required"), _("Send it as the field file of a form (multipart/form-data).")
         )
     kept = storage.upload(project, file.name or "", file, str(actor_of(who)), timezone.now())  # type: ignore[arg-type]
-    return 201, FileOut(**kept)
+    return FileOut(**kept)

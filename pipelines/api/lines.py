@@ -64,13 +64,13 @@ def change(request: Request, line: Line, payload: LineChange) -> LineOut:
 
 
 @router.post(LINE + "/duplicate", response={201: LineOut}, summary="Duplicate a line to a project")
-def duplicate(request: Request, line: Line, payload: DuplicateIn) -> Status[LineOut]:
+def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
     """Its draft and its scenarios, without tasks, versions and secrets. In the project that gets it the role Designer
     is needed."""
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
         raise Invalid.at("project", _("is not a project in which you have the role Designer"))
-    return Status(201, LineOut.of(settings.duplicate(line, to, by=person_of(request.auth))))
+    return LineOut.of(settings.duplicate(line, to, by=person_of(request.auth)))
 
 
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")

@@ -8,7 +8,8 @@ from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, Final, TypeVar, get_type_hints
 
-from ninja import Router
+from django.http.response import HttpResponseBase
+from ninja import Router, Status
 
 from pipelines import access
 from pipelines.api.auth import Request
@@ -45,10 +46,11 @@ class Room(Router):
     def add_api_operation(
         self, path: str, methods: list[str], view_func: Callable[..., Any], **more: Any
     ) -> None:
-        if more["auth"] is not None or "{" in path:
-            answers = more["response"] if isinstance(more["response"], dict) else {200: more["response"]}
-            more["response"] = {**answers, **self._refusals}
-        super().add_api_operation(path, methods, _found(view_func), **more)
+        answers = more["response"] if isinstance(more["response"], dict) else {200: more["response"]}
+        refusals = self._refusals if more["auth"] is not None or "{" in path else {}
+        status = None if 200 in answers or len(answers) > 1 else next(iter(answers))
+        operation = _operation(view_func, status)
+        super().add_api_operation(path, methods, operation, **more | {"response": {**answers, **refusals}})
 
 
 def may(action: str) -> Callable[[View], View]:
@@ -75,19 +77,21 @@ def in_turn(view: View, *, saves: bool = False) -> View:
 saving_in_turn = partial(in_turn, saves=True)
 
 
-def _found(view: Callable[..., Any]) -> Callable[..., Any]:
+def _operation(view: Callable[..., Any], status: int | None) -> Callable[..., Any]:
+    """`status`: the only one with which it answers that does what it is for, where that is not 200."""
     hints = get_type_hints(view, include_extras=True)
-    subject = next((name for name, kind in hints.items() if kind in (Project, Line, Task)), None)
-    if subject is None:
-        return view
-    find, keys = FOUND[hints[subject]]
+    subject = next((name for name, kind in hints.items() if kind in (Project, Line, Task)), "")
+    find, keys = FOUND.get(hints.get(subject), (None, ()))
     action = getattr(view, "action", "view")
 
     @wraps(view)
     def operation(request: Request, **values: Any) -> Any:
-        named = find(request.auth, *(values.pop(key) for key in keys))
-        access.require(request.auth, action, named if isinstance(named, Project) else named.project)
-        return view(request, **{subject: named}, **values)
+        if find is not None:
+            named = find(request.auth, *(values.pop(key) for key in keys))
+            access.require(request.auth, action, named if isinstance(named, Project) else named.project)
+            values[subject] = named
+        answer = view(request, **values)
+        return answer if status is None or isinstance(answer, HttpResponseBase) else Status(status, answer)
 
     operation.__signature__ = _addressed(signature(view), hints, subject, keys)  # type: ignore[attr-defined]
     return operation

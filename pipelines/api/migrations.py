@@ -7,7 +7,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.utils.translation import gettext as _
-from ninja import Query, Status
+from ninja import Query
 from pydantic import BaseModel
 
 from pipelines import access
@@ -165,7 +165,7 @@ def impact(
 
 @router.post(MIGRATIONS, response={201: MigrationOut}, summary="Migrate running tasks")
 @may("publish")
-def migrate(request: Request, line: Line, payload: MigrateIn) -> Status[MigrationOut]:
+def migrate(request: Request, line: Line, payload: MigrateIn) -> MigrationOut:
     """Nothing moves unless all that was confirmed still is so (409) and every station that is gone is mapped (400)."""
     made = migrating.migrate(
         line,
@@ -176,7 +176,7 @@ def migrate(request: Request, line: Line, payload: MigrateIn) -> Status[Migratio
         mapping=payload.mapping,
         tasks=_numbers(line, payload.tasks),
     )
-    return Status(201, MigrationOut.of(made))
+    return MigrationOut.of(made)
 
 
 @router.get(MIGRATIONS, response=list[MigrationOut], summary="List migrations, newest first")
@@ -192,11 +192,11 @@ def show(request: Request, line: Line, migration: UUID) -> MigrationOut:
 
 @router.post(MIGRATIONS + "/{migration}/undo", response={201: MigrationOut}, summary="Undo a migration")
 @may("publish")
-def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> Status[MigrationOut]:
+def undo(request: Request, line: Line, migration: UUID, payload: UndoIn) -> MigrationOut:
     """Puts back every task that has not moved since; the answer says which could not, and why."""
     found = _migration(line, migration)
     made = migrating.undo(found, user=person_of(request.auth), reason=payload.reason)
-    return Status(201, MigrationOut.of(made))
+    return MigrationOut.of(made)
 
 
 @router.post(

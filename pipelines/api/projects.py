@@ -6,7 +6,6 @@ from datetime import date, time
 from decimal import Decimal
 
 from django.utils.translation import gettext as _
-from ninja import Status
 from pydantic import BaseModel
 
 from pipelines import access
@@ -94,7 +93,7 @@ def index(request: Request) -> list[ProjectOut]:
 
 
 @router.post("/owners/{owner}/projects", response={201: ProjectOut}, summary="Create a project")
-def create(request: Request, owner: str, payload: ProjectIn) -> Status[ProjectOut]:
+def create(request: Request, owner: str, payload: ProjectIn) -> ProjectOut:
     """The caller becomes its admin. It needs the role Admin in another project of the owner."""
     found = access.owners_to_create_in(request.auth).filter(key=owner).first()
     if found is None:
@@ -104,7 +103,7 @@ def create(request: Request, owner: str, payload: ProjectIn) -> Status[ProjectOu
             )
         raise NotFound
     made = projects.create(found, payload.key, payload.name, by=person_of(request.auth))
-    return Status(201, ProjectOut.of(made))
+    return ProjectOut.of(made)
 
 
 @router.get(PROJECT, response=ProjectOut, summary="One project")

@@ -7,7 +7,6 @@ from typing import Literal
 
 from django.db import transaction
 from django.utils import timezone
-from ninja import Status
 from pydantic import BaseModel
 
 from pipelines import access
@@ -175,9 +174,8 @@ def protect_all(request: Request, owner: str, payload: ProtectionIn) -> Protecti
 
 @router.delete(PROJECT + "/repositories/{name}", response={204: None}, summary="Disconnect a repository")
 @may("repositories")
-def delete(request: Request, project: Project, name: str) -> Status[None]:
+def delete(request: Request, project: Project, name: str) -> None:
     repositories.disconnect(_known(project, name), by=person_of(request.auth), now=timezone.now())
-    return Status(204, None)
 
 
 @router.post(
@@ -222,10 +220,9 @@ def notices(request: Request, project: Project, name: str) -> list[NoticeOut]:
     summary="Send a failed notice to the host again",
 )
 @may("repositories")
-def send_notice(request: Request, project: Project, name: str, notice: int) -> Status[None]:
+def send_notice(request: Request, project: Project, name: str, notice: int) -> None:
     row = _notice(_known(project, name), notice)
     host_notices.send_again(row, by=person_of(request.auth), now=timezone.now())
-    return Status(204, None)
 
 
 @router.post(
@@ -234,10 +231,9 @@ def send_notice(request: Request, project: Project, name: str, notice: int) -> S
     summary="Drop a notice that the host was not told",
 )
 @may("repositories")
-def drop_notice(request: Request, project: Project, name: str, notice: int) -> Status[None]:
+def drop_notice(request: Request, project: Project, name: str, notice: int) -> None:
     row = _notice(_known(project, name), notice)
     host_notices.drop(row, by=person_of(request.auth), now=timezone.now())
-    return Status(204, None)
 
 
 def _notice(repository: Repository, notice: int) -> HostNotice:

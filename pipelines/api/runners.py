@@ -13,14 +13,14 @@ from typing import Annotated, Any, TypeVar
 
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Header, Router
+from ninja import Header
 from ninja.errors import AuthenticationError, HttpError
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from pipelines.api import runner_bodies as bodies
 from pipelines.api import runner_calls, runner_reports
 from pipelines.api.auth import Presented, ReportBearer, RunnerBearer, forget
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import Room
 from pipelines.api.runner_reports import NOT_ITS, Faulty, ReportCall, SentReport
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid, NotFound
@@ -33,11 +33,9 @@ from pipelines.work.transport.local import handover
 from pipelines.work.transport.local.claimable import claimable
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ReportFailed
 
-router = Router(tags=["runners"], auth=RunnerBearer())
+router = Room("runners", (400, 401, 404, 409, 422, 503), auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
 JOB = RUNNER + "/jobs/{job}"
-REFUSALS = dict.fromkeys((400, 401, 404, 409, 422, 503), ProblemOut)
-REPORTING: dict[str, Any] = {"response": {200: dict[str, Any], **REFUSALS}, "auth": ReportBearer()}
 LEASE = Header(..., alias=wire.LEASE)
 F = TypeVar("F", bound=Callable[..., Any])
 Word = Annotated[str, Field(max_length=200)]
@@ -186,7 +184,7 @@ def _held(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID)
 # The runner itself
 
 
-@router.post(RUNNER, response={200: RegisteredOut, **REFUSALS}, url_name="runner-register")
+@router.post(RUNNER, response=RegisteredOut, url_name="runner-register")
 def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> RegisteredOut:
     """It is here. What an earlier process of it held is taken back."""
     found = presence.register(request.auth, runner, payload.model_dump())
@@ -200,23 +198,21 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
     )
 
 
-@router.post(RUNNER + "/tell", response={204: None, **REFUSALS}, url_name="runner-tell")
-def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> tuple[int, None]:
+@router.post(RUNNER + "/tell", response={204: None}, url_name="runner-tell")
+def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> None:
     """That it stops, that its disk is full, which agents and tools it has."""
     found, said = _runner(request, runner), payload.model_dump(exclude_none=True)
     if said:
         presence.tell(found, said, request.auth)
-    return 204, None
 
 
-@router.post(RUNNER + "/sign-off", response={204: None, **REFUSALS}, url_name="runner-sign-off")
-def sign_off(request: RunnerRequest, runner: uuid.UUID) -> tuple[int, None]:
+@router.post(RUNNER + "/sign-off", response={204: None}, url_name="runner-sign-off")
+def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
     """It stops as planned: what it still holds goes back."""
     presence.sign_off(_runner(request, runner))
-    return 204, None
 
 
-@router.post(RUNNER + "/leases", response={200: LeasesOut, **REFUSALS}, url_name="runner-leases")
+@router.post(RUNNER + "/leases", response=LeasesOut, url_name="runner-leases")
 def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
     """Renew all that it holds, and say what that is."""
     found = _runner(request, runner)
@@ -227,7 +223,7 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 # Claim
 
 
-@router.post(RUNNER + "/waiting", response={200: WaitingOut, **REFUSALS}, url_name="runner-waiting")
+@router.post(RUNNER + "/waiting", response=WaitingOut, url_name="runner-waiting")
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """What waits and it may have: by priority, then by age. Nothing where it is drained."""
     found = _runner(request, runner)
@@ -235,13 +231,13 @@ def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> Wa
     return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
 
 
-@router.post(JOB + "/claim", response={200: StartedOut, **REFUSALS}, url_name="runner-claim")
+@router.post(JOB + "/claim", response=StartedOut, url_name="runner-claim")
 def claim(request: RunnerRequest, runner: uuid.UUID, job: int) -> StartedOut:
     (started,) = _started(_runner(request, runner), [bodies.job_id(job)])
     return StartedOut(started=started)
 
 
-@router.post(RUNNER + "/claims", response={200: AllStartedOut, **REFUSALS}, url_name="runner-claims")
+@router.post(RUNNER + "/claims", response=AllStartedOut, url_name="runner-claims")
 def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn) -> AllStartedOut:
     """Several, in one transaction."""
     return AllStartedOut(started=_started(_runner(request, runner), payload.jobs))
@@ -252,21 +248,20 @@ def _started(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
     return [wire.started_json(found[job]) if job in found else None for job in jobs]
 
 
-@router.post(JOB + "/give-back", response={204: None, **REFUSALS}, url_name="runner-give-back")
+@router.post(JOB + "/give-back", response={204: None}, url_name="runner-give-back")
 @answered
 def give_back(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: GiveBackIn, lease: uuid.UUID = LEASE
-) -> tuple[int, None]:
+) -> None:
     """Queue it again; no attempt is counted."""
     _held(request, runner, job, lease)
     presence.give_back(job, lease, payload.attempt)
-    return 204, None
 
 
 # Fetch and store
 
 
-@router.post(JOB + "/material", response={200: dict[str, Any], **REFUSALS}, url_name="runner-material")
+@router.post(JOB + "/material", response=dict[str, Any], url_name="runner-material")
 @answered
 def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """What the attempt starts with; each file under a name that holds as long as the lease."""
@@ -276,7 +271,7 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
     return wire.material_json(what, files.namer(job, lease))
 
 
-@router.post(JOB + "/before", response={200: dict[str, Any], **REFUSALS}, url_name="runner-before")
+@router.post(JOB + "/before", response=dict[str, Any], url_name="runner-before")
 @answered
 def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """Of the material the workspace alone."""
@@ -284,7 +279,7 @@ def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     return {"before": wire.before_json(handover.last_snapshot(job), files.namer(job, lease))}
 
 
-@router.get(RUNNER + "/files/{name}", response={200: None, **REFUSALS}, url_name="runner-file")
+@router.get(RUNNER + "/files/{name}", response={200: None}, url_name="runner-file")
 @answered
 def fetch(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
     """The bytes of a file that the material names."""
@@ -293,7 +288,7 @@ def fetch(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
     )
 
 
-@router.post(JOB + "/wanted", response={200: WantedOut, **REFUSALS}, url_name="runner-wanted")
+@router.post(JOB + "/wanted", response=WantedOut, url_name="runner-wanted")
 @answered
 def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> WantedOut:
     """`{"files": {digest: size}}`: which of these it has to send."""
@@ -304,52 +299,46 @@ def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     return WantedOut(wanted=files.wanted(found, lease, sizes))
 
 
-@router.put(JOB + "/files/{digest}", response={204: None, **REFUSALS}, url_name="runner-upload")
+@router.put(JOB + "/files/{digest}", response={204: None}, url_name="runner-upload")
 @answered
 def upload(
     request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
-) -> tuple[int, None]:
+) -> None:
     """The bytes of one file, as they are, 8 MB at most; those of a larger one in parts, each by its own digest."""
     files.receive(_held(request, runner, job, lease), lease, digest, request)  # type: ignore[arg-type]
-    return 204, None
 
 
-@router.post(JOB + "/files/{digest}/parts", response={204: None, **REFUSALS}, url_name="runner-parts")
+@router.post(JOB + "/files/{digest}/parts", response={204: None}, url_name="runner-parts")
 @answered
-def join(
-    request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE
-) -> tuple[int, None]:
+def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE) -> None:
     """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
     found = _held(request, runner, job, lease)
     parts = bodies.document(request).get("parts")
     if not isinstance(parts, list) or not all(isinstance(each, str) and len(each) == 64 for each in parts):
         raise Invalid.at("parts", _("is no list of digests"))
     files.join(found, lease, digest, parts)
-    return 204, None
 
 
-@router.post(JOB + "/store", response={204: None, **REFUSALS}, url_name="runner-store")
+@router.post(JOB + "/store", response={204: None}, url_name="runner-store")
 @answered
-def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> tuple[int, None]:
+def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
     found = _held(request, runner, job, lease)
     storing.store(found, lease, bodies.document(request))
-    return 204, None
 
 
-@router.post(JOB + "/log", response={204: None, **REFUSALS}, url_name="runner-log")
+@router.post(JOB + "/log", response={204: None}, url_name="runner-log")
 @answered
 def log(
     request: RunnerRequest, runner: uuid.UUID, job: int, payload: LogIn, lease: uuid.UUID = LEASE
-) -> tuple[int, None]:
+) -> None:
     logs.append(_held(request, runner, job, lease), payload.text, again=payload.again)
-    return 204, None
 
 
 # Report
 
 
-@router.post(JOB + "/report", url_name="runner-report", **REPORTING)
+@router.post(JOB + "/report", url_name="runner-report", response=dict[str, Any], auth=ReportBearer())
 @answered
 def report(request: ReportRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> HttpResponse:
     """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
@@ -362,7 +351,7 @@ def report(request: ReportRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     return runner_calls.plain(wire.answer_json(answer))
 
 
-@router.post(RUNNER + "/reports", url_name="runner-reports", **REPORTING)
+@router.post(RUNNER + "/reports", url_name="runner-reports", response=dict[str, Any], auth=ReportBearer())
 @answered
 def report_together(request: ReportRequest, runner: uuid.UUID) -> HttpResponse:
     """`{"reports": [{job, lease, attempt, outcome, go_on}]}`, up to 50: each as by itself, in one transaction.

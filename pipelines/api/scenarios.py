@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from django.http import HttpResponse
 from django.utils import timezone
-from ninja import Body, Status
+from ninja import Body
 from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.api.auth import Request, person_of
@@ -114,9 +114,8 @@ def put(request: Request, line: Line, key: str, payload: Body[dict[str, Any]]) -
 
 @router.delete(SCENARIOS + "/{key}", response={204: None}, summary="Delete a scenario")
 @may("design")
-def delete(request: Request, line: Line, key: str) -> Status[None]:
+def delete(request: Request, line: Line, key: str) -> None:
     scenarios.delete(line, key, person_of(request.auth))
-    return Status(204, None)
 
 
 @router.post(LINE + "/run-scenarios", response=ReportOut, summary="Run scenarios")

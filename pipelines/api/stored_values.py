@@ -7,7 +7,6 @@ from typing import Literal
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from ninja import Status
 from pydantic import BaseModel
 
 from pipelines import access
@@ -76,14 +75,11 @@ def put(request: Request, project: Project, name: str, payload: StoredValueIn) -
 
 @router.delete(PROJECT + "/secrets/{name}", response={204: None}, summary="Delete a secret or a variable")
 @may("secrets")
-def delete(
-    request: Request, project: Project, name: str, place: Where = "project", line: str = ""
-) -> Status[None]:
+def delete(request: Request, project: Project, name: str, place: Where = "project", line: str = "") -> None:
     if not store.remove(
         _place(request, project, place, line), name, by=person_of(request.auth), now=timezone.now()
     ):
         raise NotFound
-    return Status(204, None)
 
 
 def _place(request: Request, project: Project, where: Where, line: str) -> store.Place:

@@ -143,9 +143,7 @@ def tell_run(
     summary="Ask a person before going on",
     url_name="alp-approval",
 )
-def ask(
-    request: RunnerRequest, owner: str, project: str, runner: str, payload: ApprovalIn
-) -> Status[ApprovalOut]:
+def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: ApprovalIn) -> ApprovalOut:
     """The job ends here: its task waits with the question, and its station runs again with what a person answers."""
     its = runner_of(request, owner, project, runner)
     if not payload.asked:
@@ -153,8 +151,7 @@ def ask(
     job = _job(its, payload.jobId)
     hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.asked}}
     _deliver(its, job, {"result": "blocked", "signals": [hold]})
-    made = ApprovalOut(id=approvals.number_of(job), jobId=str(job.pk), taskId=job.task.name)
-    return Status(202, made)
+    return ApprovalOut(id=approvals.number_of(job), jobId=str(job.pk), taskId=job.task.name)
 
 
 @router.get(
@@ -192,7 +189,7 @@ def hand_over(
     file: UploadedFile | None = File(None),  # noqa: B008
     name: str = Form(""),
     jobId: str = Form(""),  # noqa: N803
-) -> Status[AlpArtifactOut]:
+) -> AlpArtifactOut:
     """A form with the field `file`. It is kept with the job that the runner has, under its name."""
     its = runner_of(request, owner, project)
     if getattr(request, "too_large", ()):
@@ -203,7 +200,7 @@ def hand_over(
     called = (name or file.name or "")[:300]
     with as_problems():
         kept = elsewhere.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
-    made = AlpArtifactOut(
+    return AlpArtifactOut(
         id=str(kept.pk),
         name=kept.name,
         size=kept.blob.size,
@@ -211,7 +208,6 @@ def hand_over(
         jobId=str(job.pk),
         createdAt=timezone.now(),
     )
-    return Status(201, made)
 
 
 def runner_of(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
