@@ -34,8 +34,8 @@ from pipelines.ports.host_notices import STARTED, note
 from pipelines.queries import versions
 from pipelines.routing.document import line as routing
 from pipelines.work.hosts import table
+from pipelines.work.hosts.answers import link as link_of
 from pipelines.work.hosts.hooks import IssueHeard
-from pipelines.work.hosts.host import link as link_of
 from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.host_access import host_key, secret_of
 from pipelines.work.transport.local.pushes import people_named

@@ -32,7 +32,8 @@ from pipelines.routing.document.line import Line, Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief
-from pipelines.web.editor.fixes.of_findings import Remedies, rule_for
+from pipelines.web.editor.fixes.fix import Remedies
+from pipelines.web.editor.fixes.of_findings import rule_for, safe_remedies
 from pipelines.web.editor.fixes.of_places import place_of, remedies_of
 from pipelines.web.lines.badges import signs_of
 from pipelines.web.lines.findings import message_of
@@ -128,7 +129,7 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
 def _remedies(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> Sequence[Any]:
     if finding.check == not_publishable.ID:
         return remedies_of(draft, finding)
-    return remedies.of(finding) if remedies else ()
+    return safe_remedies(remedies, finding) if remedies else ()
 
 
 # Guarantees

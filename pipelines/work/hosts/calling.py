@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 
 import httpx
 
+from pipelines.work.hosts.answers import rows
 from pipelines.work.hosts.errors import HostAway, HostError
-from pipelines.work.hosts.host import rows
 from pipelines.work.outgoing.fetching import Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.results.text import MASK

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
+from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.github import branch_pushed, issue_heard
@@ -23,12 +24,6 @@ from pipelines.work.hosts.host import (
     Thing,
     Way,
     checked,
-    inner,
-    link,
-    number,
-    of_fork,
-    rows,
-    text,
 )
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard

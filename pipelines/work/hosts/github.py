@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
+from pipelines.work.hosts.answers import inner, link, number, of_fork, rows, text
 from pipelines.work.hosts.calling import HostCaller, told
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard, hexed, moment, push_heard
@@ -24,13 +25,7 @@ from pipelines.work.hosts.host import (
     Thing,
     Way,
     checked,
-    inner,
-    link,
-    number,
-    of_fork,
     pushers_between,
-    rows,
-    text,
     waiting,
 )
 from pipelines.work.hosts.page import HostPage

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Literal
 from urllib.parse import quote
 
+from pipelines.work.hosts.answers import differs, inner, link, number, rows, text
 from pipelines.work.hosts.calling import HostCaller
 from pipelines.work.hosts.errors import AlreadyOpen, HostError
 from pipelines.work.hosts.hooks import TOLERANCE, Headers, IssueHeard, PushHeard, moment, push_heard
@@ -26,13 +27,7 @@ from pipelines.work.hosts.host import (
     Thing,
     Way,
     checked,
-    differs,
-    inner,
-    link,
-    number,
     pushers_between,
-    rows,
-    text,
     waiting,
 )
 from pipelines.work.hosts.page import HostPage

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from pipelines.work.hosts.host import inner, rows, text
+from pipelines.work.hosts.answers import inner, rows, text
 
 Headers = Mapping[str, str]
 """Their names in small letters."""

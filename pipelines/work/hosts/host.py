@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
-if TYPE_CHECKING:
-    from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard
+from pipelines.work.hosts.hooks import Headers, IssueHeard, PushHeard
 
 RequestState = Literal["open", "closed", "merged"]
 CommitState = Literal["pending", "success", "failure"]
@@ -195,40 +194,3 @@ def waiting(required: Iterable[str], found: Iterable[HostCheck], head: str) -> M
         if left
         else MergeStanding("ready", head)
     )
-
-
-def text(said: Any, key: str) -> str:
-    """A text of an answer; "" where it is missing or null."""
-    found = said.get(key) if isinstance(said, Mapping) else None
-    return found if isinstance(found, str) else ""
-
-
-def number(said: Any, key: str) -> int:
-    found = said.get(key) if isinstance(said, Mapping) else None
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
-
-
-def inner(said: Any, key: str) -> Mapping[str, Any]:
-    found = said.get(key) if isinstance(said, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
-
-
-def rows(said: Any) -> list[Mapping[str, Any]]:
-    return [each for each in said if isinstance(each, Mapping)] if isinstance(said, list) else []
-
-
-def differs(source: int, target: int) -> bool:
-    """Whether they are two repositories; one that is not said may be anybody's."""
-    return source != target or not source
-
-
-def of_fork(said: Mapping[str, Any]) -> bool:
-    """Whether a pull request comes from another repository, or from one that is gone: anybody may name a branch there
-    like ours. As GitHub, Gitea and Forgejo say it."""
-    ids = [number(inner(inner(said, each), "repo"), "id") for each in ("head", "base")]
-    return differs(ids[0], ids[1])
-
-
-def link(said: str, otherwise: str) -> str:
-    """An address that a page may link to."""
-    return said if said.startswith(("https://", "http://")) and len(said) <= 1000 else otherwise

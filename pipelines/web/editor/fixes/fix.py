@@ -1,11 +1,17 @@
-"""A remedy of a finding, as a value: words for a button, and the edits that it stands for."""
+"""A remedy of a finding, as a value: words for a button, and the edits that it stands for; and what is needed to find
+those of a line."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.routing.analysis.lint.finding import Finding
+from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.document.line import Station
 from pipelines.web.editor.fixes.edits import Edit
+from pipelines.web.editor.fixes.trials import Trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +26,18 @@ class Remedy:
 
     def to_dict(self) -> dict[str, Any]:
         return {"label": self.label, "fix": self.fix, "edits": list(self.edits), "icon": self.icon}
+
+
+class Remedies:
+    """Of the findings of one line; `document` is what it was read from."""
+
+    def __init__(self, subject: LintSubject, document: Mapping[str, Any]) -> None:
+        self.line = subject.line
+        self.document = document
+        self.subject = subject
+        self.trials = Trials(subject)
+
+    def place(self, finding: Finding) -> tuple[Station, int]:
+        """The station of a finding about a rule, and the place of the rule."""
+        station, rule = self.line.rules_by_id[finding.rule or ""]
+        return station, next(i for i, each in enumerate(station.rules) if each is rule)

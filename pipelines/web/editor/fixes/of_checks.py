@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -12,10 +12,7 @@ from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.web.editor.fixes import edits
-from pipelines.web.editor.fixes.fix import Remedy
-
-if TYPE_CHECKING:
-    from pipelines.web.editor.fixes.of_findings import Remedies
+from pipelines.web.editor.fixes.fix import Remedies, Remedy
 
 Document = Mapping[str, Any]
 PASSED = {"result": "success"}

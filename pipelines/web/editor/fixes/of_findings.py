@@ -31,14 +31,13 @@ from pipelines.routing.analysis.lint.checks import (
     unsatisfiable_gate,
 )
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
-from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
+from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.analysis.lint.visits import breaking
 from pipelines.routing.document.ends import BUILT_IN_ENDS, end_words
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.sentences.names import target_name
 from pipelines.web.editor.fixes import edits, of_checks, of_guarantees, of_joins
-from pipelines.web.editor.fixes.fix import Remedy
-from pipelines.web.editor.fixes.trials import Trials
+from pipelines.web.editor.fixes.fix import Remedies, Remedy
 
 KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
 VISITS = 10
@@ -54,24 +53,10 @@ TAKING: Mapping[str, Mapping[str, Any]] = {
 """Conditions that are true of all outcomes that passed, failed or are blocked (law §2)."""
 
 
-class Remedies:
-    """Of the findings of one line; `document` is what it was read from."""
-
-    def __init__(self, subject: LintSubject, document: Mapping[str, Any]) -> None:
-        self.line = subject.line
-        self.document = document
-        self.subject = subject
-        self.trials = Trials(subject)
-
-    def of(self, finding: Finding) -> list[Remedy]:
-        """The one to be expected first; none where none is safe."""
-        make = BY_CHECK.get(finding.check)
-        return list(make(self, finding)) if make else []
-
-    def place(self, finding: Finding) -> tuple[Station, int]:
-        """The station of a finding about a rule, and the place of the rule."""
-        station, rule = self.line.rules_by_id[finding.rule or ""]
-        return station, next(i for i, each in enumerate(station.rules) if each is rule)
+def safe_remedies(of: Remedies, finding: Finding) -> list[Remedy]:
+    """The one to be expected first; none where none is safe."""
+    make = BY_CHECK.get(finding.check)
+    return list(make(of, finding)) if make else []
 
 
 def _dead(of: Remedies, finding: Finding) -> Iterator[Remedy]:

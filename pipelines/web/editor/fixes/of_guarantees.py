@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from django.utils.translation import gettext as _
@@ -19,10 +18,7 @@ from pipelines.routing.document.guarantees import REJECT
 from pipelines.routing.document.line import Gate
 from pipelines.routing.guarantees.proving import proofs
 from pipelines.web.editor.fixes import edits
-from pipelines.web.editor.fixes.fix import Remedy
-
-if TYPE_CHECKING:
-    from pipelines.web.editor.fixes.of_findings import Remedies
+from pipelines.web.editor.fixes.fix import Remedies, Remedy
 
 PROMISED = frozenset({broken_guarantee.ID, unproved_guarantee.ID})
 ENDS = "fail"

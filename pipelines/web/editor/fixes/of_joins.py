@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext as _
 
@@ -14,10 +13,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.document.stations import Join
 from pipelines.web.editor.fixes import edits
-from pipelines.web.editor.fixes.fix import Remedy
-
-if TYPE_CHECKING:
-    from pipelines.web.editor.fixes.of_findings import Remedies
+from pipelines.web.editor.fixes.fix import Remedies, Remedy
 
 CHECKS = (forbidden_parallel, unfillable_join, unjoined_fork)
 

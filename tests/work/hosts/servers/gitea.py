@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.work.hosts.host import of_fork
+from pipelines.work.hosts.answers import of_fork
 from tests.work.hosts.servers.base import PATH, TOKEN, Reply, Route
 from tests.work.hosts.servers.github import GitHubServer
 

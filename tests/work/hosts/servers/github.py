@@ -12,7 +12,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from pipelines.work.hosts.host import of_fork
+from pipelines.work.hosts.answers import of_fork
 from tests.work.hosts.servers.base import PATH, FakeHost, Reply, Route, issue
 from tests.work.remotes import RemoteRepository
 
