@@ -13,7 +13,16 @@ from urllib.parse import quote
 import httpx
 
 from gateline import __version__
-from gateline.failures import Conflict, Failure, Forbidden, Invalid, NotFound, Place, SignIn, Unreachable
+from gateline.failures import (
+    CommandFailure,
+    ConflictFailure,
+    FaultPlace,
+    ForbiddenFailure,
+    InvalidFailure,
+    NotFoundFailure,
+    SignInFailure,
+    Unreachable,
+)
 from gateline.profiles import Profile
 
 TIMEOUT = httpx.Timeout(60, connect=10)
@@ -43,15 +52,15 @@ class Client:
         self._http.close()
 
     def get(self, path: str, **query: object) -> Any:
-        """What a GET answers, as JSON. Raises a Failure."""
+        """What a GET answers, as JSON. Raises a CommandFailure."""
         return _json(self._send("GET", path, params=_given(query)), self.profile.url)
 
     def text(self, path: str, **query: object) -> str:
-        """What a GET answers, as text. Raises a Failure."""
+        """What a GET answers, as text. Raises a CommandFailure."""
         return self._send("GET", path, params=_given(query)).text
 
     def post(self, path: str, body: object = None, **more: Any) -> Any:
-        """What a POST answers, as JSON. `more`: as httpx takes it. Raises a Failure."""
+        """What a POST answers, as JSON. `more`: as httpx takes it. Raises a CommandFailure."""
         return self.send("POST", path, **({"json": body} if body is not None else {}), **more)
 
     def send(self, method: str, path: str, **more: Any) -> Any:
@@ -59,7 +68,7 @@ class Client:
 
     @contextmanager
     def stream(self, method: str, path: str, **more: Any) -> Iterator[httpx.Response]:
-        """An answer that is read while it comes. Raises a Failure."""
+        """An answer that is read while it comes. Raises a CommandFailure."""
         with reaching(self.profile.url), self._http.stream(method, path, **more) as response:
             if response.status_code >= 300:
                 response.read()
@@ -111,7 +120,7 @@ def reaching(url: str) -> Iterator[None]:
         raise Unreachable(f"The connection to {url} broke: {fault}", "Try again.") from fault
 
 
-def failure_of(response: httpx.Response, profile: Profile) -> Failure:
+def failure_of(response: httpx.Response, profile: Profile) -> CommandFailure:
     """What a refusal means here."""
     status = response.status_code
     if status < 400:
@@ -127,25 +136,25 @@ def failure_of(response: httpx.Response, profile: Profile) -> Failure:
     detail = str(said.get("detail") or response.reason_phrase)
     places = [_place(each) for each in said.get("errors") or () if isinstance(each, dict)]
     if status == 401:
-        return SignIn(
+        return SignInFailure(
             f"{profile.url} does not accept the token of “{profile.name}”: it is wrong, expired or revoked.",
             f"Sign in again: gateline login {profile.url}",
         )
     if status == 403:
-        return Forbidden(detail)
+        return ForbiddenFailure(detail)
     if status == 404:
-        return NotFound(detail)
+        return NotFoundFailure(detail)
     if status == 409:
         by = f" ({said['by']}, {said.get('at')})" if said.get("by") else ""
-        return Conflict(detail + by, places=places, problem=said)
+        return ConflictFailure(detail + by, places=places, problem=said)
     if status == 429 or status >= 500:
         wait = response.headers.get("retry-after")
         return Unreachable(detail, f"Try again in {wait} s." if wait else "Try again later.")
-    return Invalid("The server does not take this:" if places else detail, places=places)
+    return InvalidFailure("The server does not take this:" if places else detail, places=places)
 
 
-def _place(said: dict[str, Any]) -> Place:
-    return Place(
+def _place(said: dict[str, Any]) -> FaultPlace:
+    return FaultPlace(
         message=str(said.get("message", "")),
         path=str(said.get("path") or ""),
         hint=str(said.get("hint") or ""),

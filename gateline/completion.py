@@ -11,7 +11,7 @@ import typer
 
 from gateline import profiles
 from gateline.client import Client
-from gateline.failures import Failure
+from gateline.failures import CommandFailure
 
 SECONDS: Final = httpx.Timeout(1.5, connect=0.7)
 """Whoever presses Tab waits for this."""
@@ -56,7 +56,7 @@ def profile(ctx: typer.Context, incomplete: str) -> Found:
     """Of those that are stored: no server is asked."""
     try:
         known = profiles.load().by_name.values()
-    except Failure:
+    except CommandFailure:
         return []
     return [(each.name, each.url) for each in known if each.name.startswith(incomplete)]
 
@@ -69,6 +69,6 @@ def _offered(
     try:
         with Client(profiles.current(str(named)), SECONDS) as server:
             found = dict(ask(server))
-    except (Failure, KeyError, TypeError, AttributeError, httpx.HTTPError):
+    except (CommandFailure, KeyError, TypeError, AttributeError, httpx.HTTPError):
         return []
     return [(name, about) for name, about in found.items() if name.startswith(incomplete)]

@@ -20,7 +20,7 @@ BUILT_IN = {"@origin": "back to where it came from", "@blocked": "wait for a per
 
 
 @dataclass(frozen=True)
-class LineDrawing:
+class TerminalDrawing:
     """`document` as JSON; `conditions`: of each rule in words, by its id; `lint`: what the server's lint answered."""
 
     document: Mapping[str, Any]

@@ -25,7 +25,7 @@ class Exit(IntEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class FaultPlace:
     """One thing that is wrong: where, what, and what to do about it."""
 
     message: str
@@ -41,41 +41,41 @@ class Place:
         return f"{where}{path}{self.message}{hint}"
 
 
-class Failure(Exception):
+class CommandFailure(Exception):
     """Ends the command. `remedy`: what to do about it; `places`: where something is wrong."""
 
     code = Exit.NO
 
-    def __init__(self, message: str, remedy: str = "", places: Sequence[Place] = ()) -> None:
+    def __init__(self, message: str, remedy: str = "", places: Sequence[FaultPlace] = ()) -> None:
         self.message, self.remedy, self.places = message, remedy, tuple(places)
         super().__init__(message)
 
 
-class Usage(Failure):
+class Usage(CommandFailure):
     """What was typed cannot be meant."""
 
     code = Exit.USAGE
 
 
-class SignIn(Failure):
+class SignInFailure(CommandFailure):
     """There is no profile or token, or the server does not know the token (401)."""
 
     code = Exit.SIGN_IN
 
 
-class Forbidden(Failure):
+class ForbiddenFailure(CommandFailure):
     """403"""
 
     code = Exit.FORBIDDEN
 
 
-class NotFound(Failure):
+class NotFoundFailure(CommandFailure):
     """404, or nothing of what was listed has this name."""
 
     code = Exit.NOT_FOUND
 
 
-class Conflict(Failure):
+class ConflictFailure(CommandFailure):
     """409: something else happened first. `problem`: the whole answer."""
 
     code = Exit.CONFLICT
@@ -84,20 +84,20 @@ class Conflict(Failure):
         self,
         message: str,
         remedy: str = "",
-        places: Sequence[Place] = (),
+        places: Sequence[FaultPlace] = (),
         problem: dict[str, object] | None = None,
     ) -> None:
         super().__init__(message, remedy, places)
         self.problem = problem or {}
 
 
-class Invalid(Failure):
+class InvalidFailure(CommandFailure):
     """400, 422: what was sent is wrong, at its places."""
 
     code = Exit.INVALID
 
 
-class Unreachable(Failure):
+class Unreachable(CommandFailure):
     """Nobody answers there, it is no Gateline server, or it is busy (429, 5xx)."""
 
     code = Exit.UNREACHABLE

@@ -29,16 +29,16 @@ from gateline.commands import (
     test,
     watch,
 )
-from gateline.failures import Exit, Failure
+from gateline.failures import CommandFailure, Exit
 
 
-class Commands(TyperGroup):
+class CommandGroup(TyperGroup):
     """Says of a command that ends early why, and ends with the exit code of what it was."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except Failure as failure:
+        except CommandFailure as failure:
             output.fail(failure)
             raise typer.Exit(failure.code) from None
         except KeyboardInterrupt:
@@ -46,7 +46,7 @@ class Commands(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=CommandGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

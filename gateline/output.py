@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gateline.failures import Conflict, Failure
+from gateline.failures import CommandFailure, ConflictFailure
 
 WIDEST = 10_000
 console = Console(
@@ -102,7 +102,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     console.print(grid, crop=console.is_terminal)
 
 
-def fail(failure: Failure) -> None:
+def fail(failure: CommandFailure) -> None:
     """Says why a command ended early, where, and what to do."""
     if State.json:
         said: dict[str, object] = {
@@ -114,7 +114,7 @@ def fail(failure: Failure) -> None:
             {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line, "column": p.column}
             for p in failure.places
         ]
-        if isinstance(failure, Conflict):
+        if isinstance(failure, ConflictFailure):
             said["problem"] = failure.problem
         sys.stderr.write(json.dumps({"error": said}, ensure_ascii=False) + "\n")
         return

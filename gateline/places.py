@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateline.client import Client, path
-from gateline.failures import NotFound, Usage
+from gateline.failures import NotFoundFailure, Usage
 
 TASK = re.compile(r"(?:(?P<owner>[^/]+)/)?(?P<name>WI-.+-\d+)", re.ASCII)
 NAMED = 20
@@ -58,7 +58,7 @@ class TaskPlace:
 
 
 def project_of(client: Client, named: str = "") -> tuple[str, str]:
-    """Owner and key of a project: the one named, the profile's, or the only one. Raises Usage, NotFound."""
+    """Owner and key of a project: the one named, the profile's, or the only one. Raises Usage, NotFoundFailure."""
     wanted = named or client.profile.project
     known = [(each["owner"], each["key"]) for each in client.get("/projects") if not each["archived"]]
     fits = [each for each in known if wanted in ("", each[1], "/".join(each))]
@@ -66,19 +66,21 @@ def project_of(client: Client, named: str = "") -> tuple[str, str]:
         return fits[0]
     names = ", ".join("/".join(each) for each in fits or known) or "none"
     if not fits:
-        raise NotFound(f"There is no project “{wanted}” for you on {client.profile.url}.", f"Yours: {names}.")
+        raise NotFoundFailure(
+            f"There is no project “{wanted}” for you on {client.profile.url}.", f"Yours: {names}."
+        )
     raise Usage("Which project?", f"Name one with --project: {names}.")
 
 
 def lines(client: Client, project: str = "") -> list[LinePlace]:
-    """All lines of the caller's projects, or of one of them. Raises NotFound."""
+    """All lines of the caller's projects, or of one of them. Raises NotFoundFailure."""
     only = project_of(client, project) if project else None
     every = [LinePlace(each["owner"], each["project"], each["key"], each) for each in client.get("/lines")]
     return [each for each in every if only in (None, (each.owner, each.project))]
 
 
 def line(client: Client, named: str) -> LinePlace:
-    """The line that `line`, `project/line` or `owner/project/line` names. Raises Usage, NotFound."""
+    """The line that `line`, `project/line` or `owner/project/line` names. Raises Usage, NotFoundFailure."""
     parts = named.strip("/").split("/")
     if not 1 <= len(parts) <= 3 or not all(parts):
         raise Usage(f"“{named}” names no line.", "Use line, project/line or owner/project/line.")
@@ -93,14 +95,14 @@ def line(client: Client, named: str) -> LinePlace:
         raise Usage(f"“{named}” names several lines.", f"Use one of {', '.join(map(str, fits))}.")
     near = ", ".join(map(str, known[:NAMED])) or "none"
     more = f", and {len(known) - NAMED} more" if len(known) > NAMED else ""
-    raise NotFound(
+    raise NotFoundFailure(
         f"There is no line “{named}” for you on {client.profile.url}.",
         f"Lines that you may see: {near}{more}.",
     )
 
 
 def task(client: Client, named: str) -> TaskPlace:
-    """The task that `WI-app-42` names, or `owner/WI-app-42`. Raises Usage, NotFound, Conflict."""
+    """The task that `WI-app-42` names, or `owner/WI-app-42`. Raises Usage, NotFoundFailure, ConflictFailure."""
     said = TASK.fullmatch(named)
     if said is None:
         raise Usage(
@@ -108,5 +110,5 @@ def task(client: Client, named: str) -> TaskPlace:
         )
     try:
         return TaskPlace.of(client.get(path("tasks", said["name"]), owner=said["owner"] or ""))
-    except NotFound as fault:
-        raise NotFound(f"There is no task {named} for you on {client.profile.url}.") from fault
+    except NotFoundFailure as fault:
+        raise NotFoundFailure(f"There is no task {named} for you on {client.profile.url}.") from fault

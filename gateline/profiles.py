@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from gateline.failures import SignIn, Usage
+from gateline.failures import SignInFailure, Usage
 
 LOG_IN = "Sign in first: gateline login https://your-server"
 
@@ -39,14 +39,14 @@ class Profiles:
     default: str = ""
 
     def named(self, name: str) -> Profile:
-        """The profile of this name, or the default. Raises SignIn."""
+        """The profile of this name, or the default. Raises SignInFailure."""
         wanted = name or self.default
         if wanted in self.by_name:
             return self.by_name[wanted]
         if not wanted:
-            raise SignIn("You are not signed in to a server.", LOG_IN)
+            raise SignInFailure("You are not signed in to a server.", LOG_IN)
         known = ", ".join(sorted(self.by_name)) or "none"
-        raise SignIn(f"There is no profile “{wanted}”.", f"Known profiles: {known}. {LOG_IN}")
+        raise SignInFailure(f"There is no profile “{wanted}”.", f"Known profiles: {known}. {LOG_IN}")
 
     def with_profile(self, profile: Profile, *, default: bool) -> Profiles:
         chosen = profile.name if default or not self.default else self.default
@@ -100,7 +100,7 @@ def save(profiles: Profiles) -> None:
 def current(name: str = "") -> Profile:
     """The profile that a command works with. GATELINE_URL and GATELINE_TOKEN together need no stored one.
 
-    Raises SignIn, Usage."""
+    Raises SignInFailure, Usage."""
     url, token = os.environ.get("GATELINE_URL", ""), os.environ.get("GATELINE_TOKEN", "")
     if url and token and not name:
         return Profile("environment", address_of(url), token, os.environ.get("GATELINE_PROJECT", ""))

@@ -9,5 +9,5 @@ from gateline.client import Client
 
 
 def client(ctx: typer.Context) -> Client:
-    """Closed when the command ends. Raises SignIn, Usage."""
+    """Closed when the command ends. Raises SignInFailure, Usage."""
     return ctx.with_resource(Client(profiles.current(ctx.obj)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gateline.failures import Invalid, Place, Usage
+from gateline.failures import FaultPlace, InvalidFailure, Usage
 
 YES, NO = ("true", "yes"), ("false", "no")
 
@@ -20,7 +20,7 @@ def pair(said: str) -> tuple[str, str]:
 
 def typed(field: dict[str, Any] | None, key: str, text: str, where: str = "inputs") -> Any:
     """As a form takes it. Keys that it does not have are left to the server, which names those that it has.
-    Raises Usage, Invalid."""
+    Raises Usage, InvalidFailure."""
     kind = field["type"] if field else "text"
     if kind == "repository" and text.startswith((".", "~")):
         # The server has another working folder, and another home.
@@ -34,6 +34,6 @@ def typed(field: dict[str, Any] | None, key: str, text: str, where: str = "input
         try:
             return int(text) if text.lstrip("-").isdigit() else float(text)
         except ValueError as fault:
-            place = Place(f"“{text}” is no number.", f"{where}.{key}")
-            raise Invalid("A value does not fit its field.", places=[place]) from fault
+            place = FaultPlace(f"“{text}” is no number.", f"{where}.{key}")
+            raise InvalidFailure("A value does not fit its field.", places=[place]) from fault
     return text

@@ -67,9 +67,9 @@ def require(who: Who, action: str, project: Project) -> None:
 def roles_in(who: Who, project: Project) -> frozenset[str]:
     """Every role of a person (or of the bearer of a token) in a project, those included too; none for a stranger."""
     if isinstance(who, ApiToken):
-        if who.kind == ApiToken.Kind.MACHINE:
+        if who.kind == ApiToken.TokenKind.MACHINE:
             return expand([who.role]) if who.project_id == project.pk else frozenset()
-        if who.kind == ApiToken.Kind.RUNNER:
+        if who.kind == ApiToken.TokenKind.RUNNER:
             return frozenset()
         return (
             roles_in(who.user, project) if who.user and who.project_id in (None, project.pk) else frozenset()
@@ -282,7 +282,7 @@ def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: 
         return False
     if token.project_id not in (None, project.pk):
         return False
-    if token.kind == ApiToken.Kind.MACHINE:
+    if token.kind == ApiToken.TokenKind.MACHINE:
         return action not in NEVER_BY_MACHINE and needed in expand([token.role])
     return token.user is not None and can(token.user, action, project)
 
@@ -293,7 +293,7 @@ def _of_token(token: ApiToken, projects: QuerySet[Project]) -> QuerySet[Project]
         return projects.none()
     if token.project_id is not None:
         projects = projects.filter(pk=token.project_id)
-    if token.kind == ApiToken.Kind.MACHINE:
+    if token.kind == ApiToken.TokenKind.MACHINE:
         return projects
     if token.user is None or not token.user.is_active:
         return projects.none()

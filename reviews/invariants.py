@@ -32,7 +32,7 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
         mails.values_list("visit_id", "address", "kind", "number", "chosen"), 2000
     ):
         written[visit_id, address, kind, number] += 1
-        if kind == Mail.Kind.ASKED and not chosen:
+        if kind == Mail.MailKind.ASKED and not chosen:
             asked_of[visit_id].add(address)
     for (visit_id, address, kind, _number), count in written.items():
         if count > 1:

@@ -118,7 +118,7 @@ def send(mail_id: int) -> None:
 def _review_mail(mail: Mail) -> EmailMultiAlternatives | None:
     """The mail, or None if its reader chose it themselves and is no longer a member, or if it became outdated while
     waiting: a decided review asks nobody, and closes nothing for people who were not asked."""
-    if mail.kind == Mail.Kind.CLOSED:
+    if mail.kind == Mail.MailKind.CLOSED:
         sent = Mail.objects.filter(visit=mail.visit_id, address=mail.address, state=Posted.State.SENT)
         if not sent.exists():
             return None

@@ -11,7 +11,7 @@ import typer
 from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.lint import read
-from gateline.failures import Failure, Usage
+from gateline.failures import CommandFailure, Usage
 from gateline.output import Json, plain, say
 from gateline.session import client
 
@@ -57,7 +57,7 @@ def backtest(
     query = {**chosen, "tasks": tasks, "to": to, "each_task": each_task}
     for told in _told(server, places.line(server, line).path("backtest"), query, text):
         if told["type"] == "problem":
-            raise Failure(told["detail"])
+            raise CommandFailure(told["detail"])
         if told["type"] == "progress":
             output.note(f"{told['done']:,} of {told['total']:,} decisions")
         elif json:

@@ -16,7 +16,7 @@ import typer
 
 from gateline import completion, output, places
 from gateline.client import Client
-from gateline.failures import Conflict, Failure, Usage
+from gateline.failures import CommandFailure, ConflictFailure, Usage
 from gateline.output import Json, plain, say
 from gateline.places import TaskPlace
 from gateline.session import client
@@ -26,7 +26,7 @@ PROTOCOLS = "https:http:ssh:file"
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-class GitFailed(Failure):
+class GitFailed(CommandFailure):
     """git said no; `message` has its words."""
 
 
@@ -76,7 +76,9 @@ def checkout(
     place = places.task(server, task)
     branch = server.get(place.path("branch"))
     if not branch["address"]:
-        raise Conflict(f"The repository “{branch['repository']}” of {place.name} is not connected any more.")
+        raise ConflictFailure(
+            f"The repository “{branch['repository']}” of {place.name} is not connected any more."
+        )
     _check(branch, place.name)
     clone, remote = _clone(branch["address"], folder, place.name)
     _fetch(server, place, branch, clone, remote)
@@ -95,7 +97,7 @@ def checkout(
 def _check(branch: dict[str, Any], name: str) -> None:
     """What a server says is words for git, and a folder here: none may be an option, nor lead elsewhere.
 
-    Raises Failure."""
+    Raises CommandFailure."""
     names = branch["branch"], branch["base_branch"]
     ids = branch["head"], branch["base"], branch["pushed"] or branch["base"]
     well = (
@@ -108,7 +110,7 @@ def _check(branch: dict[str, Any], name: str) -> None:
         and Path(name).name == name
     )
     if not well:
-        raise Failure(f"The server names a branch, a commit or a task that git cannot take: {name}.")
+        raise CommandFailure(f"The server names a branch, a commit or a task that git cannot take: {name}.")
 
 
 def _clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
@@ -155,7 +157,7 @@ def _fetch(server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clon
 def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
     """To a local branch of this name, at the head of the task. One that has commits of its own is left where it is.
 
-    Raises Conflict, GitFailed."""
+    Raises ConflictFailure, GitFailed."""
     name, head = branch["branch"], branch["head"]
     if not _ends_well("-C", str(clone.folder), "show-ref", "--verify", "--quiet", f"refs/heads/{name}"):
         clone.git("switch", "--quiet", "--create", name, "--no-track", head)
@@ -164,7 +166,7 @@ def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
         if _ends_well("-C", str(clone.folder), "merge-base", "--is-ancestor", "HEAD", head):
             clone.git("merge", "--quiet", "--ff-only", head)
         elif not _ends_well("-C", str(clone.folder), "merge-base", "--is-ancestor", head, "HEAD"):
-            raise Conflict(
+            raise ConflictFailure(
                 f"{name} has commits of yours that are not on top of the task's.",
                 f"Rebase them: git rebase {head[:10]}; or move the branch away: git branch -m {name} mine",
             )

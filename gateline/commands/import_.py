@@ -11,7 +11,7 @@ import typer
 
 from gateline import completion, output, places
 from gateline.client import Client, path
-from gateline.failures import Conflict, Exit, Invalid, Usage
+from gateline.failures import ConflictFailure, Exit, InvalidFailure, Usage
 from gateline.output import Json, plain, say
 from gateline.session import client
 
@@ -112,7 +112,7 @@ def _text(file: Path) -> str:
 def _read(server: Client, where: str, name: str, files: dict[str, str]) -> dict[str, Any]:
     try:
         told: dict[str, Any] = server.post(where, {"files": files})
-    except Invalid as fault:
+    except InvalidFailure as fault:
         faults = [
             {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line, "column": p.column}
             for p in fault.places
@@ -165,9 +165,9 @@ def _keep(server: Client, where: str, row: dict[str, Any], json: bool) -> None:
         key = row["key"] if number == 1 else f"{row['key'][:60]}-{number}"
         try:
             row["saved"] = server.post(where, {**body, "key": key})["saved"]
-        except Conflict:
+        except ConflictFailure:
             continue
         if not json:
             say(f"[green]Kept[/green] {plain(row['file'])} as {plain(row['saved']['key'])}.")
         return
-    raise Conflict(f"All keys like {row['key']} are taken.", "Rename its line, or archive old ones.")
+    raise ConflictFailure(f"All keys like {row['key']} are taken.", "Rename its line, or archive old ones.")

@@ -9,7 +9,7 @@ import typer
 from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.lint import counted
-from gateline.drawing import LineDrawing
+from gateline.drawing import TerminalDrawing
 from gateline.failures import Usage
 from gateline.output import Json, plain, say
 from gateline.places import LinePlace
@@ -72,7 +72,7 @@ def _draw(server: Client, line: LinePlace, draft: bool, json: bool) -> None:
     drawn = f"draft {line.facts['draft']}" if draft else f"v{live}"
     say(f"[bold]{plain(line.facts['name'])}[/bold]  [dim]{plain(line)} · {drawn}[/dim]")
     say()
-    for row in LineDrawing(picture["document"], picture["conditions"], lint).rows():
+    for row in TerminalDrawing(picture["document"], picture["conditions"], lint).rows():
         say(row)
     if lint["findings"]:
         say()

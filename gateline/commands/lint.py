@@ -10,7 +10,7 @@ import typer
 
 from gateline import completion, output, places
 from gateline.client import Client, path
-from gateline.failures import Exit, Place, Usage
+from gateline.failures import Exit, FaultPlace, Usage
 from gateline.output import Json, plain, say
 from gateline.session import client
 
@@ -105,10 +105,10 @@ def counted(counts: dict[str, int]) -> str:
     )
 
 
-def errors_of(found: dict[str, Any]) -> list[Place]:
+def errors_of(found: dict[str, Any]) -> list[FaultPlace]:
     """Those that keep a line from being published."""
     return [
-        Place(each["message"], each["path"], each["hint"], each["line"], each["column"])
+        FaultPlace(each["message"], each["path"], each["hint"], each["line"], each["column"])
         for each in found["findings"]
         if each["severity"] == "error"
     ]

@@ -10,7 +10,7 @@ import typer
 
 from gateline import browser, output, profiles
 from gateline.client import Client
-from gateline.failures import SignIn, Usage
+from gateline.failures import SignInFailure, Usage
 from gateline.output import Json, plain, say
 from gateline.profiles import Profile, address_of
 
@@ -101,7 +101,7 @@ def show(
         output.as_json(rows)
         return
     if not rows:
-        raise SignIn("You are not signed in to a server.", profiles.LOG_IN)
+        raise SignInFailure("You are not signed in to a server.", profiles.LOG_IN)
     output.table(
         ("", "Profile", "Server", "Project"),
         (("*" if r["default"] else "", plain(r["name"]), plain(r["url"]), plain(r["project"])) for r in rows),

@@ -11,7 +11,7 @@ import typer
 from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.watch import ENDS, PAGE, names_of
-from gateline.failures import NotFound
+from gateline.failures import NotFoundFailure
 from gateline.output import Json, plain
 from gateline.places import TaskPlace
 from gateline.session import client
@@ -56,7 +56,7 @@ def logs(
         stations = ", ".join(
             sorted({names.get(each["station"], each["station"]) for each in _visits(server, place)})
         )
-        raise NotFound(
+        raise NotFoundFailure(
             f"{place.name} has no such run of “{station}”.", f"Stations that ran: {stations or 'none'}."
         )
 

@@ -10,7 +10,7 @@ import typer
 from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.lint import counted, errors_of, examine, read
-from gateline.failures import Exit, Invalid, NotFound, Usage
+from gateline.failures import Exit, InvalidFailure, NotFoundFailure, Usage
 from gateline.output import Json, plain, say
 from gateline.places import LinePlace
 from gateline.session import client
@@ -26,7 +26,7 @@ def install(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class Proposal:
+class PublishProposal:
     """What would be published: a line's draft, or the text of a file. `line` is None where the file begins a line."""
 
     owner: str
@@ -66,7 +66,9 @@ def publish(
     proposal = _proposal(server, what, project)
     found = _examined(server, proposal)
     if found["counts"].get("error"):
-        raise Invalid(f"{what} cannot be published: {counted(found['counts'])}.", places=errors_of(found))
+        raise InvalidFailure(
+            f"{what} cannot be published: {counted(found['counts'])}.", places=errors_of(found)
+        )
     number = proposal.line.facts["draft"] if proposal.line else 0
     changed = _changes(server, proposal)
     if not json:
@@ -98,7 +100,9 @@ def publish(
     say(f"[green]Published[/green] {plain(proposal.place)} v{made['number']}.")
 
 
-def _waits(proposal: Proposal, request: dict[str, Any], changed: list[dict[str, Any]], *, json: bool) -> None:
+def _waits(
+    proposal: PublishProposal, request: dict[str, Any], changed: list[dict[str, Any]], *, json: bool
+) -> None:
     """Say that another designer has to publish it."""
     if json:
         output.as_json({"published": None, "waiting": request, "changes": changed})
@@ -108,31 +112,31 @@ def _waits(proposal: Proposal, request: dict[str, Any], changed: list[dict[str, 
     say(f"Another designer, who wrote none of it, publishes it: gateline publish {plain(proposal.place)}")
 
 
-def _proposal(server: Client, what: str, project: str) -> Proposal:
-    """Raises Usage, NotFound, Invalid."""
+def _proposal(server: Client, what: str, project: str) -> PublishProposal:
+    """Raises Usage, NotFoundFailure, InvalidFailure."""
     text = read(what)
     if text is None:
         line = places.line(server, what)
-        return Proposal(line.owner, line.project, line.key, line)
+        return PublishProposal(line.owner, line.project, line.key, line)
     owner, key = places.project_of(server, project)
     examined = examine(server, (owner, key), text)
     if not examined["readable"] or not examined["line"]:
-        raise Invalid(f"{what} is no line that can be read.", places=errors_of(examined))
+        raise InvalidFailure(f"{what} is no line that can be read.", places=errors_of(examined))
     try:
         line = places.line(server, f"{owner}/{key}/{examined['line']}")
-    except NotFound:
-        return Proposal(owner, key, examined["line"], None, text)
-    return Proposal(owner, key, line.key, line, text)
+    except NotFoundFailure:
+        return PublishProposal(owner, key, examined["line"], None, text)
+    return PublishProposal(owner, key, line.key, line, text)
 
 
-def _examined(server: Client, proposal: Proposal) -> dict[str, Any]:
+def _examined(server: Client, proposal: PublishProposal) -> dict[str, Any]:
     if proposal.text is not None:
         return examine(server, (proposal.owner, proposal.project), proposal.text)
     examination: dict[str, Any] = server.get(proposal.path("lint"))
     return examination
 
 
-def _changes(server: Client, proposal: Proposal) -> list[dict[str, Any]]:
+def _changes(server: Client, proposal: PublishProposal) -> list[dict[str, Any]]:
     """`{what, affects, sentence}` against what is live, without places on the canvas; none where nothing is live."""
     if proposal.line is None or not proposal.line.facts["live"]:
         return []
@@ -151,7 +155,7 @@ def _changes(server: Client, proposal: Proposal) -> list[dict[str, Any]]:
     ]
 
 
-def _show(what: str, proposal: Proposal, found: dict[str, Any], changed: list[dict[str, Any]]) -> None:
+def _show(what: str, proposal: PublishProposal, found: dict[str, Any], changed: list[dict[str, Any]]) -> None:
     live = proposal.line.facts["live"] if proposal.line else None
     against = f"against v{live}" if live else "not published yet"
     say(f"[bold]{plain(proposal.place)}[/bold]  [dim]{against}[/dim]")
@@ -165,7 +169,7 @@ def _show(what: str, proposal: Proposal, found: dict[str, Any], changed: list[di
         say(f"  {counted(found['counts'])}: gateline lint {plain(what)}")
 
 
-def _ask(proposal: Proposal) -> None:
+def _ask(proposal: PublishProposal) -> None:
     """Raises Usage without a terminal, Exit where the answer is no."""
     if not output.asks():
         raise Usage("There is no terminal to ask whether to publish.", "Add --yes.")

@@ -10,7 +10,7 @@ import typer
 
 from gateline import completion, output, places
 from gateline.client import Client
-from gateline.failures import Conflict, Exit, Failure, NotFound, Place, Usage
+from gateline.failures import CommandFailure, ConflictFailure, Exit, FaultPlace, NotFoundFailure, Usage
 from gateline.output import Json, plain, say
 from gateline.places import TaskPlace
 from gateline.session import client
@@ -116,10 +116,10 @@ def _list(server: Client, json: bool) -> None:
 
 
 def _shown(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
-    """Raises NotFound: it waits at no gate; Conflict: several branches do."""
+    """Raises NotFoundFailure: it waits at no gate; ConflictFailure: several branches do."""
     wanted = gate or place.facts["pendingGateId"]
     if not wanted:
-        raise NotFound(
+        raise NotFoundFailure(
             f"{place.name} waits at no gate: it is {place.facts['display_status'].replace('_', ' ')}."
         )
     found: dict[str, Any] = server.get(place.path("gates", wanted, "review"), visit=visit)
@@ -220,13 +220,13 @@ def _decide(
     json: bool,
 ) -> None:
     """What was shown before is what is decided: here, or earlier, by the digest that was noted then. Raises Usage,
-    Conflict."""
+    ConflictFailure."""
     offer = next((each for each in shown["offers"] if each["action"] == word), None)
     if offer is None:
         words = ", ".join(_flag(each["action"]) for each in shown["offers"])
         raise Usage(f"“{shown['name']}” does not offer {word}.", f"It offers {words}.")
     if seen and seen != shown["evidence"]:
-        raise Conflict(
+        raise ConflictFailure(
             "What you looked at is no longer what is under review.",
             f"Look again: gateline review {place.name}",
             problem={"visit": shown["visit"], "evidence": shown["evidence"]},
@@ -261,10 +261,10 @@ def _decide(
                 "evidence": shown["evidence"],
             },
         )
-    except Conflict as fault:
+    except ConflictFailure as fault:
         changed = _since(server, place, shown)
         look = f"Look again: gateline review {place.name}"
-        raise Conflict(fault.message, look, changed, problem=fault.problem) from fault
+        raise ConflictFailure(fault.message, look, changed, problem=fault.problem) from fault
     if json:
         output.as_json(answer)
         return
@@ -288,22 +288,22 @@ def _asked(fields: list[dict[str, Any]], given: Container[str]) -> dict[str, str
     return found
 
 
-def _since(server: Client, place: TaskPlace, shown: dict[str, Any]) -> list[Place]:
+def _since(server: Client, place: TaskPlace, shown: dict[str, Any]) -> list[FaultPlace]:
     """What is otherwise than it was shown, as far as that can still be looked at."""
     try:
         now = server.get(place.path("gates", shown["gate"], "review"))
-    except Failure:
+    except CommandFailure:
         return []
     if now["evidence"] == shown["evidence"] and now["visit"] == shown["visit"]:
         return []
     paths = sorted({path for path, _added, _removed in _counted(shown) ^ _counted(now)})
     told = [
-        Place(
+        FaultPlace(
             f"You saw round {shown['round']}; round {now['round']} is open, opened {output.ago(now['opened'])}."
         )
     ]
     if paths:
-        told.append(Place(f"Files that changed otherwise: {', '.join(paths[:10])}"))
+        told.append(FaultPlace(f"Files that changed otherwise: {', '.join(paths[:10])}"))
     return told
 
 

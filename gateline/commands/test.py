@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gateline import completion, output, places
-from gateline.failures import Exit, Invalid
+from gateline.failures import Exit, InvalidFailure
 from gateline.output import Json, plain, say
 from gateline.session import client
 
@@ -37,7 +37,7 @@ def test(
         places.line(server, line).path("run-scenarios"), {"against": against, "traces": json}
     )
     if not report["scenarios"]:
-        raise Invalid("There are no scenarios.", "Make some on the page Tests of the line.")
+        raise InvalidFailure("There are no scenarios.", "Make some on the page Tests of the line.")
     covered = report["coverage"]["percent"]
     if json:
         output.as_json(report)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from gateline import completion, output, places
 from gateline.client import Client
-from gateline.failures import Exit, Failure, Unreachable
+from gateline.failures import CommandFailure, Exit, Unreachable
 from gateline.output import Json, plain, say
 from gateline.places import TaskPlace
 from gateline.session import client
@@ -233,7 +233,7 @@ def names_of(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
     line = places.LinePlace(task.owner, task.project, task.line, {})
     try:
         document = server.get(line.path("picture"), from_=version, to=version)["document"]
-    except Failure:
+    except CommandFailure:
         return {}
     return {each["key"]: each.get("name") or each["key"] for each in document["stations"]}
 

@@ -8,14 +8,14 @@ from pydantic import AwareDatetime, BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import Room
+from pipelines.api.lookup import Operations
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, Invalid, NotFound
 from pipelines.models import Absence, ApiToken, Project, User
 from pipelines.people import absences
 from pipelines.ports import clock
 
-router = Room("absences")
+router = Operations("absences")
 LARGEST = 2**63 - 1
 
 

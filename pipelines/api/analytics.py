@@ -10,12 +10,12 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, Room
+from pipelines.api.lookup import LINE, Operations
 from pipelines.errors import NotFound
 from pipelines.models import Line
 from pipelines.queries import analytics as query
 
-router = Room("lines")
+router = Operations("lines")
 PATH = LINE + "/analytics"
 
 

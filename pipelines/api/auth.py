@@ -45,7 +45,7 @@ class Bearer(HttpBearer):
 
     def found(self, token: str) -> ApiToken | None:
         found = accounts.bearer(token, timezone.now())
-        return None if found is None or found.kind == ApiToken.Kind.RUNNER else found
+        return None if found is None or found.kind == ApiToken.TokenKind.RUNNER else found
 
 
 class RunnerBearer(Bearer):

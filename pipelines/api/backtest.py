@@ -7,14 +7,14 @@ from ninja import Query
 from pydantic import BaseModel, ConfigDict
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import CHANGES, LINE, Room, in_turn
+from pipelines.api.lookup import CHANGES, LINE, Operations, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.formats import native
 from pipelines.lines.backtest import of_document, read_selection, target_of
 from pipelines.lines.backtest.stream import streamed
 from pipelines.models import Line
 
-router = Room("lines", CHANGES)
+router = Operations("lines", CHANGES)
 PATH = LINE + "/backtest"
 
 

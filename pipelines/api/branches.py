@@ -10,14 +10,14 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK, Room
+from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import Conflict
 from pipelines.models import Task
 from pipelines.queries.task_branch import MOST_PACKED, TaskBranch, branch_of, packs_of
 from pipelines.work import storage
 from pipelines.work.git import bundles
 
-router = Room("tasks", (401, 403, 404, 409))
+router = Operations("tasks", (401, 403, 404, 409))
 HERE = TASK + "/branch"
 
 

@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field, StrictBool
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Room, may
+from pipelines.api.lookup import CHANGES, LINE, Operations, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
 from pipelines.lines import comments
 from pipelines.models import Line
 
-router = Room("comments", CHANGES)
+router = Operations("comments", CHANGES)
 COMMENTS = LINE + "/comments"
 Kind = Literal["line", "station", "rule", "gate"]
 

@@ -8,7 +8,7 @@ from ninja import Query
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, Room, in_turn
+from pipelines.api.lookup import LINE, Operations, in_turn
 from pipelines.lines import comparing
 from pipelines.models import Line
 from pipelines.routing.sentences.changes import sentence
@@ -16,7 +16,7 @@ from pipelines.templatetags.gateline import asset
 from pipelines.web.lines.changed import picture as picture_of
 from pipelines.web.lines.kinds import kinds
 
-router = Room("lines")
+router = Operations("lines")
 PATH = LINE + "/difference"
 CHANGES = LINE + "/changes"
 PICTURE = LINE + "/picture"

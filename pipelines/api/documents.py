@@ -10,7 +10,7 @@ from ninja import Status
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, LINE, PROJECT, Room, in_turn, may
+from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, in_turn, may
 from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import LineOut, Strict
 from pipelines.errors import Conflict, Invalid
@@ -26,7 +26,7 @@ from pipelines.web.lines.drawing import drawing_of
 from pipelines.web.lines.lines import exported
 from pipelines.web.shell.turns import turn
 
-router = Room("lines", COSTS)
+router = Operations("lines", COSTS)
 
 
 class FilesIn(Strict):

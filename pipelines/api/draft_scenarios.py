@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Room, in_turn, may, saving_in_turn
+from pipelines.api.lookup import COSTS, Operations, in_turn, may, saving_in_turn
 from pipelines.api.scenarios import MissingOut
 from pipelines.api.schemas import Strict
 from pipelines.api.walks import WalkIn, scenario_of
@@ -27,7 +27,7 @@ from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
 from pipelines.routing.simulate.run import ScenarioResult, expectation, run
 
-router = Room("scenarios", COSTS)
+router = Operations("scenarios", COSTS)
 SCENARIOS = DRAFT + "/scenarios"
 SHOWN = 500
 

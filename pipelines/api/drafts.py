@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, LINE, Room, in_turn, may, saving_in_turn
+from pipelines.api.lookup import COSTS, LINE, Operations, in_turn, may, saving_in_turn
 from pipelines.api.schemas import LineOut, Strict, refuse_rounded, text_of
 from pipelines.errors import Conflict
 from pipelines.formats import native
@@ -23,7 +23,7 @@ from pipelines.web.editor.findings import findings_of, told
 from pipelines.web.editor.routing_diff import elsewhere
 from pipelines.web.lines.lines import draft_differs
 
-router = Room("drafts", COSTS)
+router = Operations("drafts", COSTS)
 DRAFT = LINE + "/draft"
 
 

@@ -10,12 +10,12 @@ from pydantic import BaseModel
 
 from pipelines import engine
 from pipelines.api.auth import Request, actor_of, person_of
-from pipelines.api.lookup import CHANGES, TASK, Room, may
+from pipelines.api.lookup import CHANGES, TASK, Operations, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
 from pipelines.models import Deadlock, Escalation, Task
 
-router = Room("escalations", CHANGES)
+router = Operations("escalations", CHANGES)
 HERE = TASK + "/escalations"
 
 

@@ -9,12 +9,12 @@ from django.http import StreamingHttpResponse
 from pydantic import AwareDatetime
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, TASK, Room
+from pipelines.api.lookup import PROJECT, TASK, Operations
 from pipelines.engine.commands.export import exported, exported_all
 from pipelines.models import Line, Project, Task
 from pipelines.web.shell.streaming import ndjson
 
-router = Room("events")
+router = Operations("events")
 
 
 @router.get(TASK + "/events", summary="Events of a task", response={200: None})

@@ -9,12 +9,12 @@ from ninja.files import UploadedFile
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request, actor_of
-from pipelines.api.lookup import PROJECT, Room, may
+from pipelines.api.lookup import PROJECT, Operations, may
 from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.work import storage
 
-router = Room("tasks")
+router = Operations("tasks")
 
 
 class FileOut(BaseModel):

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT, EditIn, SavedOut, stored
-from pipelines.api.lookup import COSTS, Room
+from pipelines.api.lookup import COSTS, Operations
 from pipelines.api.schemas import Strict
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Conflict, Invalid, NotFound
@@ -24,7 +24,7 @@ from pipelines.web.editor.forms.form import Setting
 from pipelines.web.editor.forms.table import FORMS
 from pipelines.web.shell.turns import turn
 
-router = Room("drafts", COSTS)
+router = Operations("drafts", COSTS)
 
 
 class SaveIn(Strict):

@@ -6,11 +6,11 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, Room
+from pipelines.api.lookup import PROJECT, Operations
 from pipelines.models import Project
 from pipelines.queries.health import figures
 
-router = Room("health", (401, 403, 404))
+router = Operations("health", (401, 403, 404))
 
 
 class FigureOut(BaseModel):

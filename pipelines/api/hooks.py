@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 from ninja.errors import HttpError
 from pydantic import BaseModel
 
-from pipelines.api.lookup import PROJECT, Room
+from pipelines.api.lookup import PROJECT, Operations
 from pipelines.lines import issue_tasks
 from pipelines.models import Repository
 from pipelines.web.shell.anonymous import wrong_tokens
 from pipelines.web.shell.turns import TooMuch
 
-router = Room("repositories", (400, 401, 409, 429))
+router = Operations("repositories", (400, 401, 409, 429))
 
 
 class TakenOut(BaseModel):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Room, in_turn, may
+from pipelines.api.lookup import COSTS, Operations, in_turn, may
 from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
@@ -25,7 +25,7 @@ from pipelines.routing.sentences.changes import sentence
 from pipelines.web.lines.changed import GROUPS, LOOKS
 from pipelines.web.lines.drawing import drawing_of
 
-router = Room("drafts", COSTS)
+router = Operations("drafts", COSTS)
 FIRST = ("review-before-delivery", "build-test-fix", "triage")
 """The templates on an empty canvas; all of them stand on the page of a new line."""
 MOST = 500

@@ -11,7 +11,7 @@ from ninja import Status
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, LINES, Room, may, saving_in_turn
+from pipelines.api.lookup import CHANGES, LINE, LINES, Operations, may, saving_in_turn
 from pipelines.api.schemas import LineOut, PublishIn, PublishRequestOut, SendBackIn, Strict, VersionOut
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.formats import native
@@ -22,7 +22,7 @@ from pipelines.routing.analysis.lint.checks import silent_jumps
 from pipelines.routing.basics.wording import as_sentence
 from pipelines.routing.document.networks import as_published
 
-router = Room("lines", CHANGES)
+router = Operations("lines", CHANGES)
 
 
 @router.get(

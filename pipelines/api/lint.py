@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, Room, in_turn
+from pipelines.api.lookup import PROJECT, Operations, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.errors import Invalid
 from pipelines.lines import publishing
@@ -18,7 +18,7 @@ from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.document.networks import as_published
 
-router = Room("lint")
+router = Operations("lint")
 MAX_TEXT = 2_000_000
 """Characters, as many as a draft may have on its page."""
 

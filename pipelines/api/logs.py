@@ -6,13 +6,13 @@ from ninja import Query
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK, Room
+from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import NotFound
 from pipelines.models import Job, Task
 from pipelines.routing.basics.visible import visible
 from pipelines.work import logs
 
-router = Room("tasks")
+router = Operations("tasks")
 
 
 class LogLineOut(BaseModel):

@@ -34,7 +34,7 @@ FOUND: Final[dict[object, tuple[Callable[..., Any], tuple[str, ...]]]] = {
 View = TypeVar("View", bound=Callable[..., Any])
 
 
-class Room(Router):
+class Operations(Router):
     """Operations with one tag that refuse alike, but for what anybody may ask. A parameter `project: Project`,
     `line: Line` or `task: Task` is what the keys in the address name: 404 where the caller may not know of it, 403
     where they `may` not do this there."""

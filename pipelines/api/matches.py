@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
 from pipelines.api.drafts import DRAFT
-from pipelines.api.lookup import COSTS, Room, in_turn
+from pipelines.api.lookup import COSTS, Operations, in_turn
 from pipelines.api.schemas import Strict
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import NotFound
@@ -18,7 +18,7 @@ from pipelines.queries.matches import MatchExample, RuleMatches, StationMatches,
 from pipelines.routing.analysis.matching import ConditionAnswer
 from pipelines.routing.document.line import read_line
 
-router = Room("drafts", COSTS)
+router = Operations("drafts", COSTS)
 
 
 class MatchesIn(Strict):

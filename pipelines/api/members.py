@@ -5,11 +5,11 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, Room
+from pipelines.api.lookup import PROJECT, Operations
 from pipelines.models import Project, Role
 from pipelines.models.people import expand
 
-router = Room("projects")
+router = Operations("projects")
 
 
 class MemberOut(BaseModel):

@@ -12,13 +12,13 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Room, may
+from pipelines.api.lookup import CHANGES, LINE, Operations, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid, NotFound
 from pipelines.lines import migrating
 from pipelines.models import Line, LineVersion, Migration
 
-router = Room("migrations", CHANGES)
+router = Operations("migrations", CHANGES)
 MIGRATIONS = LINE + "/migrations"
 EffectName = Literal["stuck", "approve_again", "moves", "stays"]
 

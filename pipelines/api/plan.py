@@ -10,13 +10,13 @@ from pydantic import BaseModel
 from pipelines.api.auth import Request
 from pipelines.api.difference import DifferenceOut
 from pipelines.api.lint import MAX_TEXT, FindingOut, GuaranteeOut
-from pipelines.api.lookup import PROJECT, Room, in_turn
+from pipelines.api.lookup import PROJECT, Operations, in_turn
 from pipelines.api.schemas import text_of
 from pipelines.errors import Invalid
 from pipelines.lines.plan import plan_of
 from pipelines.models import Project
 
-router = Room("lines")
+router = Operations("lines")
 
 
 class PlannedChangeOut(BaseModel):

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from pipelines import engine
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, TASK, Room, may
+from pipelines.api.lookup import CHANGES, TASK, Operations, may
 from pipelines.api.positions import missing_metadata
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import Strict, TaskOut, task_out
@@ -26,7 +26,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import Status, Task, User
 from pipelines.queries.task import PositionView, TaskView
 
-router = Room("positions", CHANGES)
+router = Operations("positions", CHANGES)
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 Version = Annotated[int, Field(ge=0, lt=2**31)]
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK, Room
+from pipelines.api.lookup import TASK, Operations
 from pipelines.engine.commands.inputs import form_of
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status, Task
@@ -16,7 +16,7 @@ from pipelines.queries import versions
 from pipelines.queries.task import PositionView, TaskView
 from pipelines.routing.document.line import Input
 
-router = Room("positions")
+router = Operations("positions")
 HERE = TASK + "/positions"
 
 

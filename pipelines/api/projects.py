@@ -10,14 +10,14 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, PROJECT, Room, may
+from pipelines.api.lookup import CHANGES, PROJECT, Operations, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Project
 from pipelines.people import projects, working_time
 from pipelines.people.working_time import WorkingHours
 
-router = Room("projects", CHANGES)
+router = Operations("projects", CHANGES)
 
 
 class WorkingTimeOut(BaseModel):

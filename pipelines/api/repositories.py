@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import COSTS, PROJECT, Room, in_turn, may
+from pipelines.api.lookup import COSTS, PROJECT, Operations, in_turn, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import NotFound
 from pipelines.models import HostNotice, Project, Repository, User
@@ -21,7 +21,7 @@ from pipelines.queries.allowed_folders import shown
 from pipelines.queries.protections import protection_of, protections_of
 from pipelines.routing.guarantees.protection import Protection
 
-router = Room("repositories", COSTS)
+router = Operations("repositories", COSTS)
 MOST_NOTICES = 100
 Pushing = Literal["execute", "admin", "nobody"]
 

@@ -20,7 +20,7 @@ from pydantic import BaseModel, Field, StrictBool, StrictInt
 from pipelines.api import runner_bodies as bodies
 from pipelines.api import runner_calls, runner_reports
 from pipelines.api.auth import Presented, ReportBearer, RunnerBearer, forget
-from pipelines.api.lookup import Room
+from pipelines.api.lookup import Operations
 from pipelines.api.runner_reports import NOT_ITS, Faulty, ReportCall, SentReport
 from pipelines.engine.commands.report import LARGEST_BATCH
 from pipelines.errors import Conflict, Invalid, NotFound
@@ -33,7 +33,7 @@ from pipelines.work.transport.local import handover
 from pipelines.work.transport.local.claimable import claimable
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ReportFailed
 
-router = Room("runners", (400, 401, 404, 409, 422, 503), auth=RunnerBearer())
+router = Operations("runners", (400, 401, 404, 409, 422, 503), auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
 JOB = RUNNER + "/jobs/{job}"
 LEASE = Header(..., alias=wire.LEASE)

@@ -11,14 +11,14 @@ from ninja import Body
 from pydantic import BaseModel, Field, StrictInt
 
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, LINE, Room, in_turn, may, saving_in_turn
+from pipelines.api.lookup import CHANGES, LINE, Operations, in_turn, may, saving_in_turn
 from pipelines.api.schemas import Strict
 from pipelines.formats import scenarios as texts
 from pipelines.lines import scenarios
 from pipelines.models import Line, Scenario
 from pipelines.routing.simulate.scenario import MAX_SCENARIOS
 
-router = Room("scenarios", CHANGES)
+router = Operations("scenarios", CHANGES)
 SCENARIOS = LINE + "/scenarios"
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import LINE, Room, may
+from pipelines.api.lookup import LINE, Operations, may
 from pipelines.engine.commands.inputs import default_title
 from pipelines.errors import Conflict
 from pipelines.models import Line
@@ -17,7 +17,7 @@ from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.web.tasks.start import StartField, fields_of, offered_repositories, usual_of
 
-router = Room("tasks", (401, 403, 404, 409))
+router = Operations("tasks", (401, 403, 404, 409))
 
 
 class StartFieldOut(BaseModel):

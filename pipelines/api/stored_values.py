@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import CHANGES, PROJECT, Room, may
+from pipelines.api.lookup import CHANGES, PROJECT, Operations, may
 from pipelines.api.schemas import Strict
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import Line, Owner, Project, StoredValue
@@ -19,7 +19,7 @@ from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
 from pipelines.queries.named_values import uses
 
-router = Room("secrets and variables", CHANGES)
+router = Operations("secrets and variables", CHANGES)
 Where = Literal["owner", "project", "line"]
 
 
@@ -103,7 +103,7 @@ def _out(stored: StoredValue, used_in: list[str], credential_of: str | None) -> 
         kind=stored.kind,
         place=where,
         line=of.key if isinstance(of, Line) else None,
-        value=None if stored.kind == StoredValue.Kind.SECRET else stored.content,
+        value=None if stored.kind == StoredValue.ValueKind.SECRET else stored.content,
         changed_at=stored.changed_at,
         changed_by=str(stored.changed_by) if stored.changed_by else None,
         last_used_at=stored.last_used_at,

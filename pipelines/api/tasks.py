@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines import access, engine
 from pipelines.api.auth import Caller, Request, actor_of, requesters_of
-from pipelines.api.lookup import CHANGES, TASK, TASKS, Room, in_turn, may
+from pipelines.api.lookup import CHANGES, TASK, TASKS, Operations, in_turn, may
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import CancelIn, DecisionOut, RetryIn, TaskIn, TaskOut, task_out, tasks_out
 from pipelines.errors import Conflict, InputError, Invalid, NotFound
@@ -20,7 +20,7 @@ from pipelines.queries import versions
 from pipelines.queries.trace import trace_of
 from pipelines.routing.document.line import Problem
 
-router = Room("tasks", CHANGES)
+router = Operations("tasks", CHANGES)
 RETRIED = (TaskStatus.STUCK, TaskStatus.BLOCKED, TaskStatus.HELD)
 
 

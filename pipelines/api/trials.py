@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT
 from pipelines.api.logs import LogLineOut
-from pipelines.api.lookup import COSTS, Room, in_turn, may
+from pipelines.api.lookup import COSTS, Operations, in_turn, may
 from pipelines.api.schemas import Strict
 from pipelines.lines import trials
 from pipelines.lines.trials import TrialRequest
@@ -19,7 +19,7 @@ from pipelines.models import Job, Line, StationTrial
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.basics.visible import visible, visible_json
 
-router = Room("drafts", COSTS)
+router = Operations("drafts", COSTS)
 ADDRESS = DRAFT + "/trials"
 LINES = 500
 """Lines of the log in one answer."""

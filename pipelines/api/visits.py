@@ -10,11 +10,11 @@ from django.db.models.functions import Cast, Length
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import TASK, Room
+from pipelines.api.lookup import TASK, Operations
 from pipelines.errors import NotFound
 from pipelines.models import Job, Purpose, Task
 
-router = Room("tasks")
+router = Operations("tasks")
 HERE = TASK + "/visits"
 LARGE = 64 * 1024
 """Characters of an outcome above which a list leaves it out."""

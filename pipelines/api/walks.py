@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from pydantic import Field
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import COSTS, LINE, Room, in_turn
+from pipelines.api.lookup import COSTS, LINE, Operations, in_turn
 from pipelines.api.schemas import Strict
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Invalid
@@ -26,7 +26,7 @@ from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
 
-router = Room("scenarios", COSTS)
+router = Operations("scenarios", COSTS)
 
 
 class OutcomeFormIn(Strict):

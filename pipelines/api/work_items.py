@@ -8,12 +8,12 @@ from django.http import StreamingHttpResponse
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
-from pipelines.api.lookup import PROJECT, Room
+from pipelines.api.lookup import PROJECT, Operations
 from pipelines.engine.commands.work_items import work_item, work_items
 from pipelines.models import Line, Project, Task
 from pipelines.web.shell.streaming import ndjson
 
-router = Room("events")
+router = Operations("events")
 
 
 class StageOut(BaseModel):

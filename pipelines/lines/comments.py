@@ -180,11 +180,11 @@ def _thread(line: Line, pk: uuid.UUID) -> Comment:
 
 def _place(kind: str, key: str) -> tuple[str, str]:
     """Whether the part is there is not asked: the draft of who writes may be ahead of the stored one."""
-    if kind not in Comment.Kind.values:
+    if kind not in Comment.PartKind.values:
         raise Invalid.at(
-            "kind", _("has to be one of %(values)s") % {"values": ", ".join(Comment.Kind.values)}
+            "kind", _("has to be one of %(values)s") % {"values": ", ".join(Comment.PartKind.values)}
         )
-    if (kind == Comment.Kind.LINE) != (key == ""):
+    if (kind == Comment.PartKind.LINE) != (key == ""):
         raise Invalid.at(
             "key", _("is for a part"), _("A comment on the line has none. Any other comment names its part.")
         )

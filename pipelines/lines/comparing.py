@@ -28,7 +28,7 @@ PLACES = len(("extra", "editor", "positions"))
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparedSide:
     """One of the two: `name` is a number, draft, or aside-<id> of a draft that was put aside when another was restored.
     Equal documents are one."""
 
@@ -37,20 +37,20 @@ class Side:
     document: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def named(line: Line, name: str) -> Side:
+def named(line: Line, name: str) -> ComparedSide:
     """`name`: the number of a version, `live`, `draft` or `aside-<id>`. Raises NotFound."""
     if name == DRAFT:
         drawn = to_publish(line.draft)
-        return Side(DRAFT, digest(drawn), drawn)
+        return ComparedSide(DRAFT, digest(drawn), drawn)
     if name.startswith(ASIDE):
         kept = put_aside(line, name.removeprefix(ASIDE))
-        return Side(name, digest(kept.draft), kept.draft or {})
+        return ComparedSide(name, digest(kept.draft), kept.draft or {})
     version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
         raise NotFound(_("This line has no such version."))
     document = as_published(version.document, version.revision)
     same = document == version.document
-    return Side(str(version.number), version.digest if same else digest(document), document)
+    return ComparedSide(str(version.number), version.digest if same else digest(document), document)
 
 
 def put_aside(line: Line, name: str) -> LineEvent:
@@ -73,7 +73,7 @@ class Apart:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def apart(old: Side, new: Side) -> Apart:
+def apart(old: ComparedSide, new: ComparedSide) -> Apart:
     """Raises Invalid: a draft that cannot be read."""
     before, now = _read(old).to_document(), _read(new).to_document()
     found = tuple(each for each in changes(before, now) if not _of_nothing(each, now))
@@ -90,12 +90,12 @@ def _of_nothing(change: DocumentChange, now: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def compared(old: Side, new: Side) -> Difference:
+def compared(old: ComparedSide, new: ComparedSide) -> Difference:
     """Raises Invalid: a draft that cannot be read."""
     return difference(_read(old), _read(new))
 
 
-def _read(side: Side) -> Any:
+def _read(side: ComparedSide) -> Any:
     try:
         return read_line(side.document, keep_faulty_rules=True)
     except DocumentError as fault:

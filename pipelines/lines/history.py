@@ -34,7 +34,7 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
         aside = unpublished(stored)
         LineEvent.objects.create(
             line=stored,
-            kind=LineEvent.Kind.RESTORED,
+            kind=LineEvent.RecordKind.RESTORED,
             version=None if kept else stored.versions.get(number=int(side.name)),
             by=user,
             at=publishing.moment(),
@@ -73,7 +73,7 @@ def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
             return stored
         LineEvent.objects.create(
             line=version.line,
-            kind=LineEvent.Kind.NAMED,
+            kind=LineEvent.RecordKind.NAMED,
             version=stored,
             by=user,
             at=publishing.moment(),

@@ -124,7 +124,7 @@ def _taken(repository: Repository, heard: list[IssueHeard], now: datetime) -> Ho
 def _started(repository: Repository, trigger: IssueTrigger, heard: IssueHeard, now: datetime) -> HookAnswer:
     named, line = f"Issue #{heard.number}", trigger.line
     before = HostLink.objects.filter(
-        repository=repository, kind=HostLink.Kind.ISSUE, number=heard.number, task__line=line
+        repository=repository, kind=HostLink.LinkKind.ISSUE, number=heard.number, task__line=line
     )
     if not heard.exact and before.exists():
         return HookAnswer(f"{named} had a task already.")
@@ -156,7 +156,7 @@ def _started(repository: Repository, trigger: IssueTrigger, heard: IssueHeard, n
     link = HostLink.objects.create(
         task=task,
         repository=repository,
-        kind=HostLink.Kind.ISSUE,
+        kind=HostLink.LinkKind.ISSUE,
         number=heard.number,
         url=link_of(escaped(heard.url), ""),
     )

@@ -41,7 +41,7 @@ def tell(line: Line, row: Comment, author: User, now: datetime) -> None:
                     line.project_id,
                     line.key,
                     line.name,
-                    row.key if row.kind == Comment.Kind.STATION else "",
+                    row.key if row.kind == Comment.PartKind.STATION else "",
                     user.pk,
                     str(author),
                     now,

@@ -106,7 +106,7 @@ def _proposed(line: Line, text: str) -> Line:
     return proposed
 
 
-def _changes(old: comparing.Side, new: comparing.Side) -> list[dict[str, Any]]:
+def _changes(old: comparing.ComparedSide, new: comparing.ComparedSide) -> list[dict[str, Any]]:
     try:
         apart = comparing.apart(old, new)
     except Invalid:
@@ -122,7 +122,7 @@ def _changes(old: comparing.Side, new: comparing.Side) -> list[dict[str, Any]]:
     ]
 
 
-def _difference(old: comparing.Side, new: comparing.Side) -> dict[str, Any] | None:
+def _difference(old: comparing.ComparedSide, new: comparing.ComparedSide) -> dict[str, Any] | None:
     try:
         found = comparing.compared(old, new).to_dict()
     except Invalid:

@@ -18,7 +18,7 @@ from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 def reread(now: datetime) -> int:
     """Prove one of them again, note it in the record of its line, and tell who answers for it of what is refuted: it
     runs on. 1, or 0 where none is left."""
-    known = LineEvent.objects.filter(version=OuterRef("live"), kind=LineEvent.Kind.REREAD)
+    known = LineEvent.objects.filter(version=OuterRef("live"), kind=LineEvent.RecordKind.REREAD)
     waiting = Line.objects.filter(
         live__revision__lt=REVISION, archived_at=None, live__document__has_key="guarantees"
     )
@@ -29,7 +29,7 @@ def reread(now: datetime) -> int:
     with transaction.atomic():
         note = {"revision": REVISION, "refuted": [answer.id for answer in refuted]}
         LineEvent.objects.create(
-            line=line, kind=LineEvent.Kind.REREAD, version=line.live, by=None, at=now, data=note
+            line=line, kind=LineEvent.RecordKind.REREAD, version=line.live, by=None, at=now, data=note
         )
         observers.tell(*_told(line, line.live, refuted, now))
     return 1

@@ -220,7 +220,7 @@ def _noted(line: Line, version: LineVersion, why: str, said: Confirmed, user: Us
     data: dict[str, Any] = {"why": why, "mapping": dict(said.mapping), "reason": said.reason.strip()}
     LineEvent.objects.create(
         line=line,
-        kind=LineEvent.Kind.NOT_MIGRATED,
+        kind=LineEvent.RecordKind.NOT_MIGRATED,
         version=version,
         by=user,
         at=publishing.moment(),

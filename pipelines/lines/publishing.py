@@ -155,7 +155,7 @@ def credential_problems(document: routing.Line, line: Line) -> list[Problem]:
         return []
     project = line.project
     reach = finding.Reach(project.owner_id, project.pk, line.pk)
-    stored = reach.nearest(StoredValue.Kind.SECRET, names)
+    stored = reach.nearest(StoredValue.ValueKind.SECRET, names)
     uses = credentials_among(names, owner=project.owner_id, project=project.pk, stored=stored)
     return [
         Problem(
@@ -314,7 +314,7 @@ def publish(
         stored.save(update_fields=["live", "name", "draft_hands", "draft_writers"])
         LineEvent.objects.create(
             line=stored,
-            kind=LineEvent.Kind.PUBLISHED,
+            kind=LineEvent.RecordKind.PUBLISHED,
             version=version,
             by=user,
             at=version.published_at,

@@ -16,7 +16,7 @@ class Comment(models.Model):
     """On a station, a rule, a gate or the whole line; answers go one level deep. What was deleted keeps its row
     without its text, so that answers keep their place and the record says who wrote and who deleted."""
 
-    class Kind(models.TextChoices):
+    class PartKind(models.TextChoices):
         LINE = "line", _("Line")
         STATION = "station", _("Station")
         RULE = "rule", _("Rule")
@@ -28,7 +28,7 @@ class Comment(models.Model):
         help_text=_("Chosen by who writes it, so that sending it twice writes it once."),
     )
     line = models.ForeignKey(Line, models.CASCADE, related_name="comments", db_index=False)
-    kind = models.CharField(max_length=8, choices=Kind.choices)
+    kind = models.CharField(max_length=8, choices=PartKind.choices)
     key = models.CharField(max_length=200, blank=True, help_text=_("Key of the part, or the rule's id."))
     parent = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="replies")
     text = models.TextField()

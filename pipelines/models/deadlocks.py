@@ -39,7 +39,7 @@ class Deadlock(models.Model):
         OPEN = "open", _("Open")
         RESOLVED = "resolved", _("Resolved")
 
-    class How(models.TextChoices):
+    class Unlocking(models.TextChoices):
         OUTPUT = "output", _("Choose an output")
         CONTEXT = "context", _("Add context")
         ESCALATE = "escalate", _("Escalate")
@@ -57,7 +57,7 @@ class Deadlock(models.Model):
     role = models.CharField(max_length=100)
     found_at = models.DateTimeField()
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
-    how = models.CharField(max_length=8, choices=How.choices, blank=True)
+    how = models.CharField(max_length=8, choices=Unlocking.choices, blank=True)
     answer = models.TextField(blank=True)
     resolved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+"

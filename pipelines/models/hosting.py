@@ -45,14 +45,14 @@ class IssueTrigger(models.Model):
 class HostLink(models.Model):
     """An issue that started a task, the request that a task opened, or its branch, which was only pushed (number 0)."""
 
-    class Kind(models.TextChoices):
+    class LinkKind(models.TextChoices):
         ISSUE = "issue", _("Issue")
         REQUEST = "request", _("Request")
         BRANCH = "branch", _("Branch")
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="host_links")
     repository = models.ForeignKey(Repository, models.SET_NULL, null=True, related_name="+")
-    kind = models.CharField(max_length=7, choices=Kind.choices)
+    kind = models.CharField(max_length=7, choices=LinkKind.choices)
     number = models.PositiveBigIntegerField()
     sign = models.CharField(max_length=1, default="#")
     url = models.CharField(max_length=1000)
@@ -62,7 +62,7 @@ class HostLink(models.Model):
         indexes = [models.Index(fields=["repository", "kind", "number"], name="link_by_number")]
 
     def __str__(self) -> str:
-        return "" if self.kind == self.Kind.BRANCH else f"{self.sign}{self.number}"
+        return "" if self.kind == self.LinkKind.BRANCH else f"{self.sign}{self.number}"
 
 
 class HookReceipt(models.Model):

@@ -122,7 +122,7 @@ class PublishRequest(models.Model):
 class LineEvent(models.Model):
     """The record of a line: who published, restored, named. Append-only, by a trigger."""
 
-    class Kind(models.TextChoices):
+    class RecordKind(models.TextChoices):
         PUBLISHED = "published", _("Published")
         NAMED = "named", _("Named")
         RESTORED = "restored", _("Restored as the draft")
@@ -130,7 +130,7 @@ class LineEvent(models.Model):
         REREAD = "reread", _("Guarantees read anew")
 
     line = models.ForeignKey(Line, models.PROTECT, related_name="record", db_index=False)
-    kind = models.CharField(max_length=16, choices=Kind.choices)
+    kind = models.CharField(max_length=16, choices=RecordKind.choices)
     version = models.ForeignKey(
         LineVersion, models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )

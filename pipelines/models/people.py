@@ -191,7 +191,7 @@ class ApiToken(models.Model):
     machine's acts for a project with a role and can never decide a gate; a runner's does the work of a project's
     stations and opens nothing else (law §15)."""
 
-    class Kind(models.TextChoices):
+    class TokenKind(models.TextChoices):
         PERSON = "person", _("Person")
         MACHINE = "machine", _("Machine")
         RUNNER = "runner", _("Runner")
@@ -207,7 +207,7 @@ class ApiToken(models.Model):
     # What a machine's token never has.
     PERSONAL = frozenset({Scope.DECIDE, Scope.SETTINGS})
 
-    kind = models.CharField(max_length=8, choices=Kind.choices)
+    kind = models.CharField(max_length=8, choices=TokenKind.choices)
     name = models.CharField(max_length=100)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -20,14 +20,14 @@ value_name = RegexValidator(
 class StoredValue(models.Model):
     """A value of an owner, a project or a line. Where several have the same name, the nearest counts."""
 
-    class Kind(models.TextChoices):
+    class ValueKind(models.TextChoices):
         SECRET = "secret", _("Secret")
         VARIABLE = "variable", _("Variable")
 
     owner = models.ForeignKey(Owner, models.CASCADE, null=True, blank=True, related_name="stored_values")
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="stored_values")
     line = models.ForeignKey(Line, models.CASCADE, null=True, blank=True, related_name="stored_values")
-    kind = models.CharField(max_length=8, choices=Kind.choices)
+    kind = models.CharField(max_length=8, choices=ValueKind.choices)
     name = models.CharField(max_length=64, validators=[value_name])
     content = models.TextField(
         help_text=_("Of a variable its value, of a secret what its value is encrypted to.")

@@ -122,7 +122,7 @@ def mint_token(
         )
         said = (
             {"labels": token.labels}
-            if kind == ApiToken.Kind.RUNNER
+            if kind == ApiToken.TokenKind.RUNNER
             else {"scopes": token.scopes, "role": role}
         )
         _record("token.created", token, created_by, now, **said)
@@ -210,9 +210,9 @@ def _check(
     role: str,
     lasts: timedelta,
 ) -> None:
-    machine, runner = kind == ApiToken.Kind.MACHINE, kind == ApiToken.Kind.RUNNER
+    machine, runner = kind == ApiToken.TokenKind.MACHINE, kind == ApiToken.TokenKind.RUNNER
     faults = (
-        (kind not in ApiToken.Kind.values, "A token belongs to a person, a machine or a runner."),
+        (kind not in ApiToken.TokenKind.values, "A token belongs to a person, a machine or a runner."),
         (not 0 < len(name.strip()) <= 100, "Give the token a name of at most 100 characters."),
         (not scopes and not runner, "Choose at least one scope."),
         (

@@ -24,7 +24,7 @@ def add(
 ) -> tuple[ApiToken, str]:
     """Its token and the secret, which is never shown again."""
     return accounts.mint_token(
-        kind=ApiToken.Kind.RUNNER,
+        kind=ApiToken.TokenKind.RUNNER,
         name=name,
         scopes=(),
         labels=labels,

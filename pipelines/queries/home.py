@@ -154,7 +154,10 @@ def _newest(projects: Any, since: Any) -> QuerySet[Task]:
 @compiled(projects=ids(), since=DateTimeField())
 def _published(projects: Any, since: Any) -> QuerySet[LineEvent]:
     rows = LineEvent.objects.filter(
-        line__project__among=projects, kind=LineEvent.Kind.PUBLISHED, at__gte=since, version__isnull=False
+        line__project__among=projects,
+        kind=LineEvent.RecordKind.PUBLISHED,
+        at__gte=since,
+        version__isnull=False,
     )
     rows = rows.exclude(version__name=SHIPPED).select_related("line", "version", "by").only(
         "at", "line__name", "line__key", "line__project", "version__number", "by__first_name", "by__last_name",

@@ -125,7 +125,7 @@ class RunnerRow:
 def runners(project: Project, now: datetime) -> list[RunnerRow]:
     """By name; those of the project before what runs beside the server."""
     tokens = list(
-        ApiToken.objects.filter(project=project, kind=ApiToken.Kind.RUNNER, revoked_at=None).order_by(
+        ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.RUNNER, revoked_at=None).order_by(
             "name", "pk"
         )
     )

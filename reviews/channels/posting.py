@@ -33,17 +33,17 @@ def _opened(opened: Sequence[GateOpened]) -> Iterable[ChannelMessage]:
         connections[connection.project_id].append(connection)
     for each in opened:
         for connection in connections[each.project_id]:
-            yield _message(connection.pk, each.visit_id, ChannelMessage.Kind.OPENED, each.opened_at)
+            yield _message(connection.pk, each.visit_id, ChannelMessage.MessageKind.OPENED, each.opened_at)
 
 
 def _over(over: dict[UUID, datetime]) -> Iterable[ChannelMessage]:
-    told = ChannelMessage.objects.filter(visit__in=over, kind=ChannelMessage.Kind.OPENED)
+    told = ChannelMessage.objects.filter(visit__in=over, kind=ChannelMessage.MessageKind.OPENED)
     for visit_id, connection_id in told.values_list("visit_id", "connection_id"):
         assert visit_id is not None
-        yield _message(connection_id, visit_id, ChannelMessage.Kind.CLOSED, over[visit_id])
+        yield _message(connection_id, visit_id, ChannelMessage.MessageKind.CLOSED, over[visit_id])
 
 
-def _message(connection: int, visit: UUID, kind: ChannelMessage.Kind, at: datetime) -> ChannelMessage:
+def _message(connection: int, visit: UUID, kind: ChannelMessage.MessageKind, at: datetime) -> ChannelMessage:
     return ChannelMessage(connection_id=connection, visit_id=visit, kind=kind, created_at=at)
 
 

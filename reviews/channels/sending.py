@@ -70,7 +70,7 @@ def _send(message: ChannelMessage) -> None:
             raise
         return
     row.update(state=ChannelMessage.State.SENT, ref=ref, error="", sent_at=Now(), attempts=F("attempts") + 1)
-    if message.kind == ChannelMessage.Kind.OPENED and kind.changes:
+    if message.kind == ChannelMessage.MessageKind.OPENED and kind.changes:
         _catch_up(message)
 
 
@@ -79,7 +79,7 @@ def _catch_up(opened: ChannelMessage) -> None:
     late = ChannelMessage.objects.filter(
         connection=opened.connection_id,
         visit=opened.visit_id,
-        kind=ChannelMessage.Kind.CLOSED,
+        kind=ChannelMessage.MessageKind.CLOSED,
         state=ChannelMessage.State.SKIPPED,
     ).first()
     if late is not None:
@@ -124,11 +124,11 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
     """The message as it is now; None where there is nothing to tell."""
     is_open = visit.state == GateVisit.State.OPEN
     ref = ""
-    if message.kind == ChannelMessage.Kind.OPENED and not is_open:
+    if message.kind == ChannelMessage.MessageKind.OPENED and not is_open:
         return None
-    if message.kind == ChannelMessage.Kind.CLOSED:
+    if message.kind == ChannelMessage.MessageKind.CLOSED:
         first = ChannelMessage.objects.filter(
-            connection=message.connection_id, visit=visit, kind=ChannelMessage.Kind.OPENED
+            connection=message.connection_id, visit=visit, kind=ChannelMessage.MessageKind.OPENED
         ).first()
         if first is None or first.state != ChannelMessage.State.SENT:
             return None

@@ -92,7 +92,9 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 def test(request: SignedIn, project: Project, channel: int) -> HttpResponse:
     """Sent at once, so that the answer of the server is on the page."""
     connection = _found(project, channel)
-    message = ChannelMessage(connection=connection, kind=ChannelMessage.Kind.TEST, created_at=timezone.now())
+    message = ChannelMessage(
+        connection=connection, kind=ChannelMessage.MessageKind.TEST, created_at=timezone.now()
+    )
     try:
         deliver(connection, test_message(message))
     except ChannelError as problem:

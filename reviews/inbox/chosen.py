@@ -17,7 +17,7 @@ from pipelines.queries import versions
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import choices, named, of_line
 from pipelines.web.shell.dates import dates_of
-from pipelines.web.shell.scope import Scope, scope_of
+from pipelines.web.shell.scope import PageScope, scope_of
 from reviews.asked import Narrowed, Place
 from reviews.inbox.item import Words
 from reviews.inbox.kinds import BY_KEY
@@ -69,7 +69,7 @@ class ReviewList:
     stays beside it."""
 
     tab: str
-    scope: Scope
+    scope: PageScope
     line: str = ""
     kind: str = ""
     sort: str = ""

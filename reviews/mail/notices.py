@@ -20,7 +20,7 @@ from reviews.models import Notice
 
 def letter(notice: Notice) -> EmailMultiAlternatives | None:
     """What comes later about the same stands in the thread of the first. None where it waited until it was resolved."""
-    about = Deadlock if notice.kind == Notice.Kind.DEADLOCK else Escalation
+    about = Deadlock if notice.kind == Notice.NoticeKind.DEADLOCK else Escalation
     if not about.objects.filter(pk=notice.about, state="open").exists():
         return None
     task = notice.task
@@ -29,7 +29,9 @@ def letter(notice: Notice) -> EmailMultiAlternatives | None:
     page = absolute("task", owner.key, task.project.key, task.name)
     context["link"] = f"{page}#{context['anchor']}-{notice.about}"
     text = f"[{task.line.name}] {context['subject']}: {task} {task.title}"
-    late = _("Overdue: %(subject)s") % {"subject": text} if notice.kind == Notice.Kind.BREACHED else text
+    late = (
+        _("Overdue: %(subject)s") % {"subject": text} if notice.kind == Notice.NoticeKind.BREACHED else text
+    )
     return message(
         "notice", context, subject=late, to=notice.address, unique=_id(notice), headers=_headers(notice)
     )
@@ -49,7 +51,7 @@ def _id(notice: Notice) -> str:
 
 
 def _about(notice: Notice) -> dict[str, Any]:
-    found = _deadlock(notice) if notice.kind == Notice.Kind.DEADLOCK else _escalation(notice)
+    found = _deadlock(notice) if notice.kind == Notice.NoticeKind.DEADLOCK else _escalation(notice)
     return {**found, "facts": [(name, value) for name, value in found["facts"] if value]}
 
 
@@ -76,7 +78,7 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
 
 def _escalation(notice: Notice) -> dict[str, Any]:
     found = Escalation.objects.get(pk=notice.about)
-    late = notice.kind == Notice.Kind.BREACHED
+    late = notice.kind == Notice.NoticeKind.BREACHED
     in_time = _("The task does not move forward until this is resolved.")
     overdue = _("Nobody has answered this escalation in time. %(still)s") % {"still": in_time}
     return {

@@ -48,7 +48,7 @@ def _asked(heard: Heard) -> Iterable[tuple[int, Mail]]:
     """One mail per address when the gate opens (ALP A18), one for each reminder; with the task of each."""
     for opened in heard.of(GateOpened):
         for address in dict.fromkeys(opened.notify):
-            yield opened.task_id, _mail(opened.visit_id, address, Mail.Kind.ASKED, opened.opened_at)
+            yield opened.task_id, _mail(opened.visit_id, address, Mail.MailKind.ASKED, opened.opened_at)
     for overdue in heard.of(GateOverdue):
         for address in dict.fromkeys(overdue.notify):
             yield overdue.task_id, _reminder(overdue, address)
@@ -60,16 +60,16 @@ def _chosen(written: Sequence[Written]) -> Iterable[tuple[Recipient, Mail]]:
         if kind is review.KIND and recipient.mail(kind.key, kind.mail) == MailChoice.NOW:
             visit, _colon, reminder = event.about.partition(":")
             if not reminder:
-                mail = _mail(uuid.UUID(visit), recipient.address, Mail.Kind.ASKED, event.at, chosen=True)
+                mail = _mail(uuid.UUID(visit), recipient.address, Mail.MailKind.ASKED, event.at, chosen=True)
                 yield recipient, mail
 
 
-def _mail(visit: uuid.UUID, address: str, kind: Mail.Kind, at: datetime, *, chosen: bool = False) -> Mail:
+def _mail(visit: uuid.UUID, address: str, kind: Mail.MailKind, at: datetime, *, chosen: bool = False) -> Mail:
     return Mail(visit_id=visit, address=address, kind=kind, created_at=at, chosen=chosen)
 
 
 def _reminder(overdue: GateOverdue, address: str) -> Mail:
-    kind = Mail.Kind.OVERDUE if overdue.number else Mail.Kind.SOON
+    kind = Mail.MailKind.OVERDUE if overdue.number else Mail.MailKind.SOON
     return Mail(
         visit_id=overdue.visit_id, address=address, kind=kind, number=overdue.number, created_at=overdue.at
     )
@@ -84,7 +84,7 @@ def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
     if not closings or not heard.lookups.mailed:
         return
     told = Mail.objects.filter(
-        visit_id__in=closings, kind__in=[Mail.Kind.ASKED, Mail.Kind.SOON, Mail.Kind.OVERDUE]
+        visit_id__in=closings, kind__in=[Mail.MailKind.ASKED, Mail.MailKind.SOON, Mail.MailKind.OVERDUE]
     )
     # Whom the gate names comes first, and stays named whatever else they chose.
     told = told.exclude(state=Posted.State.SKIPPED).order_by("visit_id", "address", "chosen")
@@ -94,7 +94,7 @@ def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
     ):
         closing = closings[visit_id]
         if not (isinstance(closing, GateDecided) and closing.decided_by_email == address):
-            yield project_id, _mail(visit_id, address, Mail.Kind.CLOSED, closing.at, chosen=chosen)
+            yield project_id, _mail(visit_id, address, Mail.MailKind.CLOSED, closing.at, chosen=chosen)
 
 
 def _put(

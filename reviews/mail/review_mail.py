@@ -78,9 +78,11 @@ def message_id(mail: Mail) -> str:
 
 def _confirm(mail: Mail) -> str:
     """The address of the page where this person approves without a session, where the gate allows that."""
-    token = mail_link.issue(mail.visit, mail.address, timezone.now()) if mail.kind != Mail.Kind.CLOSED else ""
+    token = (
+        mail_link.issue(mail.visit, mail.address, timezone.now()) if mail.kind != Mail.MailKind.CLOSED else ""
+    )
     return absolute("mail-link-arrive", token) if token else ""
 
 
 def _options(mail: Mail) -> list[VoteOption]:
-    return options(mail.visit) if mail.kind != Mail.Kind.CLOSED and mail.visit.state == "open" else []
+    return options(mail.visit) if mail.kind != Mail.MailKind.CLOSED and mail.visit.state == "open" else []

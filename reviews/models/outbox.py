@@ -41,14 +41,14 @@ class Mail(Posted):
     """About one gate visit: one of each kind and number to each address (house §3 I12). `number`: of reminders, 0 for
     the one before it is due, then 1, 2, …; of the other kinds 1."""
 
-    class Kind(models.TextChoices):
+    class MailKind(models.TextChoices):
         ASKED = "asked", _("Review asked")
         SOON = "soon", _("Review due soon")
         OVERDUE = "overdue", _("Review overdue")
         CLOSED = "closed", _("Review closed")
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="mails")
-    kind = models.CharField(max_length=8, choices=Kind.choices)
+    kind = models.CharField(max_length=8, choices=MailKind.choices)
     number = models.PositiveSmallIntegerField(default=1, help_text=_("Of a reminder: 0 before it is due."))
     chosen = models.BooleanField(
         default=False, help_text=_("Its reader asked for it; the gate does not name the address.")
@@ -72,13 +72,13 @@ class Mail(Posted):
 class Notice(Posted):
     """About an escalation or a deadlock: told once of each kind."""
 
-    class Kind(models.TextChoices):
+    class NoticeKind(models.TextChoices):
         ESCALATED = "escalated", _("Escalated")
         BREACHED = "breached", _("Not answered in time")
         DEADLOCK = "deadlock", _("Deadlock")
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="notices")
-    kind = models.CharField(max_length=9, choices=Kind.choices)
+    kind = models.CharField(max_length=9, choices=NoticeKind.choices)
     about = models.UUIDField(help_text=_("The escalation or deadlock."))
 
     class Meta:
@@ -211,7 +211,7 @@ class ChannelMessage(models.Model):
     """One message about one gate visit to one connection; without a visit a test. `ref` names it there. Its row is its
     place in the outbox, and FAILED is the box of dead letters: kept, shown, and sent again by hand."""
 
-    class Kind(models.TextChoices):
+    class MessageKind(models.TextChoices):
         OPENED = "opened", _("Review opened")
         CLOSED = "closed", _("Review over")
         TEST = "test", _("Test")
@@ -226,7 +226,7 @@ class ChannelMessage(models.Model):
     visit = models.ForeignKey(
         GateVisit, models.CASCADE, null=True, blank=True, related_name="channel_messages"
     )
-    kind = models.CharField(max_length=6, choices=Kind.choices)
+    kind = models.CharField(max_length=6, choices=MessageKind.choices)
     token = models.UUIDField(default=uuid.uuid4, unique=True)
     state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
     ref = models.CharField(max_length=200, blank=True)

@@ -191,7 +191,7 @@ def test_an_output_and_a_summary_say_how_much_is_left(world: World, line: LineVe
 def test_a_mail_says_how_much_of_a_summary_it_leaves_out(world: World, line: LineVersion) -> None:
     task = world.start(line)
     world.report(task, {"result": "success", "summary": "s" * 700})
-    mail = Mail.objects.filter(visit=world.visit(task), kind=Mail.Kind.ASKED).first()
+    mail = Mail.objects.filter(visit=world.visit(task), kind=Mail.MailKind.ASKED).first()
     assert mail is not None
     message = compose(mail)
     assert "… (100 more characters)" in message.body

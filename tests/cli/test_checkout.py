@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateline.commands import checkout
-from gateline.failures import Failure
+from gateline.failures import CommandFailure
 from tests.cli.conftest import Gateline
 from tests.factories import World
 from tests.work.driving import Bench, outcome_of
@@ -96,7 +96,7 @@ def test_what_a_server_says_is_no_option_of_git_and_leads_nowhere_else(
     change: dict[str, str], name: str
 ) -> None:
     checkout._check(BRANCH, "WI-app-1")
-    with pytest.raises(Failure, match="cannot take"):
+    with pytest.raises(CommandFailure, match="cannot take"):
         checkout._check(BRANCH | change, name)
 
 

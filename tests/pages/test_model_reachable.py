@@ -20,8 +20,8 @@ KEY = "sk-of-the-test-0123456789"
 def shown(world: World, server: Server, name: str = "ANTHROPIC_API_KEY") -> str:
     """Setup, after the model was checked."""
     for kind, key, value in (
-        (StoredValue.Kind.SECRET, name, KEY),
-        (StoredValue.Kind.VARIABLE, "ANTHROPIC_BASE_URL", server.url),
+        (StoredValue.ValueKind.SECRET, name, KEY),
+        (StoredValue.ValueKind.VARIABLE, "ANTHROPIC_BASE_URL", server.url),
     ):
         store.put(store.Place(world.project), key, value, kind=kind, by=world.admin, now=timezone.now())
     Repository.objects.create(

@@ -90,7 +90,7 @@ def test_who_was_asked_is_reminded_once_when_the_gate_is_due(world: World, mailb
     Due.objects.filter(task=task).update(due_at=timezone.now())
     for _ in range(2):
         timers.run_due()
-    send(Mail.objects.get(kind=Mail.Kind.OVERDUE).pk)
+    send(Mail.objects.get(kind=Mail.MailKind.OVERDUE).pk)
     ((recipients, message),) = mailbox.received
     assert (recipients, "is overdue" in message.get_body(("plain",)).get_content()) == ([NOTIFIED], True)
 
@@ -107,12 +107,12 @@ def test_a_gate_that_notifies_nobody_reminds_who_may_decide(world: World) -> Non
 def test_a_rejection_by_time_is_told_without_a_name(world: World, mailbox: Mailbox) -> None:
     task = world.start(world.line(**gated(due={"after": "1h", "then": "reject"})))
     world.report(task)
-    send(Mail.objects.get(kind=Mail.Kind.ASKED).pk)
+    send(Mail.objects.get(kind=Mail.MailKind.ASKED).pk)
     past = timezone.now()
     Due.objects.filter(task=task).update(due_at=past)
     task.gate_visits.update(due_at=past)
     timers.run_due()
-    send(Mail.objects.get(kind=Mail.Kind.CLOSED).pk)
+    send(Mail.objects.get(kind=Mail.MailKind.CLOSED).pk)
     text = mailbox.received[1][1].get_body(("plain",)).get_content()
     assert "automatically after its due time: Reject" in text
 
@@ -121,7 +121,7 @@ def test_the_closing_mail_stays_in_the_thread(world: World, waiting: Task, mailb
     asked = Mail.objects.get()
     send(asked.pk)
     world.vote(waiting, "reject", reason="Not like this.")
-    closed = Mail.objects.get(kind=Mail.Kind.CLOSED)
+    closed = Mail.objects.get(kind=Mail.MailKind.CLOSED)
     send(closed.pk)
     first, last = (message for _, message in mailbox.received)
     assert last["In-Reply-To"] == last["References"] == first["Message-ID"]
@@ -133,7 +133,7 @@ def test_who_decided_gets_no_closing_mail(world: World) -> None:
     task = world.start(world.line(**gated(notify=[world.reviewer.email])))
     world.report(task)
     world.vote(task, "approve")
-    assert not Mail.objects.filter(kind=Mail.Kind.CLOSED).exists()
+    assert not Mail.objects.filter(kind=Mail.MailKind.CLOSED).exists()
 
 
 def test_who_is_responsible_is_told_of_an_escalation_and_once_more_when_nobody_answered(

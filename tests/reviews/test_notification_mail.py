@@ -137,7 +137,7 @@ def test_the_mail_of_a_gate_that_names_me_is_as_i_chose(world: World, mail: str,
     )
     assert not [found for found in invariants.check() if found.invariant == "I12"]
     world.vote(task, by=world.admin)
-    closing = set(Mail.objects.filter(kind=Mail.Kind.CLOSED).values_list("address", flat=True))
+    closing = set(Mail.objects.filter(kind=Mail.MailKind.CLOSED).values_list("address", flat=True))
     assert closing == {"list@example.com", *([world.reviewer.email] if state == "queued" else [])}
 
 

@@ -28,14 +28,14 @@ from pipelines.api.dialects.alp_bodies import (
     job_out,
     run_of,
 )
-from pipelines.api.lookup import PROJECT, Room
+from pipelines.api.lookup import PROJECT, Operations
 from pipelines.api.runners import RunnerRequest, as_problems
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ApiToken, Job, User, Worker
 from pipelines.people import accounts
 from pipelines.work.runners import approvals, elsewhere, logs
 
-router = Room("ALP runners", (400, 401, 403, 404, 409, 503), auth=RunnerBearer())
+router = Operations("ALP runners", (400, 401, 403, 404, 409, 503), auth=RunnerBearer())
 RUNNERS = PROJECT + "/runners"
 RUNNER = RUNNERS + "/{runner}"
 RUN = PROJECT + "/runs/{run}/jobs/{job}"
@@ -55,14 +55,14 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
     """With the token of a runner: the runner of that token. With a person's, who may publish stations that run
     programs: a new token, with these labels, that is shown this once."""
     who: ApiToken | User = request.auth  # type: ignore[attr-defined]
-    if isinstance(who, ApiToken) and who.kind == ApiToken.Kind.RUNNER:
+    if isinstance(who, ApiToken) and who.kind == ApiToken.TokenKind.RUNNER:
         _within(who, owner, project)
         token, secret = who, request.headers["Authorization"].partition(" ")[2].strip()
     else:
         found = access.get_project(who, owner, project)
         access.require(who, "execute", found)
         token, secret = accounts.mint_token(
-            kind=ApiToken.Kind.RUNNER,
+            kind=ApiToken.TokenKind.RUNNER,
             name=payload.name,
             scopes=(),
             labels=payload.labels,

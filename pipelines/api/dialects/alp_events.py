@@ -17,13 +17,13 @@ from django.http import StreamingHttpResponse
 
 from pipelines.api.auth import RunnerBearer
 from pipelines.api.dialects.alp import RUNNERS, runner_of
-from pipelines.api.lookup import Room
+from pipelines.api.lookup import Operations
 from pipelines.api.runners import RunnerRequest
 from pipelines.live.hints import group_of
 from pipelines.models import Worker
 from pipelines.work.runners import elsewhere
 
-router = Room("ALP runners", (401, 404), auth=RunnerBearer())
+router = Operations("ALP runners", (401, 404), auth=RunnerBearer())
 AT_ONCE: Final = 50
 """Streams of one web process."""
 LASTS: Final = 600.0

@@ -20,14 +20,14 @@ from pipelines.api.dialects.executions import (
     is_failed,
 )
 from pipelines.api.everywhere import task_by_number
-from pipelines.api.lookup import CHANGES, Room
+from pipelines.api.lookup import CHANGES, Operations
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import ENDED, Job, Line, Status
 from pipelines.queries import versions
 from pipelines.routing.basics import jsontext
 
-router = Room("Vibe Factory", CHANGES)
+router = Operations("Vibe Factory", CHANGES)
 HERE = "/workflow-executions/{execution}"
 BASE_BRANCH = "base_branch"
 RETRIED = (Status.STUCK, Status.BLOCKED, Status.HELD)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from typing import Any
 
-from .report import Report, StationError, arguments, asks
+from .report import StationError, StationReport, arguments, asks
 from .text import clip, one_line
 
 LONGEST = 200_000  # characters of an answer that go on to the next station
@@ -22,7 +22,7 @@ HOW = (
 )
 
 
-def main() -> Report:
+def main() -> StationReport:
     options = arguments(
         "Hand the prompt on standard input to the agent in GATELINE_AGENT_COMMAND.",
         key={"required": True},
@@ -45,20 +45,20 @@ def main() -> Report:
         raise StationError("The agent answered nothing.", "agent")
     value = value_of(text, options.key)
     spoken = value if isinstance(value, str) else json.dumps(value)
-    return Report(clip(one_line(spoken), 200), output={options.key: value})
+    return StationReport(clip(one_line(spoken), 200), output={options.key: value})
 
 
-def scripted(key: str, prompt: str) -> Report:
+def scripted(key: str, prompt: str) -> StationReport:
     """Answer in place of an agent, so that the line can be watched before one is set up. The answer says so."""
     why = f"Written by a script: no agent is set up on this worker, so there is no real {key}."
     asked = "\n".join(f"> {line}".rstrip() for line in clip(prompt.strip(), 2000).splitlines())
     text = f"{why} {HOW}\n\nAn agent would have been asked:\n\n{asked}"
     print(text, flush=True)
-    return Report(f"{why} {HOW}", output={key: text})
+    return StationReport(f"{why} {HOW}", output={key: text})
 
 
-def unset(why: str) -> Report:
-    return Report(
+def unset(why: str) -> StationReport:
+    return StationReport(
         f"{why} {HOW}",
         verdict="blocked",
         exit_code=78,  # EX_CONFIG

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from .report import Report, StationError, artifact, replace
+from .report import StationError, StationReport, artifact, replace
 from .text import count
 
 DELIVERY = Path("delivery")
 
 
-def main() -> Report:
+def main() -> StationReport:
     text = sys.stdin.buffer.read()
     if not text.strip():
         raise StationError("There is nothing to deliver: standard input is empty.", "empty")
@@ -20,7 +20,7 @@ def main() -> Report:
     replace(document, text)
     delivered = artifact(document, "text/markdown")
     replace(manifest, f"{delivered['sha256']}  {document.name}\n".encode())
-    return Report(
+    return StationReport(
         f"Delivered {document.name}: {count(len(text.splitlines()), 'line')}.",
         output={"document": document.name, "bytes": len(text)},
         artifacts=[delivered, artifact(manifest, "text/plain")],

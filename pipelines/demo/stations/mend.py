@@ -9,14 +9,14 @@ import re
 import subprocess
 import sys
 
-from .report import Report, StationError, arguments, say
+from .report import StationError, StationReport, arguments, say
 from .text import clip, one_line
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
 CODE = re.compile(r"^([A-Z]{1,6}[0-9]{1,4}) ", re.MULTILINE)
 
 
-def main() -> Report:
+def main() -> StationReport:
     options = arguments(
         "Mend the findings that standard input names under “FEEDBACK FROM PREVIOUS EVALUATION:”.",
         limit={"type": float, "default": 600.0},
@@ -24,10 +24,10 @@ def main() -> Report:
     feedback = sys.stdin.read().partition(FEEDBACK)[2]
     codes = sorted(set(CODE.findall(feedback)))
     if not codes:
-        return Report("Nothing was named.", output={"mended": []})
+        return StationReport("Nothing was named.", output={"mended": []})
     say(f"Mends {', '.join(codes)}.")
     fix(codes, options.limit)
-    return Report(f"Mended {', '.join(codes)}.", output={"mended": codes})
+    return StationReport(f"Mended {', '.join(codes)}.", output={"mended": codes})
 
 
 def fix(codes: list[str], limit: float) -> None:

@@ -25,7 +25,7 @@ class StationError(Exception):
 
 
 @dataclass
-class Report:
+class StationReport:
     """One outcome. `verdict` is pass, fail or blocked; `blockers` are `{title, description}`; `artifacts` are
     `{name, path, media_type, size, sha256}` with a path relative to the workspace; `signals` as in law §2."""
 
@@ -59,9 +59,11 @@ def asks(question: str) -> list[dict[str, Any]]:
     return [{"verdict": "hold", "reason": "needs_human", "meta": {"question": question}}]
 
 
-def failed(error: StationError) -> Report:
+def failed(error: StationError) -> StationReport:
     """The report of a station that could not do its work."""
-    return Report(str(error), verdict="fail", exit_code=error.exit_code, failure_type=error.failure_type)
+    return StationReport(
+        str(error), verdict="fail", exit_code=error.exit_code, failure_type=error.failure_type
+    )
 
 
 def replace(path: Path, data: bytes) -> None:
@@ -95,7 +97,7 @@ def artifact(path: Path, media_type: str) -> dict[str, Any]:
     }
 
 
-def run(work: Callable[[], Report]) -> NoReturn:
+def run(work: Callable[[], StationReport]) -> NoReturn:
     """Do `work`, write the result document, say what did not go well, exit."""
     try:
         report = work()

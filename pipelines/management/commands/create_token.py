@@ -75,9 +75,9 @@ class Command(printing.Command):
                 % words
             )
         label = _("%s, from the shell") % name
-        return {"kind": ApiToken.Kind.PERSON, "name": label[:100], "user": user, "created_by": user}
+        return {"kind": ApiToken.TokenKind.PERSON, "name": label[:100], "user": user, "created_by": user}
 
     def _machine(self, name: str, scopes: list[str], role: str) -> dict[str, Any]:
         needed = {LEAST[scope] for scope in scopes if scope in LEAST}
         least = max(needed, key=Role.values.index, default=Role.VIEWER)
-        return {"kind": ApiToken.Kind.MACHINE, "name": name, "role": role or least, "created_by": None}
+        return {"kind": ApiToken.TokenKind.MACHINE, "name": name, "role": role or least, "created_by": None}

@@ -42,7 +42,7 @@ def credentials_of(project: Project, values: Iterable[StoredValue]) -> dict[int,
     """Return {id of a value: the repository that uses it as its credential} of the values that a project can get."""
     values = list(values)
     shared = {value.name: value for value in values if value.owner_id is not None}
-    names = {value.name for value in values if value.kind == StoredValue.Kind.SECRET}
+    names = {value.name for value in values if value.kind == StoredValue.ValueKind.SECRET}
     here = credentials_among(names, owner=project.owner_id, project=project.pk, stored={})
     elsewhere = credentials_among(shared.keys(), owner=project.owner_id, project=project.pk, stored=shared)
     return {

@@ -19,7 +19,7 @@ from pipelines.routing.document.work.references import resolve
 
 log = structlog.get_logger(__name__)
 # A value's last use is written at most this often: many jobs use the same one at once.
-SECRET = StoredValue.Kind.SECRET
+SECRET = StoredValue.ValueKind.SECRET
 USE_NOTED = timedelta(minutes=1)
 PLACES = ("line", "project", "owner")
 """Where a value is stored, the nearest to a station first."""

@@ -21,7 +21,7 @@ from pipelines.ports.vault import keys
 
 # A shorter secret would garble every text in which its letters happen to stand.
 SHORTEST_SECRET, LONGEST = 8, 32_768
-SECRET, VARIABLE = StoredValue.Kind.SECRET, StoredValue.Kind.VARIABLE
+SECRET, VARIABLE = StoredValue.ValueKind.SECRET, StoredValue.ValueKind.VARIABLE
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _check(name: str, value: str, kind: str) -> None:
         value_name(name)
     except ValidationError as fault:
         raise Invalid.at("name", str(value_name.message)) from fault
-    if kind not in StoredValue.Kind.values:
+    if kind not in StoredValue.ValueKind.values:
         raise Invalid.at("kind", _("is secret or variable"))
     if not value or "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
         raise Invalid.at("value", _("Enter a value without NUL characters and incomplete surrogate pairs."))

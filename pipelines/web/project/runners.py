@@ -131,7 +131,7 @@ def _act(
     done: str,
 ) -> HttpResponse:
     _check(request.user, project)
-    found = ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.Kind.RUNNER).first()
+    found = ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.RUNNER).first()
     if found is None:
         raise Http404
     do(found, request.user, timezone.now())

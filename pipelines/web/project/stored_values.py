@@ -29,7 +29,7 @@ class ValueForm(forms.Form):
     """`place`: project, owner, or line:<key>. Which places there are depends on who asks."""
 
     name = forms.CharField(max_length=64)
-    kind = forms.ChoiceField(choices=StoredValue.Kind.choices)
+    kind = forms.ChoiceField(choices=StoredValue.ValueKind.choices)
     place = forms.ChoiceField()
     value = forms.CharField(strip=False, max_length=store.LONGEST, widget=forms.Textarea)
 
@@ -51,7 +51,7 @@ class Row:
 
     @property
     def is_secret(self) -> bool:
-        return self.value.kind == StoredValue.Kind.SECRET
+        return self.value.kind == StoredValue.ValueKind.SECRET
 
 
 @sensitive_post_parameters("value")
@@ -77,7 +77,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         value_help=_("Enter the value again: it is not kept on this page.")
         if form.errors
         else _("A secret needs at least 8 characters. You cannot view it again after saving."),
-        kinds=StoredValue.Kind.choices,
+        kinds=StoredValue.ValueKind.choices,
         places=places,
         rows=rows_of(request.user, project),
     )

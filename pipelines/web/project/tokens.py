@@ -26,7 +26,7 @@ def mine_new(request: SignedIn) -> HttpResponse:
     if not form.is_valid():
         return account.page(request, new_token=form, status=422)
     token, secret = accounts.mint_token(
-        kind=ApiToken.Kind.PERSON,
+        kind=ApiToken.TokenKind.PERSON,
         name=form.cleaned_data["name"],
         scopes=form.cleaned_data["scopes"],
         now=timezone.now(),
@@ -54,7 +54,7 @@ def command_line(request: SignedIn, port: int, state: str) -> HttpResponse:
     answer = ""
     if request.method == "POST":
         _token, secret = accounts.mint_token(
-            kind=ApiToken.Kind.PERSON,
+            kind=ApiToken.TokenKind.PERSON,
             name=_("Command line"),
             scopes=ApiToken.Scope.values,
             now=timezone.now(),
@@ -72,7 +72,7 @@ def machines(request: SignedIn, project: Project) -> HttpResponse:
     form = NewMachineToken(request.POST or None)
     if request.method == "POST" and form.is_valid():
         token, secret = accounts.mint_token(
-            kind=ApiToken.Kind.MACHINE,
+            kind=ApiToken.TokenKind.MACHINE,
             name=form.cleaned_data["name"],
             scopes=form.cleaned_data["scopes"],
             now=timezone.now(),
@@ -90,7 +90,7 @@ def machines(request: SignedIn, project: Project) -> HttpResponse:
         trail=tab_trail(project, _("Machine tokens")),
         status=422 if form.is_bound else 200,
         form=form,
-        tokens=ApiToken.objects.filter(project=project, kind=ApiToken.Kind.MACHINE).order_by(
+        tokens=ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.MACHINE).order_by(
             "revoked_at", "-created_at"
         ),
         now=timezone.now(),
@@ -100,7 +100,9 @@ def machines(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("admin")
 @require_POST
 def machine_revoke(request: SignedIn, project: Project, token: int) -> HttpResponse:
-    _revoke(request, ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.Kind.MACHINE).first())
+    _revoke(
+        request, ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.MACHINE).first()
+    )
     return redirect("project-tokens", project.owner.key, project.key)
 
 

@@ -21,7 +21,7 @@ from pipelines.people import accounts
 from pipelines.templatetags.shell import LAST_PROJECT
 from pipelines.web.shell import errors
 from pipelines.web.shell.coming_back import is_link, is_part, way_back
-from pipelines.web.shell.scope import Scope
+from pipelines.web.shell.scope import PageScope
 from pipelines.web.shell.turns import TooMuch, turn
 
 Crumb = Mapping[str, str]
@@ -187,7 +187,7 @@ def show(
     template: str,
     *,
     project: Project | None = None,
-    scope: Scope | None = None,
+    scope: PageScope | None = None,
     section: str = "",
     trail: Sequence[Crumb] = (),
     status: int = 200,

@@ -15,7 +15,7 @@ from pipelines.models import Project
 
 
 @dataclass(frozen=True)
-class Scope:
+class PageScope:
     """`address`: where the switcher narrows it."""
 
     visible: Sequence[Project]
@@ -52,9 +52,9 @@ class Scope:
         return f"?{urlencode({'project': self.key})}" if self.chosen else ""
 
 
-def scope_of(request: HttpRequest, page: str) -> Scope:
+def scope_of(request: HttpRequest, page: str) -> PageScope:
     """A project that the reader may not see narrows nothing, like every value in an address that does not exist."""
     visible = access.projects_seen_by(request.user)
     request.seen_projects = visible  # type: ignore[attr-defined]  # the switcher shows them, too
     asked = request.GET.get("project", "")
-    return Scope(visible, next((each for each in visible if str(each) == asked), None), reverse(page))
+    return PageScope(visible, next((each for each in visible if str(each) == asked), None), reverse(page))

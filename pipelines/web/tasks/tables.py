@@ -29,7 +29,7 @@ from pipelines.web.shell.page import (
     signed_in,
     tab_trail,
 )
-from pipelines.web.shell.scope import Scope, scope_of
+from pipelines.web.shell.scope import PageScope, scope_of
 
 FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
 STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))
@@ -62,14 +62,16 @@ def everywhere(request: SignedIn) -> HttpResponse:
 @in_project("view")
 @require_safe
 def of_project(request: SignedIn, project: Project) -> HttpResponse:
-    scope = Scope([project], project, reverse("tasks-everywhere"))
+    scope = PageScope([project], project, reverse("tasks-everywhere"))
     return _page(request, scope, tab_trail(project, _("Tasks")))
 
 
 @on_line("view")
 @require_safe
 def of_line(request: SignedIn, line: Line) -> HttpResponse:
-    return _page(request, Scope([line.project], line.project, ""), tab_trail(line.project, line.name), line)
+    return _page(
+        request, PageScope([line.project], line.project, ""), tab_trail(line.project, line.name), line
+    )
 
 
 def _address(rows: Iterable[Task]) -> None:
@@ -88,7 +90,7 @@ def _address(rows: Iterable[Task]) -> None:
 
 def _page(
     request: SignedIn,
-    scope: Scope,
+    scope: PageScope,
     trail: Sequence[Crumb],
     line: Line | None = None,
 ) -> HttpResponse:

@@ -174,7 +174,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "branch": branch_of(task) if line.workspace else None,
         "pushes": pushes_of(task) if line.workspace else [],
         # What an issue started has no person who asked for it.
-        "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.Kind.ISSUE)),
+        "issues": [] if task.requester_id else list(task.host_links.filter(kind=HostLink.LinkKind.ISSUE)),
         "receipts": named_receipts(task, line) if line.workspace else [],
         "guarded": guarded(line),
         "observed": facts_so_far(line, view.jobs),

@@ -93,7 +93,7 @@ def restore(request: SignedIn, line: Line) -> HttpResponse:
     except operations.NothingToRestore as refused:
         messages.info(request, refused.detail)
         return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
-    aside = stored.record.filter(kind=LineEvent.Kind.RESTORED).order_by("-pk").first()
+    aside = stored.record.filter(kind=LineEvent.RecordKind.RESTORED).order_by("-pk").first()
     said = _("%(side)s is now the draft.") % {"side": _title(source)}
     if aside and aside.draft is not None:
         said += " " + _("Draft %(number)s is kept among the versions.") % {"number": aside.data["draft"]}
@@ -226,16 +226,16 @@ def _record(line: Line) -> list[dict[str, Any]]:
 def _sentence(event: LineEvent) -> str:
     number = event.version.number if event.version else 0
     match event.kind:
-        case LineEvent.Kind.NAMED:
+        case LineEvent.RecordKind.NAMED:
             return _("Named v%(n)s “%(name)s”") % {"n": number, "name": event.data.get("name", "")}
-        case LineEvent.Kind.RESTORED:
+        case LineEvent.RecordKind.RESTORED:
             return _("Restored %(side)s as the draft") % {"side": _title(event.data.get("source", ""))}
-        case LineEvent.Kind.NOT_MIGRATED:
+        case LineEvent.RecordKind.NOT_MIGRATED:
             return _("Running tasks were not migrated to v%(n)s: %(why)s") % {
                 "n": number,
                 "why": event.data.get("why", ""),
             }
-        case LineEvent.Kind.REREAD:
+        case LineEvent.RecordKind.REREAD:
             refuted = event.data.get("refuted", ())
             said = _("Guarantees of v%(n)s read anew: all that were proved hold")
             if refuted:

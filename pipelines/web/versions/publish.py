@@ -94,7 +94,9 @@ def published(request: SignedIn, line: Line, number: int) -> HttpResponse:
     """What became of the running tasks when this version was published with a migration."""
     version = access.version_in(line, number)
     made = Migration.objects.filter(line=line, to=version).order_by("at").first()
-    failed = line.record.filter(version=version, kind=LineEvent.Kind.NOT_MIGRATED).order_by("-at").first()
+    failed = (
+        line.record.filter(version=version, kind=LineEvent.RecordKind.NOT_MIGRATED).order_by("-at").first()
+    )
     again = {"to": str(number), **{f"map:{k}": v for k, v in _said(failed).get("mapping", {}).items()}}
     return show_line(
         request,

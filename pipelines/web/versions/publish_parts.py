@@ -74,7 +74,7 @@ def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
     }
 
 
-def _sides(line: Line) -> tuple[comparing.Side, comparing.Side]:
+def _sides(line: Line) -> tuple[comparing.ComparedSide, comparing.ComparedSide]:
     """The live version, or the draft itself, and the draft."""
     draft = comparing.named(line, comparing.DRAFT)
     return (comparing.named(line, comparing.LIVE) if line.live else draft), draft

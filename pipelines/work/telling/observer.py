@@ -12,7 +12,7 @@ from pipelines.ports.observers import Consequence, GateDecided, GateOpened, Task
 
 HEARD = (GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
 LINKED = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array('bigint')})"
-Kind = HostLink.Kind
+Kind = HostLink.LinkKind
 
 
 class HostObserver:

@@ -13,9 +13,9 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 SENTENCES = {
-    Notice.Kind.ESCALATED: gettext_lazy("“%(task)s” was escalated to you."),
-    Notice.Kind.BREACHED: gettext_lazy("The escalation of “%(task)s” was not answered in time."),
-    Notice.Kind.DEADLOCK: gettext_lazy("“%(task)s” is on hold in a deadlock."),
+    Notice.NoticeKind.ESCALATED: gettext_lazy("“%(task)s” was escalated to you."),
+    Notice.NoticeKind.BREACHED: gettext_lazy("The escalation of “%(task)s” was not answered in time."),
+    Notice.NoticeKind.DEADLOCK: gettext_lazy("“%(task)s” is on hold in a deadlock."),
 }
 
 
@@ -41,8 +41,8 @@ def settled(batch: Sequence[Consequence]) -> Iterable[str]:
 
 def says(row: Notification) -> Said:
     assert row.task is not None
-    kind = Notice.Kind(row.data["alarm"])
-    anchor = "deadlock" if kind == Notice.Kind.DEADLOCK else "escalation"
+    kind = Notice.NoticeKind(row.data["alarm"])
+    anchor = "deadlock" if kind == Notice.NoticeKind.DEADLOCK else "escalation"
     return Said(
         SENTENCES[kind] % {"task": row.task.title},
         ("task", row.project.owner.key, row.project.key, row.task.name),

@@ -220,11 +220,11 @@ def _followed(delivery: Delivery, now: datetime) -> None:
     repository = delivery.repository
     if delivery.to != PUSH or repository is None or not repository.of_host or not host_key(repository):
         return
-    if HostLink.objects.filter(task=delivery.task_id, kind=HostLink.Kind.REQUEST).exists():
+    if HostLink.objects.filter(task=delivery.task_id, kind=HostLink.LinkKind.REQUEST).exists():
         return
     link, _new = HostLink.objects.get_or_create(
         task_id=delivery.task_id,
-        kind=HostLink.Kind.BRANCH,
+        kind=HostLink.LinkKind.BRANCH,
         number=0,
         defaults={"repository": repository, "sign": "", "url": repository.page},
     )
@@ -235,7 +235,7 @@ def _linked(delivery: Delivery, request: Mapping[str, Any], now: datetime) -> No
     """The task belongs to the request from now on: what happens to it is told there."""
     link, _new = HostLink.objects.get_or_create(
         task_id=delivery.task_id,
-        kind=HostLink.Kind.REQUEST,
+        kind=HostLink.LinkKind.REQUEST,
         number=request["number"],
         defaults={"repository": delivery.repository, "sign": request["sign"], "url": request["url"]},
     )
