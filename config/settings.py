@@ -74,7 +74,7 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 AUTH_USER_MODEL = "pipelines.User"
-AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+AUTHENTICATION_BACKENDS = ["pipelines.people.accounts.Backend"]
 _validation = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"{_validation}.{name}"}

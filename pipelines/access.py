@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import BigIntegerField, CharField, QuerySet
+from django.db.models import BigIntegerField, CharField, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines.errors import Forbidden, NotFound
@@ -125,6 +125,14 @@ def projects_where(user: User, action: str) -> QuerySet[Project]:
     if not user.is_active:
         return Project.objects.none()
     return Project.objects.filter(memberships__user=user, memberships__roles__overlap=granting(needed))
+
+
+def ids_of_projects(user: Any, action: str) -> QuerySet[Membership, Any]:
+    """Select the projects in which the person with this id may do `action`, for a part of a statement. Not for
+    `execute`."""
+    needed, _scope = TABLE[action]
+    mine = Membership.objects.filter(user=user, user__is_active=True, roles__overlap=granting(needed))
+    return mine.values("project_id")
 
 
 def projects_seen_by(person: User | AnonymousUser) -> list[Project]:
@@ -271,9 +279,11 @@ def _line_of(project: Any, key: Any) -> QuerySet[Line]:
 
 
 @compiled(user=BigIntegerField())
-def lacks_factor(user: Any) -> QuerySet[Membership, int]:
-    """Whether this person is in `without_required_factor`: a row where they are."""
-    return _lacking(Membership.objects.filter(user=user)).values_list("pk", flat=True)[:1]
+def signed_in(user: Any) -> QuerySet[User]:
+    """Read who signed in. `lacks_factor`: whether they are in `without_required_factor`."""
+    return User.objects.filter(pk=user).annotate(
+        lacks_factor=Exists(_lacking(Membership.objects.filter(user=OuterRef("pk"))))
+    )
 
 
 def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: Project) -> bool:

@@ -18,7 +18,6 @@ from pipelines.api.schemas import GateIn, GateOut, task_out
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
-from reviews.notifications.writing import settle_for
 from reviews.remarks import with_remarks
 
 router = Router(tags=["gates"])
@@ -65,7 +64,7 @@ def decide(
 def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
     visit = named_visit(task, gate, payload)
     result = engine.vote(
-        visit.pk,
+        visit,
         user=user,
         word=payload.action,
         reason=with_remarks(visit, user, payload.reason),
@@ -76,7 +75,6 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
         fields=payload.fields,
         seat=payload.inPlaceOf,
     )
-    settle_for(user, visit.pk)
     task.refresh_from_db()
     return GateOut(
         gate=gate,

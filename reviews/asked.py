@@ -97,11 +97,11 @@ def order_at(due_at: datetime | None, since: datetime) -> datetime:
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What narrows a list. `lines` None: any. `since`, `until`: when the gate opened. `reader`: of whose list what they
-    snoozed is left out, or else (`state` is `snoozed`) all that is there; None leaves nothing out. `state`: a key of
-    STATES, or of what is over a word."""
+    """What narrows a list. `projects` None, of what asks a person: all of theirs. `lines` None: any. `since`, `until`:
+    when the gate opened. `reader`: of whose list what they snoozed is left out, or else (`state` is `snoozed`) all that
+    is there; None leaves nothing out. `state`: a key of STATES, or of what is over a word."""
 
-    projects: Sequence[int]
+    projects: Sequence[int] | None
     lines: Sequence[int] | None = None
     gate: str = ""
     since: datetime | None = None
@@ -139,7 +139,7 @@ class Narrowed:
 
     def over(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
         """The same for what is over: a visit `g` of a task `t`. `at`, `visit`: what its list is sorted by."""
-        told: list[tuple[str, list[Any]]] = [("t.project_id = ANY(%s)", [list(self.projects)])]
+        told: list[tuple[str, list[Any]]] = [("t.project_id = ANY(%s)", [list(self.projects or ())])]
         if self.lines is not None:
             told.append(("t.line_id = ANY(%s)", [list(self.lines)]))
         if self.gate:
@@ -253,14 +253,14 @@ def asked_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -
 def of_team(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
     """Every open visit of the projects, whoever is asked, in order."""
     where, values = within.where(after)
-    given = [list(within.projects), *values, most, most]
+    given = [list(within.projects or ()), *values, most, most]
     return _rows(TEAM.format(column=within.column, where=where), given)
 
 
 def requested(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
     """Open visits of tasks that this person requested, in order."""
     where, values = within.where(after)
-    given = [user.pk, list(within.projects), *values, most]
+    given = [user.pk, list(within.projects or ()), *values, most]
     return _rows(REQUESTED.format(column=within.column, where=where), given)
 
 
@@ -272,14 +272,14 @@ def decided(user: User, within: Narrowed, most: int, after: Place | None = None)
     return _rows(DECIDED.format(decided=decided, voted=voted), given)
 
 
-def _places(user: User, projects: Collection[int], seats_of: Seats) -> list[list[Any]]:
+def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
     """What this person fills in each project, as columns. `people`: on whom there may be no bar, nobody in a project
     of one."""
-    wanted = set(projects)
+    wanted = None if projects is None else set(projects)
     found = [
         (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))
         for project_id, mine in seats_of.items()
-        if project_id in wanted
+        if wanted is None or project_id in wanted
         for seat in mine
         for kind, name in sorted(fillable(seat.person.voter))
     ]

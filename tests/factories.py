@@ -260,7 +260,7 @@ class World:
         visit = visit or self.visit(task, gate)
         shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
         said = {"route": "", "via": "page", **shown, **more}
-        return engine.vote(visit.pk, user=by or self.reviewer, word=word, reason=reason, **said)
+        return engine.vote(visit, user=by or self.reviewer, word=word, reason=reason, **said)
 
     # What came of it
 

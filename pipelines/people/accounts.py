@@ -7,10 +7,12 @@ import json
 import secrets
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from django.conf import settings
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
@@ -84,7 +86,16 @@ def needs_password(user: User) -> bool:
 
 def needs_second_factor(user: User) -> bool:
     """Who has none, and is a member of a project that asks for one."""
-    return bool(access.lacks_factor(user=user.pk))
+    known = getattr(user, "lacks_factor", None)  # as `Backend` has read it
+    return known if known is not None else access.without_required_factor([user.pk]).exists()
+
+
+class Backend(ModelBackend):
+    """Signing in by user name and password; who has, comes with what each page asks of them, by one statement."""
+
+    def get_user(self, user_id: Any) -> User | None:
+        user = access.signed_in.first(user=user_id)
+        return user if user and self.user_can_authenticate(user) else None
 
 
 def mint_token(

@@ -6,7 +6,7 @@ An observer only inserts rows of its own and enqueues; it never reads a clock, t
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -59,6 +59,7 @@ class VoteCast:
 
     visit_id: uuid.UUID
     task_id: int
+    user_id: int
     at: datetime
 
 
@@ -338,10 +339,14 @@ Invariant = Callable[[Sequence[int] | None], Iterable[Violation]]
 
 @runtime_checkable
 class Observer(Protocol):
-    """Listed in the setting OBSERVERS by dotted path; built once per process, without arguments."""
+    """Listed in the setting OBSERVERS by dotted path; built once per process, without arguments. `hears`: the classes
+    of consequence that it is called for."""
+
+    hears: Collection[type[Consequence]]
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
-        """Called once per batch, inside the transaction of the moves, in the order in which things happened."""
+        """Called once per batch that has any of these, with them alone, inside the transaction of the moves, in the
+        order in which things happened."""
 
 
 @runtime_checkable
@@ -357,9 +362,10 @@ def observers() -> tuple[Observer, ...]:
 
 
 def tell(*batch: Consequence) -> None:
-    """What an act outside the engine has brought about, in the transaction of that act."""
+    """What the moves of a batch, or an act outside the engine, have brought about, in its transaction."""
     for observer in observers():
-        observer.consequences(batch)
+        if heard := [each for each in batch if type(each) in observer.hears]:
+            observer.consequences(heard)
 
 
 @lru_cache(maxsize=1)

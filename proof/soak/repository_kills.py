@@ -138,7 +138,7 @@ class Killing:
 
         for visit in GateVisit.objects.filter(state=GateVisit.State.OPEN):
             shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
-            engine.vote(visit.pk, user=self.world.reviewer, word="approve", **shown)
+            engine.vote(visit, user=self.world.reviewer, word="approve", **shown)
 
     def ended(self, pk: int) -> bool:
         from pipelines.models import ENDED, Task  # noqa: PLC0415  # see prepare

@@ -21,7 +21,6 @@ from reviews.channels.pressed import APPROVE, Pressed
 from reviews.decision.gates import gate_of, plain
 from reviews.decision.standing import Standings
 from reviews.models import ChannelConnection
-from reviews.notifications.writing import settle_for
 
 MOST_BYTES = 64 * 1024
 LINK = "link"
@@ -99,7 +98,7 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
     _may(user, visit)
     try:
         result = engine.vote(
-            visit.pk,
+            visit,
             user=user,
             word=Word.APPROVE,
             token_version=version,
@@ -109,7 +108,6 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:
         raise ChatRefused(_at(getattr(problem, "detail", "") or str(problem), visit)) from problem
-    settle_for(user, visit.pk)
     return _("Approved.") if result.state == "decided" else _("Your vote is counted; more votes are needed.")
 
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from pipelines.engine import VoteResult
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import GateVisit, Word
+from pipelines.queries import versions
 from pipelines.queries.versions import parsed
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
@@ -102,25 +103,24 @@ def options(visit: GateVisit) -> list[VoteOption]:
     return [_option(line, visit, word) for word in gate.offers if not _used_up(gate, visit, word)]
 
 
-def then(visit: GateVisit, word: str, route: str = "") -> str:
-    """Tell what follows from this word, in the sentence of its button; before it is said."""
-    line = parsed(visit.asked_by.pinned)
-    chosen = route if word == Word.REJECT and _routes(line, visit.gate) else None
-    words = _then(line, visit, word, _decided(line, visit, word, chosen))
-    return words[:1].upper() + words[1:] + "."
-
-
-def told(visit: GateVisit, word: str, then: str, result: VoteResult) -> str:
-    """Tell whoever decided what was done, and what happens now."""
+def done_words(visit: GateVisit, word: str, result: VoteResult) -> str:
+    """Tell whoever decided what was done, and what happens now: as the engine decided, or, while more votes are needed,
+    in the sentence of the button."""
+    line = versions.by_id(visit.asked_by.pinned_id)
     if result.state != GateVisit.State.DECIDED:
-        return _("Your vote is counted. %(then)s") % {"then": then}
-    if not result.moved:
-        then = _("The task goes on when its other reviews are decided.")
+        words = _then(line, visit, word, _decided(line, visit, word, None), counted=True)
+        return _("Your vote is counted. %(then)s") % {"then": _sentence(words)}
     return _("%(task)s: %(done)s. %(then)s") % {
         "task": visit.task.name,
         "done": DONE[Word(word)],
-        "then": then,
+        "then": _sentence(_follows(line, visit, word, result.answer))
+        if result.moved
+        else _("The task goes on when its other reviews are decided."),
     }
+
+
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:] + "."
 
 
 def no_way_back(visit: GateVisit) -> str:
@@ -154,7 +154,7 @@ def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
         word=word,
         verb=str(VERBS[Word(word)]),
         label=_label(line, answer, str(VERBS[Word(word)]), then),
-        then=then[:1].upper() + then[1:] + ".",
+        then=_sentence(then),
         needs_reason=gate_of(line, visit.gate).approval.reason_required or word in NEEDS_REASON,
         reason_help=_reason_help(line, answer, bool(routes)),
         routes=routes,
@@ -173,20 +173,31 @@ def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
     return _("Kept with the task and in its history.")
 
 
-def _then(line: Line, visit: GateVisit, word: str, answer: dict[str, Any]) -> str:
-    """Tell what follows, with the round for a send back and the missing votes for an approval."""
+def _then(
+    line: Line, visit: GateVisit, word: str, answer: Mapping[str, Any], *, counted: bool = False
+) -> str:
+    """Tell what follows, with the round for a send back and the missing votes for an approval. `counted`: this one is
+    among the votes already."""
+    follows = _follows(line, visit, word, answer)
+    if word != Word.APPROVE:
+        return follows
     policy = gate_at(visit, line).approval
+    missing = policy.votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
+    missing = max(missing, len(not_approved(visit, policy))) - (not counted)
+    if missing <= 0:
+        return follows
+    needed = ngettext("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)
+    return f"{needed % {'n': missing}} {follows}"
+
+
+def _follows(line: Line, visit: GateVisit, word: str, answer: Mapping[str, Any]) -> str:
+    """Tell what follows once the visit is decided."""
     if word == Word.SEND_BACK:
         return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
             "station": station_names(line, [visit.asked_by.station]),
             "n": visit.round,
-            "most": policy.max_rounds,
+            "most": gate_of(line, visit.gate).approval.max_rounds,
         }
-    missing = policy.votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
-    missing = max(missing, len(not_approved(visit, policy))) - 1
-    if word == Word.APPROVE and missing > 0:
-        counted = ngettext("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)
-        return f"{counted % {'n': missing}} {consequence(line, answer)}"
     return consequence(line, answer)
 
 

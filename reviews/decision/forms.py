@@ -45,4 +45,5 @@ class DecisionForm(forms.Form):
 
     def filled(self, gate: Gate) -> dict[str, Any]:
         """The values for the engine: of an approval only."""
-        return given(gate.fields, self.data, FIELDS) if self.data.get("word") == Word.APPROVE else {}
+        approves = gate.fields and self.data.get("word") == Word.APPROVE
+        return given(gate.fields, self.data, FIELDS) if approves else {}

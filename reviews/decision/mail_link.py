@@ -74,7 +74,7 @@ def approve(token: str, now: datetime) -> MailLink:
         MailLink.objects.filter(pk=link.pk).update(used_at=now)
         try:
             engine.vote(
-                link.visit_id,
+                link.visit,
                 user=link.user,
                 word=Word.APPROVE,
                 token_version=link.token_version,

@@ -130,8 +130,14 @@ class ReviewList:
     @property
     def narrowed(self) -> Narrowed:
         """The same for SQL."""
-        projects = [project.pk for project in self.scope.projects]
-        chosen = Line.objects.filter(of_line(self.line, ""), project__in=projects) if self.line else None
+        # What asks a person is of projects that are theirs anyway.
+        own = self.tab == ASKED and not self.scope.asked
+        projects = None if own else [project.pk for project in self.scope.projects]
+        chosen = (
+            Line.objects.filter(of_line(self.line, ""), project__in=self.scope.projects)
+            if self.line
+            else None
+        )
         lines = None if chosen is None else list(chosen.values_list("pk", flat=True))
         since, until = self.dates.bounds
         return Narrowed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -50,7 +50,8 @@ class Said:
 
 @dataclass(frozen=True)
 class NotificationKind:
-    """One row of the table. `mail`: the default choice. `named`: lines name addresses for it, and
+    """One row of the table. `mail`: the default choice. `hears`: the classes of consequence that it is called for, by
+    `told` and `settled`; a batch without any of them does not come here. `named`: lines name addresses for it, and
     `reviews.mail.posting` writes those mails, not each notification; `addressed`: who has an address that is named can
     choose to get mail only there. `over`: whether it is outdated. `settled`: what
     (`about`) needs nobody any more after a batch; those notifications become read."""
@@ -60,6 +61,7 @@ class NotificationKind:
     help: Words
     icon: str
     mail: MailChoice
+    hears: tuple[type[Consequence], ...]
     told: Callable[[Heard], Iterable[NotificationEvent]]
     says: Callable[[Notification], Said]
     named: bool = False
@@ -82,6 +84,10 @@ class Heard:
 
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.batch = batch
+
+    def any_of(self, classes: Collection[type[Consequence]]) -> bool:
+        """Tell whether the batch has a consequence of one of these classes."""
+        return not self._by_type.keys().isdisjoint(classes)
 
     def of(self, what: type[Told]) -> list[Told]:
         return self._by_type.get(what, [])  # type: ignore[return-value]

@@ -11,7 +11,7 @@ from django.db.models import QuerySet, UUIDField
 
 from pipelines.engine.core.statements import ask
 from pipelines.engine.moves.absences import StandIns, question_of_absences, stand_ins_in
-from pipelines.engine.moves.entitlement import EntitledPerson, people_in, questions_of_projects
+from pipelines.engine.moves.entitlement import EntitledPerson, people_in, question_of_projects
 from pipelines.models import GateVisit
 from pipelines.models.compiled import Question, array, ids, kept
 from pipelines.ports.observers import (
@@ -24,16 +24,15 @@ from pipelines.ports.observers import (
     TaskWaits,
 )
 
-FOLLOWED = """
-    SELECT id FROM reviews_follow WHERE task_id = ANY(%s::bigint[])
-    UNION ALL
-    SELECT id FROM reviews_follow
-    WHERE line_id = ANY(ARRAY(SELECT DISTINCT line_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))"""
-CONNECTED = f"""SELECT id FROM reviews_channelconnection
-                WHERE project_id = ANY({array("bigint")}) AND enabled LIMIT 1"""
-MESSAGED = f"""SELECT id FROM reviews_channelmessage
-               WHERE visit_id = ANY({array("uuid")}) AND kind = 'opened' LIMIT 1"""
-MAILED = f"SELECT id FROM reviews_mail WHERE visit_id = ANY({array('uuid')}) LIMIT 1"
+KNOWN = f"""
+    SELECT ARRAY(
+        SELECT id FROM reviews_follow WHERE task_id = ANY(%s::bigint[])
+        UNION ALL
+        SELECT id FROM reviews_follow
+        WHERE line_id = ANY(ARRAY(SELECT DISTINCT line_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))),
+      EXISTS (SELECT FROM reviews_channelconnection WHERE project_id = ANY({array("bigint")}) AND enabled),
+      EXISTS (SELECT FROM reviews_channelmessage WHERE visit_id = ANY({array("uuid")}) AND kind = 'opened'),
+      EXISTS (SELECT FROM reviews_mail WHERE visit_id = ANY({array("uuid")}))"""
 HEARD_BY_FOLLOWERS = (TaskMoved, TaskEnded, TaskWaits, GateDecided)
 
 
@@ -50,36 +49,24 @@ class Lookups:
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.people: dict[int, dict[int, EntitledPerson]] = {}
         self.away: Mapping[int, StandIns] = {}
-        asked: dict[str, Question[Any]] = {}
         tasks = list({each.task_id for each in batch if isinstance(each, HEARD_BY_FOLLOWERS)})
-        if tasks:
-            asked["followed"] = Question(FOLLOWED, [tasks, tasks])
         opened = [each for each in batch if isinstance(each, GateOpened)]
         over = [each.visit_id for each in batch if isinstance(each, GateDecided | GateClosed)]
-        if over:
-            asked |= {"messaged": Question(MESSAGED, [over]), "mailed": Question(MAILED, [over])}
-        if opened:
-            projects = list({each.project_id for each in opened})
-            members, groups = questions_of_projects(projects)
-            asked |= {
-                "connected": Question(CONNECTED, [projects]),
-                "visits": _visits.question(visits=[each.visit_id for each in opened]),
-                "members": members,
-                "groups": groups,
-                "away": question_of_absences(projects),
-            }
-        if not asked:
+        if not (tasks or opened or over):
             return
-        found = dict(zip(asked, ask(*asked.values()), strict=True))
-        self.followed = [pk for (pk,) in found.get("followed", ())]
-        self.messaged, self.connected = bool(found.get("messaged")), bool(found.get("connected"))
+        projects = list({each.project_id for each in opened})
+        asked: list[Question[Any]] = [Question(KNOWN, [tasks, tasks, projects, over, over])]
+        if opened:
+            visits = _visits.question(visits=[each.visit_id for each in opened])
+            asked += [visits, question_of_projects(projects), question_of_absences(projects)]
+        [(self.followed, self.connected, self.messaged, mailed)], *rest = ask(*asked)
         # Of what opened just now a mail is written after this was asked.
         both: set[UUID] = {each.visit_id for each in opened} & {*over}
-        self.mailed = bool(found.get("mailed") or both)
+        self.mailed = mailed or bool(both)
         if opened:
-            self.visits = found["visits"]
-            self.people = people_in(projects, found["members"], found["groups"])
-            self.away = stand_ins_in(projects, found["away"])
+            self.visits, members, away = rest
+            self.people = people_in(projects, members)
+            self.away = stand_ins_in(projects, away)
 
 
 @kept(visits=ids(UUIDField()))

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from uuid import UUID
 
 from django.db import transaction
-from django.db.models.functions import Now
 from procrastinate.types import JSONDict
 
 from pipelines.engine.core import rows
 from pipelines.engine.core.statements import Statement, send
-from pipelines.models import User
-from pipelines.ports.observers import Consequence, PersonHint, publish_hints
+from pipelines.ports.observers import GateDecided, PersonHint, VoteCast, publish_hints
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION
 from reviews.models import Digest, Notification, Posted
@@ -27,12 +24,22 @@ Written = tuple[NotificationKind, NotificationEvent, Recipient]
 """Who is notified of what, and how they want it."""
 SETTLE = """UPDATE reviews_notification SET read_at = statement_timestamp()
             WHERE kind = '{kind}' AND about = ANY(%s::text[]) AND read_at IS NULL RETURNING user_id"""
+SETTLE_VOTER = """UPDATE reviews_notification SET read_at = statement_timestamp()
+                  WHERE kind = 'review' AND about = ANY(%s::text[]) AND read_at IS NULL AND user_id = %s
+                  RETURNING user_id"""
 """A text for each kind of the table: an index holds the unread ones of reviews alone."""
+
+
+def listening(heard: Heard) -> list[NotificationKind]:
+    """The kinds that hear something of this batch, in the order of the table."""
+    return [kind for kind in KINDS if heard.any_of(kind.hears)]
 
 
 def write(heard: Heard) -> list[Written]:
     """Notify everybody the kinds name, each once. Returns what was written, and for whom."""
-    told = [(kind, event) for kind in KINDS for event in kind.told(heard)]
+    told = [(kind, event) for kind in listening(heard) for event in kind.told(heard)]
+    if not told:
+        return []
     people = recipients({event.user_id for _kind, event in told})
     found = [(kind, event, people[event.user_id]) for kind, event in told if event.user_id in people]
     made = [row for each in found if (row := _row(*each)) is not None]
@@ -111,21 +118,19 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
         enqueue(task, MAIL, *arguments, not_before=wait)
 
 
-def settle(batch: Sequence[Consequence]) -> None:
-    """Mark as read the notifications that their kinds say are settled."""
-    settled = {kind.key: list(kind.settled(batch)) for kind in KINDS}
+def settle(heard: Heard) -> None:
+    """Mark as read the notifications that their kinds say are settled; and, of a review that still asks others, that
+    of whoever has voted."""
+    settled = {kind.key: list(kind.settled(heard.batch)) for kind in listening(heard)}
     over = [Statement(SETTLE.format(kind=kind), [about]) for kind, about in settled.items() if about]
+    decided = {each.visit_id for each in heard.of(GateDecided)}
+    over += [
+        Statement(SETTLE_VOTER, [review.about(vote.visit_id), vote.user_id])
+        for vote in heard.of(VoteCast)
+        if vote.visit_id not in decided
+    ]
     if over:
         _hint({user_id for found in send(over) for (user_id,) in found})
-
-
-def settle_for(user: User, visit: UUID) -> None:
-    """Mark the notification of somebody who has voted as read, even if others are still asked."""
-    unread = Notification.objects.filter(
-        user=user, kind=review.KIND.key, about__in=review.about(visit), read_at=None
-    )
-    if unread.update(read_at=Now()):
-        _hint([user.pk])
 
 
 def _hint(people: Iterable[int]) -> None:

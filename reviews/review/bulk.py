@@ -22,7 +22,6 @@ from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
 from reviews.inbox.chosen import ASKED, review_list
 from reviews.inbox.item import Mine
-from reviews.notifications.writing import settle_for
 from reviews.review.detail import seat_choices
 
 MOST = 50
@@ -159,7 +158,7 @@ def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str
         return replace(row, option=None, why=_("Choose in whose place you decide."), lost=True)
     try:
         result = engine.vote(
-            row.visit.pk,
+            row.visit,
             user=user,
             word=word,
             reason=reason,
@@ -171,7 +170,6 @@ def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str
     except Refused as problem:
         said = problem.message if isinstance(problem, Invalid) else str(problem)
         return replace(row, option=None, why=said, lost=True)
-    settle_for(user, row.visit.pk)
     settled = result.state == GateVisit.State.DECIDED
     return replace(row, done=_("Decided") if settled else _("Your vote is counted"), settled=settled)
 

@@ -31,16 +31,19 @@ class ReviewChanges:
     """The files under review and what was remarked on them."""
 
     def __init__(self, visit: GateVisit, reader: User, may_write: bool) -> None:
-        self.visit, self.reader = visit, reader
+        self.visit, self.reader, self.may_write = visit, reader, may_write
         self.trees = TaskTrees(visit.task_id)
-        self.tree: StoredTree = self.trees.at(visit.token_id, visit.opened_at)
-        self.may_write = may_write
-        self.ranges = self._ranges()
+
+    @cached_property
+    def tree(self) -> StoredTree:
+        return self.trees.at(self.visit.token_id, self.visit.opened_at)
+
+    @cached_property
+    def remarks(self) -> Remarks:
         earlier = next((each for each in self.ranges if each.key == "round"), None)
         files = compared(earlier.base, self.tree).files if earlier else ()
-        self.remarks = Remarks(
-            visit, reader, self.tree, {each.change.was: each.path for each in files if each.change.was}
-        )
+        renamed = {each.change.was: each.path for each in files if each.change.was}
+        return Remarks(self.visit, self.reader, self.tree, renamed)
 
     @cached_property
     def masker(self) -> Masker:
@@ -56,26 +59,28 @@ class ReviewChanges:
         """Whether any station left files."""
         return bool(self.tree.digest) or any(each.base.digest for each in self.ranges)
 
-    def _ranges(self) -> list[Range]:
+    @cached_property
+    def ranges(self) -> list[Range]:
         """The previous round comes first: a reviewer of a later round reads that."""
         earlier = self._round_before()
         found = []
         if earlier is not None:
             label = _("Since round %(n)s") % {"n": earlier.round}
             found.append(Range("round", label, self.trees.at(earlier.token_id, earlier.opened_at)))
-        found.append(
-            Range("start", _("Since start"), self.trees.start(self.visit.token_id, self.visit.opened_at))
-        )
+        found.append(Range("start", _("Since start"), self._start))
         return [*found, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
 
     @property
     def url(self) -> str:
         return reverse("gate-visit", args=[self.visit.pk])
 
+    @cached_property
+    def _start(self) -> StoredTree:
+        return self.trees.start(self.visit.token_id, self.visit.opened_at)
+
     @property
     def start_files(self) -> tuple[CountedFile, ...]:
-        start = next(each for each in self.ranges if each.key == "start")
-        return compared(start.base, self.tree).files
+        return compared(self._start, self.tree).files
 
     @cached_property
     def reader_files(self) -> seen.ReaderFiles:

@@ -24,7 +24,6 @@ from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from pipelines.web.tasks.start import StartField, fields_of, given
 from reviews.decision.forms import FIELDS
 from reviews.decision.gates import gate_at
-from reviews.notifications.writing import settle_for
 
 
 class OverrideForm(forms.Form):
@@ -72,7 +71,6 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     except Conflict as problem:
         messages.error(request, str(problem))
         return redirect("gate-visit", found.pk)
-    settle_for(request.user, found.pk)
     messages.success(request, _("Overridden. It is shown in the history of the task."))
     return redirect("gate-visit", found.pk)
 

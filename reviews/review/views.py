@@ -7,7 +7,16 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet, UUIDField
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Exists,
+    ExpressionWrapper,
+    OuterRef,
+    Q,
+    QuerySet,
+    UUIDField,
+)
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,7 +25,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
-from pipelines.models import GateVisit, Word
+from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
 from pipelines.models.compiled import compiled
 from pipelines.queries import versions
 from pipelines.web.changes.task_changes import note_opened
@@ -25,15 +34,15 @@ from pipelines.web.tasks.changed_files import back
 from reviews import remarks
 from reviews.asked import order_at
 from reviews.decision import paths
-from reviews.decision.consequences import then, told
+from reviews.decision.consequences import done_words
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
 from reviews.inbox.chosen import ASKED, ReviewList, review_list
 from reviews.inbox.kinds import BY_KEY
-from reviews.inbox.lists import items as review_rows
+from reviews.inbox.lists import places
 from reviews.mail import folder
-from reviews.notifications.writing import settle_for
+from reviews.models import Remark
 from reviews.review import items
 from reviews.review.attending import attention
 from reviews.review.changes import ReviewChanges
@@ -129,13 +138,12 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     leave(found, request.POST.get("sitting", ""))
     try:
         said = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
-        said = {**said, "reason": remarks.with_remarks(found, request.user, said["reason"])}
+        if vars(found)["remarked"]:
+            said["reason"] = remarks.with_remarks(found, request.user, said["reason"])
         gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
-        after = then(found, said["word"], said.get("route") or "")
         result = engine.vote(
-            found.pk, user=request.user, via="page", fields=form.filled(gate), unopened=unopened, **said
+            found, user=request.user, via="page", fields=form.filled(gate), unopened=unopened, **said
         )
-        settle_for(request.user, found.pk)
     except Invalid as problem:
         form.refuse(problem)
         return _dossier(request, found, form, status=400)
@@ -144,7 +152,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         return _dossier(request, found, form, status=403)
     except Conflict as problem:
         return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
-    messages.success(request, told(found, said["word"], after, result))
+    messages.success(request, done_words(found, said["word"], result))
     return _next(request, found)
 
 
@@ -196,8 +204,7 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
 
 
 def _unopened(request: SignedIn, visit: GateVisit) -> int:
-    changes = ReviewChanges(visit, request.user, may_write=False)
-    return changes.unopened() if changes.there else 0
+    return ReviewChanges(visit, request.user, may_write=False).unopened() if vars(visit)["has_files"] else 0
 
 
 def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
@@ -205,11 +212,13 @@ def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
     the task, which moves."""
     shown = review_list(request, ASKED)
     at = visit.opened_at if shown.sort else order_at(visit.due_at, visit.opened_at)
-    left = review_rows(request.user, shown, 1, (at, visit.pk)) or review_rows(request.user, shown, 1)
+    standings = Standings(request.user)
+    left = places(request.user, shown, 1, (at, visit.pk), standings)
+    left = left or places(request.user, shown, 1, None, standings)
+    for _at, following in left:
+        return redirect(reverse("gate-visit", args=[following]) + shown.suffix)
     project = visit.task.project
-    return redirect(
-        left[0].url if left else reverse("task", args=[project.owner.key, project.key, visit.task.name])
-    )
+    return redirect("task", project.owner.key, project.key, visit.task.name)
 
 
 def _dossier(
@@ -277,14 +286,16 @@ def _line(visit: GateVisit) -> str:
 
 def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
     """A gate visit of a project that this person may see; any other does not exist for them."""
-    found = _read.first(visit=visit)
-    if found is None or not access.can(request.user, "view", found.task.project):
+    found = _read.first(visit=visit, user=request.user.pk)
+    if found is None:
         raise Http404
     return found
 
 
-@compiled(visit=UUIDField())
-def _read(visit: Any) -> QuerySet[GateVisit]:
+@compiled(visit=UUIDField(), user=BigIntegerField())
+def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
+    """The visit, of a project that the person may see. `remarked`: whether they have drafts of remarks on it;
+    `has_files`: whether its task may have any."""
     with_all = GateVisit.objects.select_related(
         "task__project__owner",
         "task__line",
@@ -300,7 +311,16 @@ def _read(visit: Any) -> QuerySet[GateVisit]:
         "task__line__draft_hands",
         "asked_by__pinned__document",
     )
-    return with_all.defer(*unread).filter(pk=visit)
+    drafts = Remark.objects.filter(visit=OuterRef("pk"), user=user)
+    left = Snapshot.objects.filter(task=OuterRef("task"))
+    committed = VisitCommit.objects.filter(task=OuterRef("task"))
+    visits = with_all.defer(*unread).filter(pk=visit, task__project__in=access.ids_of_projects(user, "view"))
+    return visits.annotate(
+        remarked=Exists(drafts),
+        has_files=ExpressionWrapper(
+            Exists(left) | Exists(committed) | Q(task__retry_of__isnull=False), BooleanField()
+        ),
+    )
 
 
 @require_GET

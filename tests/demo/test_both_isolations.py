@@ -70,7 +70,7 @@ def test_a_strangers_repository_is_fixed_tested_and_merged(name: str, folder: Pa
         assert (tests["passed"], tests["failed"]) == (1, 0)
         visit = GateVisit.objects.get(task=task, state=GateVisit.State.OPEN)
         evidence = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
-        engine.vote(visit.pk, user=admin, word="approve", **evidence)
+        engine.vote(visit, user=admin, word="approve", **evidence)
         rest(task, log, *ENDED)
         assert (task.status, task.end) == (Status.COMPLETED, "merged")
         assert b"import os" not in origin.files()["app/prices.py"]

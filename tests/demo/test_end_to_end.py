@@ -86,7 +86,7 @@ def path_of(task: Task) -> list[str]:
 def approve(task: Task, user: User) -> None:
     visit = GateVisit.objects.get(task=task, state=GateVisit.State.OPEN)
     shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
-    engine.vote(visit.pk, user=user, word="approve", **shown)
+    engine.vote(visit, user=user, word="approve", **shown)
 
 
 def complete(task: Task, user: User, station: str, **output: str) -> None:

@@ -161,11 +161,11 @@ def test_one_chooses_in_whose_place(world: World) -> None:
     visit = world.visit(task)
     about = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
     with pytest.raises(Forbidden, match="do not stand in for"):
-        engine.vote(visit.pk, user=world.reviewer, word="approve", seat="nobody", **about)
-    engine.vote(visit.pk, user=world.reviewer, word="approve", seat=world.designer.username, **about)
+        engine.vote(visit, user=world.reviewer, word="approve", seat="nobody", **about)
+    engine.vote(visit, user=world.reviewer, word="approve", seat=world.designer.username, **about)
     assert Vote.objects.get().stands_for == world.designer
     [second] = world.reviewers(1)
-    engine.vote(visit.pk, user=second, word="approve", **about)
+    engine.vote(visit, user=second, word="approve", **about)
     assert world.at(task) == ["ship"]
 
 

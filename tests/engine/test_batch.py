@@ -149,6 +149,8 @@ def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.M
     heard: list[tuple[observers.Consequence, ...]] = []
 
     class Ear:
+        hears = (observers.JobOpened, observers.TaskMoved)
+
         def consequences(self, batch: Any) -> None:
             heard.append(tuple(batch))
 
@@ -158,6 +160,25 @@ def test_observers_hear_the_whole_batch_once(world: World, monkeypatch: pytest.M
     engine.report(members)
     assert len(heard) == 1
     assert [type(each).__name__ for each in heard[0]] == ["JobOpened", "TaskMoved"] * 3
+
+
+def test_an_observer_hears_only_the_classes_that_it_names(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+
+    class Ear:
+        def __init__(self, *hears: type[observers.Consequence]) -> None:
+            self.hears = hears
+
+        def consequences(self, batch: Any) -> None:
+            heard.append(" ".join(type(each).__name__ for each in batch))
+
+    members = reports(world, [world.start(world.line(stations=["build", "ship"]))])
+    ears = (Ear(observers.TaskMoved), Ear(observers.GateOpened))
+    monkeypatch.setattr(observers, "observers", lambda: ears)
+    engine.report(members)
+    assert heard == ["TaskMoved"], "whoever hears nothing of a batch is not called"
 
 
 def test_hints_go_out_after_the_commit_only(

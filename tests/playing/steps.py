@@ -164,7 +164,7 @@ def _voted(stage: Stage, visit: GateVisit, said: Mapping[str, str], by: str) -> 
     for user in stage.cast.voters(by, policy.who):
         try:
             result = engine.vote(
-                visit.pk, user=user, token_version=visit.token_version, evidence_digest=visit.evidence_digest,
+                visit, user=user, token_version=visit.token_version, evidence_digest=visit.evidence_digest,
                 via="api", **votes,
             )  # fmt: skip
         except Forbidden:

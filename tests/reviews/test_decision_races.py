@@ -36,7 +36,7 @@ def _clients(world: World, task: Task, lead: User) -> list[Callable[[], Any]]:
     shown = {"token_version": visit.token_version, "evidence_digest": visit.evidence_digest}
     token = mail_link.issue(visit, lead.email, timezone.now())
     admin, reviewer = world.admin, world.reviewer
-    vote = {"visit_id": visit.pk, **shown}
+    vote = {"visit": visit, **shown}
     return [
         lambda: mail_link.approve(token, timezone.now()),
         lambda: mail_link.approve(token, timezone.now()),

@@ -60,9 +60,9 @@ def _override(visit_id: UUID, said: VoteRequest, confirm: str) -> VoteResult:
     token = still_shown(batch, visit, said)
     said = replace(said, fields=filled(visit, said))
     tell(batch, task, visit, said, "gate.overridden", entitled_as=person.to_dict(), via=said.via)
-    moved = decide_visit(batch, task, token, visit, said)
+    answer = decide_visit(batch, task, token, visit, said)
     batch.flush()
-    return VoteResult(0, visit.state, moved, task.status, batch.now)
+    return VoteResult(0, visit.state, bool(answer), task.status, batch.now, answer)
 
 
 def may_override(visit: GateVisit, user: User | None) -> EntitledPerson:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.utils.translation import gettext as _
 
@@ -21,9 +20,8 @@ from pipelines.engine.commands.vote_request import (
 from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
-from pipelines.engine.core.errors import Conflict, NotFound
+from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.state import merge_counts
-from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import VoteResult
 from pipelines.engine.moves import effects, escalations
@@ -36,7 +34,7 @@ from pipelines.engine.moves.entitlement import (
     decides_alone,
     person_in,
     person_of,
-    questions_of,
+    question_of,
 )
 from pipelines.engine.moves.gate_visits import asked_with, decide, this_one, visit_of, votes_on
 from pipelines.engine.moves.gates import policy_at
@@ -46,12 +44,9 @@ from pipelines.queries import versions
 from pipelines.routing.decide.effects import told
 from pipelines.routing.document.line import Approval
 
-FOUND = """SELECT visit.task_id, task.project_id, visit.state
-           FROM pipelines_gatevisit visit JOIN pipelines_task task ON task.id = visit.task_id WHERE visit.id = %s"""
-
 
 def vote(
-    visit_id: UUID,
+    visit: GateVisit,
     *,
     user: User,
     word: str,
@@ -65,13 +60,13 @@ def vote(
     chat: Chat | None = None,
     unopened: int = 0,
 ) -> VoteResult:
-    """Record one person's vote on one gate visit. The first word other than approve decides at once; approvals decide
-    when the policy is satisfied. `fields`: what an approval fills in, by the keys of the gate's fields. `seat`: the
-    user name of whoever is away and stood in for, or one's own; "" takes one's own where the gate asks one, else the
-    first of those. `chat`: through which it comes, if it does. `unopened`: changed files that the person was not
-    shown, as their page told them.
+    """Record one person's vote on one gate visit, which may have been read a while ago. The first word other than
+    approve decides at once; approvals decide when the policy is satisfied. `fields`: what an approval fills in, by the
+    keys of the gate's fields. `seat`: the user name of whoever is away and stood in for, or one's own; "" takes one's
+    own where the gate asks one, else the first of those. `chat`: through which it comes, if it does. `unopened`:
+    changed files that the person was not shown, as their page told them.
 
-    Raises NotFound (no such visit, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
+    Raises NotFound (the visit is gone, or a stranger), Forbidden (not asked, or barred: requester, producer), Invalid
     (path `word`, `reason`, `route` or `fields.<key>`), Conflict (decided or closed already, another evidence, voted
     already, no round left to send back).
     """
@@ -88,29 +83,26 @@ def vote(
         unopened=unopened,
         chat=chat,
     )
-    return run(partial(_vote, visit_id, said))
+    return run(partial(_vote, visit, said))
 
 
-def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
-    [found] = send([Statement(FOUND, [visit_id])])
-    if not found:
-        raise NotFound()
-    [(task_id, project_id, state)] = found
+def _vote(seen: GateVisit, said: VoteRequest) -> VoteResult:
+    task_id, project_id = seen.task_id, seen.task.project_id
     assert said.user is not None
-    if state != GateVisit.State.OPEN:
+    if seen.state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
-        visit = visit_of(visit_id)
+        visit = visit_of(seen.pk)
         may_say(visit, said, list(visit.votes.all()), person_of(project_id, said.user))
         raise too_late(visit)
-    batch, (together, votes, memberships, groups) = Batch.of_task_and(
+    batch, (together, votes, memberships) = Batch.of_task_and(
         task_id,
-        asked_with.question(visit=visit_id),
-        votes_on.question(visit=visit_id),
-        *questions_of(project_id, said.user),
+        asked_with.question(visit=seen.pk),
+        votes_on.question(visit=seen.pk),
+        question_of(project_id, said.user),
     )
-    task, visit = batch.tasks[task_id], this_one(visit_id, together)
-    visit.task = task
-    seat, policy = may_say(visit, said, votes, person_in(said.user, memberships, groups))
+    visit = this_one(seen.pk, together)
+    task = visit.task = batch.tasks[task_id]
+    seat, policy = may_say(visit, said, votes, person_in(said.user, memberships))
     said = replace(said, fields=filled(visit, said))
     token = still_shown(batch, visit, said, votes)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
@@ -125,9 +117,9 @@ def _vote(visit_id: UUID, said: VoteRequest) -> VoteResult:
     cast = _cast(batch, task, visit, said, seat, _marked(alone))
     votes.append(cast)
     decides = _settled(task, visit, policy, votes)
-    moved = decides and decide_visit(batch, task, token, visit, said, votes, together)
+    answer = decide_visit(batch, task, token, visit, said, votes, together) if decides else {}
     batch.flush()
-    return VoteResult(cast.pk, visit.state, moved, task.status, batch.now)
+    return VoteResult(cast.pk, visit.state, bool(answer), task.status, batch.now, answer)
 
 
 def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
@@ -171,7 +163,7 @@ def _cast(
         **instead,
         **_unopened(said),
     )
-    batch.tell(observers.VoteCast(visit.pk, task.pk, batch.now))
+    batch.tell(observers.VoteCast(visit.pk, task.pk, said.user.pk, batch.now))
     return cast
 
 
@@ -183,9 +175,10 @@ def decide_visit(
     said: VoteRequest,
     votes: Sequence[Vote] | None = None,
     together: Sequence[GateVisit] | None = None,
-) -> bool:
-    """Record the decision of the visit. Returns whether everything that was asked is settled: after an approval, only
-    when no other gate is open. `votes`: all that were cast here, in their order, `together`: this visit and those that
+) -> dict[str, Any]:
+    """Record the decision of the visit. Returns what was decided about the task, in the shape of line-document.md, The
+    decision tool; nothing while not everything that was asked is settled: after an approval, when another gate is open.
+    `votes`: all that were cast here, in their order, `together`: this visit and those that
     were asked with it, if they are known."""
     _swap(batch, visit, said)
     approvals = [] if said.word != Word.APPROVE else _approvals(visit, votes)
@@ -203,11 +196,10 @@ def decide_visit(
         together = asked_with(visit=visit.pk)
     others = [each for each in together if each.state == GateVisit.State.OPEN]
     if said.word == Word.APPROVE and others:
-        return False
+        return {}
     for other in others:
         close_visit(batch, task, other, said.actor, "decided_elsewhere")
-    _go_on(batch, task, token, visit, said, together)
-    return True
+    return _go_on(batch, task, token, visit, said, together)
 
 
 def _unanimous(task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
@@ -257,7 +249,7 @@ def _go_on(
     visit: GateVisit,
     said: VoteRequest,
     together: Iterable[GateVisit],
-) -> None:
+) -> dict[str, Any]:
     """Decide again on the situation that was shown plus the votes; step 7 reads current facts (law §5 step 8, §12)."""
     asked = visit.asked_by
     against = said.word != Word.APPROVE
@@ -275,7 +267,9 @@ def _go_on(
         under=asked.pinned_id,
     )
     facts = told(asked.situation["facts"], moment(turn), _words(together))
-    effects.apply(turn, settle(turn, {**asked.situation, "facts": facts}))
+    answer = settle(turn, {**asked.situation, "facts": facts})
+    effects.apply(turn, answer)
+    return answer.plain()
 
 
 def _words(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:

@@ -124,7 +124,7 @@ def filled(visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
     is. Raises Invalid (path `fields.<key>`)."""
     gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
     asked = gate.fields if gate and said.word == Word.APPROVE else ()
-    if said.word != Word.APPROVE and not said.fields:
+    if not asked and not said.fields:
         return {}
     given = {
         key: None if value is False and _has_to_be_ticked(asked, key) else value

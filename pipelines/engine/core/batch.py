@@ -344,9 +344,7 @@ class Batch:
         send([*self._changes(), *self._news()])
         self.agents.flush(self._new_jobs.keys())
         due_times.write(self, self._new_dues, self._over)
-        if self.consequences:
-            for observer in observers.observers():
-                observer.consequences(tuple(self.consequences))
+        observers.tell(*self.consequences)
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:
             tickets.setdefault(outbox.queue_of(self.open_job(token)), []).append(token.pk)

@@ -70,10 +70,12 @@ class ReportResult:
 @dataclass(frozen=True)
 class VoteResult:
     """What became of a vote. `state` of the gate visit after it: open (more votes are needed) or decided.
-    `moved`: this vote completed the decision and the task went on; `status` is the task's now."""
+    `moved`: this vote completed the decision and the task went on; `status` is the task's now. `answer`: what was then
+    decided about it, as `decide` says it."""
 
     vote_id: int
     state: str
     moved: bool
     status: str
     at: datetime
+    answer: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import (
@@ -35,6 +35,10 @@ OWNED = ArraySubquery(
     Agent.objects.filter(project=OuterRef("project"), owner=OuterRef("user")).order_by("key").values("key")
 )
 """Of a membership: the keys of the agents of its project that the person answers for."""
+GROUPS = ArraySubquery(
+    Group.objects.filter(project=OuterRef("project"), members=OuterRef("user")).values("key")
+)
+"""Of a membership: the keys of the groups of its project that the person is in."""
 REMEMBERED = timedelta(days=30)
 """For how long a member who left or was deactivated counts as another one, so that nobody gets alone by that."""
 DEPARTURE = ExpressionWrapper(Q(project__left_at__gt=Now() - Value(REMEMBERED)), BooleanField())
@@ -95,131 +99,105 @@ def people_of(project_id: int) -> dict[int, EntitledPerson]:
 def people_of_projects(
     project_ids: Collection[int], only: Collection[int] | None = None
 ) -> dict[int, dict[int, EntitledPerson]]:
-    """By project, in two statements for all of them. `only`: the ids of some people, of whom nobody is alone."""
+    """By project, in one statement for all of them. `only`: the ids of some people, of whom nobody is alone."""
     if only is None:
-        return people_in(project_ids, *ask(*questions_of_projects(project_ids)))
-    members = list(_described(Membership.objects.filter(project__in=project_ids, user__in=only)))
-    some = Group.objects.filter(project__in=project_ids, members__in=only)
-    return people_in(project_ids, members, some.values_list("project_id", "members", "key"), everybody=False)
+        return people_in(project_ids, *ask(question_of_projects(project_ids)))
+    members = _described(Membership.objects.filter(project__in=project_ids, user__in=only))
+    return people_in(project_ids, members, everybody=False)
 
 
-def questions_of_projects(project_ids: Collection[int]) -> tuple[Question[Any], Question[Any]]:
-    """What `people_in` reads, for whoever asks more besides."""
-    projects = list(project_ids)
-    return _members.question(projects=projects), _in_groups.question(projects=projects)
+def question_of_projects(project_ids: Collection[int]) -> Question[Any]:
+    """Ask what `people_in` reads, for whoever asks more besides."""
+    return _members.question(projects=list(project_ids))
 
 
 def people_in(
-    project_ids: Collection[int], members: Iterable[Any], in_groups: Iterable[Any], *, everybody: bool = True
+    project_ids: Collection[int], members: Iterable[Any], *, everybody: bool = True
 ) -> dict[int, dict[int, EntitledPerson]]:
-    """By project, the people as the answers to `questions_of_projects` tell. `everybody`: whether these are all
+    """By project, the people as the answer to `question_of_projects` tells. `everybody`: whether these are all
     members, so that whoever is the only one is alone."""
-    groups: dict[tuple[int, int | None], list[str]] = {}
-    for project_id, user_id, key in in_groups:
-        groups.setdefault((project_id, user_id), []).append(key)
     found = list(members)
     sizes = Counter(project_id for project_id, *_rest in found)
     people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
-    for project_id, user_id, username, roles, owns, left in found:
-        keys = tuple(sorted(groups.get((project_id, user_id), ())))
+    for project_id, user_id, username, roles, groups, owns, left in found:
         alone = everybody and sizes[project_id] == 1 and not left
         people[project_id][user_id] = EntitledPerson(
-            user_id, username, tuple(roles), keys, alone, agents=tuple(owns)
+            user_id, username, tuple(roles), tuple(sorted(groups)), alone, agents=tuple(owns)
         )
     return people
 
 
+Member: TypeAlias = tuple[int, int, str, list[str], list[str], list[str], bool | None]
+
+
 @kept(projects=ids())
-def _members(projects: Any) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str], bool | None]]:
+def _members(projects: Any) -> QuerySet[Membership, Member]:
     return _described(Membership.objects.filter(project__among=projects))
 
 
-def _described(
-    members: QuerySet[Membership, Membership],
-) -> QuerySet[Membership, tuple[int, int, str, list[str], list[str], bool | None]]:
-    """Select (project, user, user name, roles, agents that they answer for, whether somebody left within a month) of
-    those who may sign in."""
-    said = members.filter(user__is_active=True).annotate(owns=OWNED, left=DEPARTURE)
-    return said.values_list("project_id", "user_id", "user__username", "roles", "owns", "left")
-
-
-@kept(projects=ids())
-def _in_groups(projects: Any) -> QuerySet[Group, tuple[int, int | None, str]]:
-    return Group.objects.filter(project__among=projects).values_list("project_id", "members", "key")
+def _described(members: QuerySet[Membership, Membership]) -> QuerySet[Membership, Member]:
+    """Select (project, user, user name, roles, groups, agents that they answer for, whether somebody left within a
+    month) of those who may sign in."""
+    said = members.filter(user__is_active=True).annotate(in_groups=GROUPS, owns=OWNED, left=DEPARTURE)
+    return said.values_list("project_id", "user_id", "user__username", "roles", "in_groups", "owns", "left")
 
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
     """One of `people_of`."""
-    return person_in(user, *ask(*questions_of(project_id, user)))
+    return person_in(user, *ask(question_of(project_id, user)))
 
 
-def questions_of(project_id: int, user: User) -> tuple[Question[Any], Question[Any]]:
-    """What `person_in` reads, for whoever asks more besides."""
-    whose = {"user": user.pk, "project": project_id}
-    return _in_project.question(**whose), _groups_in.question(**whose)
+def question_of(project_id: int, user: User) -> Question[Any]:
+    """Ask what `person_in` reads, for whoever asks more besides."""
+    return _in_project.question(user=user.pk, project=project_id)
 
 
-def person_in(user: User, memberships: list[Any], groups: list[Any]) -> EntitledPerson | None:
-    """The person as the answers to `questions_of` tell; None for who is no member."""
-    if not memberships:
-        return None
-    [(_project, username, roles, others, named, owns)] = memberships
-    return EntitledPerson(user.pk, username, tuple(roles), tuple(groups), not others, named, tuple(owns))
+def person_in(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
+    """The person as the answer to `question_of` tells; None for who is no member."""
+    return next(iter(_persons(user, memberships).values()), None)
 
 
 def everywhere(user: User) -> dict[int, EntitledPerson]:
-    """What entitles one person, by the id of the project: one of `people_of` each, in two queries for all."""
-    groups: dict[int, list[str]] = {}
-    for project_id, key in _groups_of(user=user.pk):
-        groups.setdefault(project_id, []).append(key)
+    """What entitles one person, by the id of the project: one of `people_of` each, in one query for all."""
+    return _persons(user, _everywhere(user=user.pk))
+
+
+def _persons(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson]:
     return {
         project_id: EntitledPerson(
-            user.pk,
-            username,
-            tuple(roles),
-            tuple(sorted(groups.get(project_id, ()))),
-            not others,
-            named,
-            tuple(owns),
+            user.pk, username, tuple(roles), tuple(sorted(groups)), not others, named, tuple(owns)
         )
-        for project_id, username, roles, others, named, owns in _everywhere(user=user.pk)
+        for project_id, username, roles, groups, others, named, owns in memberships
     }
 
 
-@kept(user=BigIntegerField())
-def _groups_of(user: Any) -> QuerySet[Group, tuple[int, str]]:
-    return Group.objects.filter(members=user).values_list("project_id", "key")
+Own: TypeAlias = tuple[int, str, list[str], list[str], bool, bool, list[str]]
 
 
 @kept(user=BigIntegerField(), project=BigIntegerField())
-def _groups_in(user: Any, project: Any) -> QuerySet[Group, str]:
-    return Group.objects.filter(project=project, members=user).order_by("key").values_list("key", flat=True)
-
-
-@kept(user=BigIntegerField(), project=BigIntegerField())
-def _in_project(
-    user: Any, project: Any
-) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
+def _in_project(user: Any, project: Any) -> QuerySet[Membership, Own]:
     return _memberships(user).filter(project=project)
 
 
 @kept(user=BigIntegerField())
-def _everywhere(user: Any) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
+def _everywhere(user: Any) -> QuerySet[Membership, Own]:
     return _memberships(user)
 
 
-def _memberships(user: Any) -> QuerySet[Membership, tuple[int, str, list[str], bool, bool, list[str]]]:
-    """Select (project, user name, roles, whether the project has others or had within a month, whether somebody named
-    them as a stand-in, agents that they answer for) of one person who may sign in."""
+def _memberships(user: Any) -> QuerySet[Membership, Own]:
+    """Select (project, user name, roles, groups, whether the project has others or had within a month, whether somebody
+    named them as a stand-in, agents that they answer for) of one person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
     named = Absence.objects.filter(stand_in=user, until__gt=Now())
-    mine = Membership.objects.filter(user=user, user__is_active=True)
-    mine = mine.annotate(
+    memberships = Membership.objects.filter(user=user, user__is_active=True).annotate(
+        in_groups=GROUPS,
         others=Case(When(DEPARTURE, then=Value(True)), default=Exists(others)),
         named=Exists(named),
         owns=OWNED,
     )
-    return mine.values_list("project_id", "user__username", "roles", "others", "named", "owns")
+    return memberships.values_list(
+        "project_id", "user__username", "roles", "in_groups", "others", "named", "owns"
+    )
 
 
 def has_company(project_id: int) -> bool:

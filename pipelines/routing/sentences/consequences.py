@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pipelines.routing.basics.translation import gettext as _
@@ -9,7 +10,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import end_name, gate_name, station_names
 
 
-def consequence(line: Line, answer: dict[str, Any]) -> str:
+def consequence(line: Line, answer: Mapping[str, Any]) -> str:
     """A decision in words: “Deliver starts”, “the task fails”, …"""
     kind = answer["decision"]
     if kind == "move":
@@ -25,7 +26,7 @@ def consequence(line: Line, answer: dict[str, Any]) -> str:
     return _("a condition is asked first")
 
 
-def _finish(line: Line, answer: dict[str, Any]) -> str:
+def _finish(line: Line, answer: Mapping[str, Any]) -> str:
     if answer["kind"] == "failed":
         return _("the task fails")
     if answer["kind"] == "cancelled":
@@ -33,7 +34,7 @@ def _finish(line: Line, answer: dict[str, Any]) -> str:
     return _("the task is done: %(end)s") % {"end": end_name(line, answer["end"])}
 
 
-def _wait(line: Line, answer: dict[str, Any]) -> str:
+def _wait(line: Line, answer: Mapping[str, Any]) -> str:
     if answer["status"] == "awaiting_review":
         return _("%(gates)s is asked next") % {
             "gates": ", ".join(gate_name(line, g) for g in answer["gates"])

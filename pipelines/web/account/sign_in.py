@@ -21,7 +21,7 @@ from pipelines.models import User
 from pipelines.people import accounts
 from pipelines.web.shell.page import SignedIn, from_this_machine, signed_in
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "pipelines.people.accounts.Backend"
 
 
 class SignIn(LoginView):

@@ -3,8 +3,8 @@ chosen stands in the address (`?project=owner/key`), so that it can be kept and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
@@ -14,13 +14,27 @@ from pipelines import access
 from pipelines.models import Project
 
 
-@dataclass(frozen=True)
 class PageScope:
-    """`address`: where the switcher narrows it."""
+    """Projects in view. `address`: where the switcher narrows it. `visible`: all that its reader may see, read
+    when it is asked for; `asked`: which of them the address names."""
 
-    visible: Sequence[Project]
-    chosen: Project | None
-    address: str
+    def __init__(self, read: Callable[[], Sequence[Project]], address: str, asked: str = "") -> None:
+        self._read, self.address, self.asked = read, address, asked
+
+    @classmethod
+    def of(cls, project: Project, address: str = "") -> PageScope:
+        """Choose one project."""
+        return cls(lambda: [project], address, str(project))
+
+    @cached_property
+    def visible(self) -> Sequence[Project]:
+        return self._read()
+
+    @cached_property
+    def chosen(self) -> Project | None:
+        """Name the project that narrows it: one that the reader may not see narrows
+        nothing, like every value in an address that does not exist."""
+        return next((each for each in self.visible if str(each) == self.asked), None) if self.asked else None
 
     @property
     def projects(self) -> list[Project]:
@@ -53,8 +67,11 @@ class PageScope:
 
 
 def scope_of(request: HttpRequest, page: str) -> PageScope:
-    """A project that the reader may not see narrows nothing, like every value in an address that does not exist."""
-    visible = access.projects_seen_by(request.user)
-    request.seen_projects = visible  # type: ignore[attr-defined]  # the switcher shows them, too
-    asked = request.GET.get("project", "")
-    return PageScope(visible, next((each for each in visible if str(each) == asked), None), reverse(page))
+    """Read the scope from the address."""
+
+    def read() -> Sequence[Project]:
+        visible = access.projects_seen_by(request.user)
+        request.seen_projects = visible  # type: ignore[attr-defined]  # the switcher shows them, too
+        return visible
+
+    return PageScope(read, reverse(page), request.GET.get("project", ""))

@@ -62,16 +62,14 @@ def everywhere(request: SignedIn) -> HttpResponse:
 @in_project("view")
 @require_safe
 def of_project(request: SignedIn, project: Project) -> HttpResponse:
-    scope = PageScope([project], project, reverse("tasks-everywhere"))
+    scope = PageScope.of(project, reverse("tasks-everywhere"))
     return _page(request, scope, tab_trail(project, _("Tasks")))
 
 
 @on_line("view")
 @require_safe
 def of_line(request: SignedIn, line: Line) -> HttpResponse:
-    return _page(
-        request, PageScope([line.project], line.project, ""), tab_trail(line.project, line.name), line
-    )
+    return _page(request, PageScope.of(line.project), tab_trail(line.project, line.name), line)
 
 
 def _address(rows: Iterable[Task]) -> None:

@@ -10,7 +10,6 @@ from pipelines.models.compiled import array
 from pipelines.ports.host_notices import ENDED, STATUS, WITHDRAW, note
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 
-HEARD = (GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
 LINKED = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array('bigint')})"
 Kind = HostLink.LinkKind
 
@@ -18,10 +17,10 @@ Kind = HostLink.LinkKind
 class HostObserver:
     """Puts notices into the outbox. Reads no clock, talks to no network, changes no task (house §1)."""
 
+    hears = (GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
+
     def consequences(self, batch: Sequence[Consequence]) -> None:
-        heard = [each for each in batch if isinstance(each, HEARD)]
-        if not heard:
-            return
+        heard = [each for each in batch if isinstance(each, self.hears)]
         links: dict[int, list[HostLink]] = {}
         # Most tasks have none: that is asked first, in the cheapest way.
         [linked] = send([Statement(LINKED, [list({each.task_id for each in heard})])])

@@ -45,6 +45,7 @@ COMPLETED = NotificationKind(
     gettext_lazy("A task that you requested has reached its end."),
     "end-completed",
     MailChoice.NEVER,
+    (TaskEnded,),
     partial(_told, Status.COMPLETED),
     partial(_says, Status.COMPLETED),
 )
@@ -54,6 +55,7 @@ FAILED = NotificationKind(
     gettext_lazy("A task that you requested has failed."),
     "end-failed",
     MailChoice.NOW,
+    (TaskEnded,),
     partial(_told, Status.FAILED),
     partial(_says, Status.FAILED),
 )

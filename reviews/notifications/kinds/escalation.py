@@ -57,6 +57,7 @@ KIND = NotificationKind(
     gettext_lazy("A task is on hold until somebody with your role resolves it."),
     "warning",
     MailChoice.NOW,
+    (Alarm, AlarmSettled),
     told,
     says,
     named=True,

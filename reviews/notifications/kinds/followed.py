@@ -123,6 +123,7 @@ KIND = NotificationKind(
     gettext_lazy("Something happened to a task, on a line or at a station that you follow."),
     "watch",
     MailChoice.DIGEST,
+    (TaskMoved, TaskEnded, GateDecided, TaskWaits),
     told,
     says,
 )

@@ -38,6 +38,7 @@ KIND = NotificationKind(
     gettext_lazy("You became the owner of an agent."),
     "actor-agent",
     MailChoice.NOW,
+    (AgentHandedOver,),
     told,
     says,
 )

@@ -32,6 +32,7 @@ KIND = NotificationKind(
     "A figure of a project is over its limit, and you are its development manager or administrator.",
     "warning",
     MailChoice.NOW,
+    (HealthBreached,),
     events,
     says,
 )

@@ -35,6 +35,7 @@ KIND = NotificationKind(
     gettext_lazy("Somebody you invited has joined."),
     "actor-person",
     MailChoice.NEVER,
+    (InvitationAccepted,),
     told,
     says,
 )

@@ -42,6 +42,7 @@ KIND = NotificationKind(
     gettext_lazy("A comment on a line names you."),
     "edit",
     MailChoice.DIGEST,
+    (CommentMention,),
     told,
     says,
 )

@@ -63,6 +63,7 @@ KIND = NotificationKind(
     gettext_lazy("A change that you approved was merged, proposed or pushed, and its task is completed."),
     "end-completed",
     MailChoice.NEVER,
+    (TaskEnded,),
     _told,
     _says,
 )

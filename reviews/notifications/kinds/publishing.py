@@ -42,6 +42,7 @@ KIND = NotificationKind(
     gettext_lazy("Somebody asks for publishing a draft that you may publish, or sends yours back."),
     "edit",
     MailChoice.NOW,
+    (PublishingAsked,),
     events,
     says,
 )

@@ -58,6 +58,7 @@ KIND = NotificationKind(
     gettext_lazy("A reviewer asks you about your task, or your own question was answered."),
     "comment",
     MailChoice.NOW,
+    (ReviewerAsked, ReviewerTold),
     told,
     says,
     settled=settled,

@@ -49,6 +49,7 @@ KIND = NotificationKind(
     gettext_lazy("A live version that you published or administer breaks a guarantee."),
     "guarantee-refuted",
     MailChoice.NOW,
+    (GuaranteeRefuted,),
     told,
     says,
 )

@@ -9,7 +9,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pipelines.engine.moves.absences import deciders
-from pipelines.ports.observers import Consequence, GateClosed, GateDecided, GateOpened, GateOverdue
+from pipelines.ports.observers import (
+    Consequence,
+    GateClosed,
+    GateDecided,
+    GateOpened,
+    GateOverdue,
+    VoteCast,
+)
 from pipelines.queries import versions
 from pipelines.routing.document.gates import MAX_REMINDERS
 from reviews.decision.gates import gate_at
@@ -80,6 +87,7 @@ KIND = NotificationKind(
     gettext_lazy("A task waits for your decision, or your decision is overdue."),
     "gate",
     MailChoice.NOW,
+    (GateOpened, GateOverdue, GateDecided, GateClosed, VoteCast),
     told,
     says,
     named=True,

@@ -49,6 +49,7 @@ KIND = NotificationKind(
     gettext_lazy("You were added to a project, or your roles in it were changed."),
     "settings",
     MailChoice.DIGEST,
+    (RolesChanged,),
     told,
     says,
 )

@@ -110,6 +110,7 @@ KIND = NotificationKind(
     gettext_lazy("A task that you requested is blocked, stuck, on hold or late."),
     "status-blocked",
     MailChoice.NOW,
+    (TaskWaits, TaskLate, GateOverdue),
     told,
     says,
     over=over,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pipelines import engine
 from pipelines.engine.moves.gates import gate_of
-from pipelines.models import User
+from pipelines.models import GateVisit, User
 from pipelines.routing.document.gates import OFFERS
 from tests.engine.stateful.commands.tools import Act, Command
 from tests.engine.stateful.scene import Scene
@@ -20,7 +20,7 @@ On = Callable[[Scene, Subject], Act | None]
 def _vote(visit: Row, user: User, word: str, **more: Any) -> str:
     shown = {"token_version": visit["token_version"], "evidence_digest": visit["evidence_digest"]}
     said = {"reason": f"{word}, because.", "via": "page", **shown, **more}
-    return engine.vote(UUID(visit["id"]), user=user, word=word, **said).state
+    return engine.vote(GateVisit.objects.get(pk=UUID(visit["id"])), user=user, word=word, **said).state
 
 
 def _open(subject: Subject) -> Row | None:
