@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from gateline.failures import FaultPlace, InvalidFailure, Usage
 
+NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?(e[+-]?[0-9]{1,2})?", re.IGNORECASE)
 YES, NO = ("true", "yes"), ("false", "no")
 
 
@@ -31,9 +33,8 @@ def typed(field: dict[str, Any] | None, key: str, text: str, where: str = "input
     if kind == "yes_no" and text.lower() in YES + NO:
         return text.lower() in YES
     if kind == "number":
-        try:
-            return int(text) if text.lstrip("-").isdigit() else float(text)
-        except ValueError as fault:
+        if not NUMBER.fullmatch(text.strip()):
             place = FaultPlace(f"“{text}” is no number.", f"{where}.{key}")
-            raise InvalidFailure("A value does not fit its field.", places=[place]) from fault
+            raise InvalidFailure("A value does not fit its field.", places=[place])
+        return int(text) if text.strip().lstrip("+-").isdigit() else float(text)
     return text

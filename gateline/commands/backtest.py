@@ -41,7 +41,7 @@ def backtest(
     last: Annotated[str, typer.Option("--last", help="Of the newest N tasks.", metavar="N")] = "",
     tasks: Annotated[str, typer.Option("--tasks", help="all, running or ended.")] = "all",
     limit: Annotated[str, typer.Option("--limit", help="At most N decisions.", metavar="N")] = "",
-    each_task: Annotated[
+    divergences: Annotated[
         bool, typer.Option("--each-task", help="Print each task that comes out otherwise.")
     ] = False,
     json: Json = False,
@@ -54,7 +54,7 @@ def backtest(
     if file and text is None:
         raise Usage(f"There is no file {file}.")
     chosen = {"versions": versions, "since": since, "until": until, "last": last, "limit": limit}
-    query = {**chosen, "tasks": tasks, "to": to, "each_task": each_task}
+    query = {**chosen, "tasks": tasks, "to": to, "each_task": divergences}
     for told in _told(server, places.line(server, line).path("backtest"), query, text):
         if told["type"] == "problem":
             raise CommandFailure(told["detail"])

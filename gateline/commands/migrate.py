@@ -58,12 +58,12 @@ def migrate(
     stations = dict(pair(text) for text in mapping or ())
     tried = {"map": [f"{old}:{new}" for old, new in stations.items()], "task": task or []}
     impact = server.get(place.path("impact"), to=to, **tried)
-    only_shown = dry_run or to == "draft"
+    is_trial = dry_run or to == "draft"
     if not json:
         _show(impact)
-    elif only_shown:
+    elif is_trial:
         output.as_json(impact)
-    if only_shown:
+    if is_trial:
         return
     if not yes:
         _ask(len(impact["tasks"]))
