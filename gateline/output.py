@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from gateline.failures import CommandFailure, ConflictFailure
+from gateline.failures import CommandFailure, ConflictFailure, Exit, Usage
 
 WIDEST = 10_000
 console = Console(
@@ -80,6 +80,15 @@ def note(text: str) -> None:
 def asks() -> bool:
     """Whether a person can be asked here."""
     return sys.stdin.isatty() and sys.stderr.isatty() and not State.json
+
+
+def agree(question: str, to: str, otherwise: str, remedy: str = "Add --yes.") -> None:
+    """Ask before something is done. Raises Usage without a terminal, Exit where the answer is no."""
+    if not asks():
+        raise Usage(f"There is no terminal to ask whether to {to}.", remedy)
+    if not typer.confirm(question, err=True):
+        note(otherwise)
+        raise typer.Exit(Exit.NO)
 
 
 def plain(text: object) -> str:

@@ -50,7 +50,12 @@ def import_(
     kept = [row for row in rows if "error" not in row]
     if not dry_run and kept:
         if not yes and not json:
-            _ask(len(kept))
+            output.agree(
+                f"Keep {len(kept)} as new lines?",
+                "keep these lines",
+                "Nothing was kept.",
+                "Add --yes, or --dry-run.",
+            )
         if yes:
             for row in kept:
                 _keep(server, where, row, json)
@@ -147,15 +152,6 @@ def _at(row: dict[str, Any], place: dict[str, Any]) -> str:
         file, path = path, ""
     line = f":{place['line']}:{place['column'] or 1}" if place["line"] else ""
     return plain("/".join(filter(None, (row["file"], file)))) + line + (f" {plain(path)}" if path else "")
-
-
-def _ask(count: int) -> None:
-    """Raises Usage without a terminal, Exit where the answer is no."""
-    if not output.asks():
-        raise Usage("There is no terminal to ask whether to keep these lines.", "Add --yes, or --dry-run.")
-    if not typer.confirm(f"Keep {count} as new lines?", err=True):
-        output.note("Nothing was kept.")
-        raise typer.Exit(Exit.NO)
 
 
 def _keep(server: Client, where: str, row: dict[str, Any], json: bool) -> None:

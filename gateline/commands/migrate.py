@@ -8,7 +8,6 @@ import typer
 
 from gateline import completion, output, places
 from gateline.client import Client
-from gateline.failures import Exit, Usage
 from gateline.output import Json, plain, say
 from gateline.places import LinePlace
 from gateline.session import client
@@ -66,7 +65,7 @@ def migrate(
     if is_trial:
         return
     if not yes:
-        _ask(len(impact["tasks"]))
+        output.agree(f"Migrate {len(impact['tasks'])} tasks?", "migrate", "Nothing was migrated.")
     _told(_migrated(server, place, impact, stations, task, reason), json)
 
 
@@ -82,15 +81,6 @@ def _migrated(
     body = {"to": impact["to"], "digest": impact["digest"], "reason": reason, "mapping": stations}
     migration: dict[str, Any] = server.post(place.path("migrations"), {**body, "tasks": task})
     return migration
-
-
-def _ask(tasks: int) -> None:
-    """Raises Usage without a terminal, Exit where the answer is no."""
-    if not output.asks():
-        raise Usage("There is no terminal to ask whether to migrate.", "Add --yes.")
-    if not typer.confirm(f"Migrate {tasks} tasks?", err=True):
-        output.note("Nothing was migrated.")
-        raise typer.Exit(Exit.NO)
 
 
 def _show(impact: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import typer
 from gateline import completion, output, places
 from gateline.client import Client
 from gateline.commands.lint import counted, errors_of, examine, read
-from gateline.failures import Exit, InvalidFailure, NotFoundFailure, Usage
+from gateline.failures import InvalidFailure, NotFoundFailure
 from gateline.output import Json, plain, say
 from gateline.places import LinePlace
 from gateline.session import client
@@ -80,7 +80,7 @@ def publish(
             say("Nothing changes: that is what is live.")
         return
     if not yes:
-        _ask(proposal)
+        output.agree(f"Publish {proposal.place}?", "publish", "Nothing was published.")
     if proposal.text is not None:
         saved = server.send(
             "PUT",
@@ -167,12 +167,3 @@ def _show(what: str, proposal: PublishProposal, found: dict[str, Any], changed: 
             say(f"  [yellow]warning[/yellow] {plain(each['message'])}")
     if found["findings"]:
         say(f"  {counted(found['counts'])}: gateline lint {plain(what)}")
-
-
-def _ask(proposal: PublishProposal) -> None:
-    """Raises Usage without a terminal, Exit where the answer is no."""
-    if not output.asks():
-        raise Usage("There is no terminal to ask whether to publish.", "Add --yes.")
-    if not typer.confirm(f"Publish {proposal.place}?", err=True):
-        output.note("Nothing was published.")
-        raise typer.Exit(Exit.NO)

@@ -21,6 +21,16 @@ from pipelines.routing.document.networks import as_published
 router = Operations("lint")
 MAX_TEXT = 2_000_000
 """Characters, as many as a draft may have on its page."""
+DOCUMENT: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/yaml": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
+        },
+    }
+}
+"""What the body is, in the description of the API."""
 
 
 class SaidWordOut(BaseModel):
@@ -132,23 +142,20 @@ def stored(request: Request, line: Line, version: int | None = None) -> dict[str
     PROJECT + "/lint",
     response=LintOut,
     summary="The same of a document in the body, which is not saved",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/yaml": {"schema": {"type": "string"}},
-                "application/json": {"schema": {"type": "object"}},
-            },
-        }
-    },
+    openapi_extra=DOCUMENT,
 )
 @in_turn
 def posted(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON. One that cannot be read is no error: its findings say why."""
+    return examined_text(document_of(request), project).to_dict()
+
+
+def document_of(request: Request) -> str:
+    """The text in the body. Raises Invalid."""
     text = text_of(request)
     if len(text) > MAX_TEXT:
         raise Invalid.at("", _("is longer than %(most)s characters") % {"most": MAX_TEXT})
-    return examined_text(text, project).to_dict()
+    return text
 
 
 def _of(line: Line, version: int | None) -> Examination:

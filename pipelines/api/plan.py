@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
 from pipelines.api.difference import DifferenceOut
-from pipelines.api.lint import MAX_TEXT, FindingOut, GuaranteeOut
+from pipelines.api.lint import DOCUMENT, FindingOut, GuaranteeOut, document_of
 from pipelines.api.lookup import PROJECT, Operations, in_turn
-from pipelines.api.schemas import text_of
-from pipelines.errors import Invalid
 from pipelines.lines.plan import plan_of
 from pipelines.models import Project
 
@@ -74,21 +71,10 @@ class PlanOut(BaseModel):
     PROJECT + "/plan",
     response=PlanOut,
     summary="What publishing a document would do",
-    openapi_extra={
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/yaml": {"schema": {"type": "string"}},
-                "application/json": {"schema": {"type": "object"}},
-            },
-        }
-    },
+    openapi_extra=DOCUMENT,
 )
 @in_turn
 def planned(request: Request, project: Project) -> dict[str, Any]:
     """The body is a line document, YAML or JSON; its key names the line. Nothing is stored or published. A document
     that cannot be read is no error: its findings say why."""
-    text = text_of(request)
-    if len(text) > MAX_TEXT:
-        raise Invalid.at("", _("is longer than %(most)s characters") % {"most": MAX_TEXT})
-    return plan_of(project, text).to_dict()
+    return plan_of(project, document_of(request)).to_dict()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
@@ -19,6 +17,7 @@ from pipelines.models import Line, StoredValue, Task
 from pipelines.queries.named_values import references
 from pipelines.web.lines.guarantees import guarded, reordered
 from pipelines.web.lines.lines import drawn
+from pipelines.web.shell.forms import OfferingForm
 from pipelines.web.shell.page import SignedIn, on_line, show_line
 
 
@@ -32,16 +31,11 @@ class SureForm(forms.Form):
     sure = forms.BooleanField()
 
 
-class TargetProjectForm(forms.Form):
+class TargetProjectForm(OfferingForm):
     """`to`: owner/project."""
 
+    offered = "to"
     to = forms.ChoiceField()
-
-    def __init__(self, places: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        to = self.fields["to"]
-        assert isinstance(to, forms.ChoiceField)
-        to.choices = places
 
 
 @on_line("design")

@@ -21,24 +21,20 @@ from pipelines.people import projects
 from pipelines.queries import members as members_in
 from pipelines.queries import usage
 from pipelines.queries.named_values import uses
+from pipelines.web.shell.forms import OfferingForm
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 
 NEW_OWNER = "+"
 
 
-class NewProjectForm(forms.Form):
+class NewProjectForm(OfferingForm):
     """`owner`: the key of one of `owners`, or `+` with a key of its own."""
 
     name = forms.CharField(max_length=projects.LONGEST_NAME)
     key = forms.CharField(max_length=64, validators=[slug])
+    offered = "owner"
     owner = forms.ChoiceField()
     new_owner = forms.CharField(max_length=64, validators=[slug], required=False)
-
-    def __init__(self, owners: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        owner = self.fields["owner"]
-        assert isinstance(owner, forms.ChoiceField)
-        owner.choices = owners
 
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}

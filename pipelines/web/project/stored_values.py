@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -20,24 +19,20 @@ from pipelines.models import Owner, Project, StoredValue, User
 from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
 from pipelines.queries.named_values import Use, uses
+from pipelines.web.shell.forms import OfferingForm
 from pipelines.web.shell.page import SignedIn, in_project, require, show, tab_trail
 
 PROJECT, OWNER, LINE = "project", "owner", "line:"
 
 
-class ValueForm(forms.Form):
+class ValueForm(OfferingForm):
     """`place`: project, owner, or line:<key>. Which places there are depends on who asks."""
 
     name = forms.CharField(max_length=64)
     kind = forms.ChoiceField(choices=StoredValue.ValueKind.choices)
+    offered = "place"
     place = forms.ChoiceField()
     value = forms.CharField(strip=False, max_length=store.LONGEST, widget=forms.Textarea)
-
-    def __init__(self, places: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        place = self.fields["place"]
-        assert isinstance(place, forms.ChoiceField)
-        place.choices = places
 
 
 @dataclass(frozen=True)

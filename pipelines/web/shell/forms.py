@@ -101,6 +101,18 @@ class AddMember(RolesForm):
         return name
 
 
+class OfferingForm(forms.Form):
+    """The choices of one field, `offered`, are of who asks."""
+
+    offered = ""
+
+    def __init__(self, choices: list[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields[self.offered]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+
 class NewGroup(forms.Form):
     key = forms.CharField(label=_("Key"), max_length=64, validators=[slug])
     name = forms.CharField(label=_("Name"), max_length=200)

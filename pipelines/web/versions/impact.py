@@ -61,7 +61,7 @@ def migrate(request: SignedIn, line: Line) -> HttpResponse:
             to=to,
             digest=said["digest"],
             reason=said.get("reason", ""),
-            mapping=_mapping(said),
+            mapping=mapping_of(said),
         )
     except (Conflict, Forbidden, Invalid) as refused:
         return _page(request, line, said, refused=refused)
@@ -94,7 +94,7 @@ def _page(
 ) -> HttpResponse:
     wanted = said.get("to", "")
     to = _target(line, wanted)
-    mapping, context = _mapping(said), {"wanted": wanted or (line.live.number if line.live else DRAFT)}
+    mapping, context = mapping_of(said), {"wanted": wanted or (line.live.number if line.live else DRAFT)}
     try:
         found: Impact | None = migrating.impact_of(line, to, mapping)
     except Invalid as fault:
@@ -129,7 +129,7 @@ def _target(line: Line, wanted: str) -> LineVersion | None:
     return None if wanted in ("", DRAFT) else access.version_in(line, wanted)
 
 
-def _mapping(said: QueryDict) -> dict[str, str]:
+def mapping_of(said: QueryDict) -> dict[str, str]:
     """Fields `map:old` with a station chosen."""
     chosen = {key.removeprefix("map:"): said.get(key, "") for key in said if key.startswith("map:")}
     return {old: str(new) for old, new in chosen.items() if new}

@@ -29,7 +29,8 @@ from pipelines.web.shell import errors
 from pipelines.web.shell.forms import Publish
 from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 from pipelines.web.versions import backtest, impact, publish_requests
-from pipelines.web.versions.publish_parts import mapping_of, part
+from pipelines.web.versions.impact import mapping_of
+from pipelines.web.versions.publish_parts import part
 
 NEWEST = "200"
 """Tasks on which a draft is tried at once; the page of back-tests tries all."""

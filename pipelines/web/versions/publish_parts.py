@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -144,7 +144,7 @@ def _difference(request: HttpRequest, line: Line) -> dict[str, Any]:
 
 
 def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
-    mapping, problems = mapping_of(request.GET), tuple[Problem, ...]()
+    mapping, problems = impact.mapping_of(request.GET), tuple[Problem, ...]()
     try:
         found = migrating.impact_of(line, None, mapping)
     except Invalid as fault:
@@ -163,12 +163,6 @@ def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
         "counts": impact.counts_of(found),
         "selects": impact.selects_of(line, found, mapping),
     }
-
-
-def mapping_of(said: QueryDict) -> dict[str, str]:
-    """Fields `map:old` with a station chosen."""
-    chosen = {key.removeprefix("map:"): said.get(key, "") for key in said if key.startswith("map:")}
-    return {old: str(new) for old, new in chosen.items() if new}
 
 
 PARTS: dict[str, Callable[[HttpRequest, Line], dict[str, Any]]] = {
