@@ -7,32 +7,28 @@ from functools import partial
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
-from ninja import Router
+from django.utils.translation import gettext_lazy
 
-from pipelines import access, engine
+from pipelines import engine
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import TASK
-from pipelines.api.problems import ProblemOut
+from pipelines.api.lookup import CHANGES, TASK, Operations, may
 from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import GateIn, GateOut, task_out
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit
+from pipelines.errors import Conflict, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
 from reviews.remarks import with_remarks
 
-router = Router(tags=["gates"])
+router = Operations("gates", CHANGES)
 GATE = TASK + "/gates/{gate}"
-ERRORS = dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)
 ACTIONS = ("approve", "reject", "send_back", "rework", "abort")
 
 
-@router.post(GATE, response={200: GateOut, **ERRORS}, summary="Decide a gate")
+@router.post(GATE, response=GateOut, summary="Decide a gate")
+@may("decide", gettext_lazy("This token may not decide gates."))
 def decide(
     request: Request,
-    owner: str,
-    project: str,
-    line: str,
-    task: str,
+    task: Task,
     gate: str,
     payload: GateIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
@@ -44,11 +40,8 @@ def decide(
     machine, or a person whom this gate does not ask · 404: unknown ids · 409: not waiting there, decided already, or
     another visit is open than the one that the vote names: the problem has the open one as `visit` and `evidence`.
     """
-    found = access.get_task(request.auth, owner, project, line, task)
-    if not access.can(request.auth, "decide", found.project):
-        raise Forbidden(_("This token may not decide gates."))
     user = person_of(request.auth)
-    if gate not in parsed(found.pinned).gates_by_key and not found.gate_visits.filter(gate=gate).exists():
+    if gate not in parsed(task.pinned).gates_by_key and not task.gate_visits.filter(gate=gate).exists():
         raise NotFound(_("The line has no gate “%(gate)s”.") % {"gate": gate})
     if payload.action not in ACTIONS:
         raise Invalid.at(
@@ -58,7 +51,7 @@ def decide(
         )
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
         raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
-    return answer_once(request, idempotency_key, partial(_vote, found, gate, payload, user))
+    return answer_once(request, idempotency_key, partial(_vote, task, gate, payload, user))
 
 
 def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:

@@ -9,11 +9,13 @@ from inspect import Parameter, Signature, signature
 from typing import Any, Final, TypeVar, get_type_hints
 
 from django.http.response import HttpResponseBase
+from django.utils.functional import Promise
 from ninja import Router, Status
 
 from pipelines import access
 from pipelines.api.auth import Request
 from pipelines.api.problems import ProblemOut
+from pipelines.errors import Forbidden
 from pipelines.models import Line, Project, Task
 from pipelines.web.shell.turns import turn
 
@@ -53,11 +55,12 @@ class Operations(Router):
         super().add_api_operation(path, methods, operation, **more | {"response": {**answers, **refusals}})
 
 
-def may(action: str) -> Callable[[View], View]:
-    """Name what an operation does, in the words of `access.TABLE`; "view" without it."""
+def may(action: str, refusal: str | Promise = "") -> Callable[[View], View]:
+    """Name what an operation does, in the words of `access.TABLE`; "view" without it. `refusal`: what members are told
+    who may not do it."""
 
     def named(view: View) -> View:
-        view.action = action  # type: ignore[attr-defined]
+        view.may = action, refusal  # type: ignore[attr-defined]
         return view
 
     return named
@@ -82,13 +85,15 @@ def _operation(view: Callable[..., Any], status: int | None) -> Callable[..., An
     hints = get_type_hints(view, include_extras=True)
     subject = next((name for name, kind in hints.items() if kind in (Project, Line, Task)), "")
     find, keys = FOUND.get(hints.get(subject), (None, ()))
-    action = getattr(view, "action", "view")
+    action, refusal = getattr(view, "may", ("view", ""))
 
     @wraps(view)
     def operation(request: Request, **values: Any) -> Any:
         if find is not None:
             named = find(request.auth, *(values.pop(key) for key in keys))
-            access.require(request.auth, action, named if isinstance(named, Project) else named.project)
+            project = named if isinstance(named, Project) else named.project
+            if not access.can(request.auth, action, project):
+                raise Forbidden(str(refusal))
             values[subject] = named
         answer = view(request, **values)
         return answer if status is None or isinstance(answer, HttpResponseBase) else Status(status, answer)

@@ -8,14 +8,11 @@ from typing import Any
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from ninja import Router
 from pydantic import AwareDatetime, BaseModel
 
-from pipelines import access
 from pipelines.api.auth import Request, person_of
-from pipelines.api.lookup import TASK
+from pipelines.api.lookup import CHANGES, TASK, Operations
 from pipelines.api.positions import FieldOut
-from pipelines.api.problems import ProblemOut
 from pipelines.errors import Conflict, NotFound
 from pipelines.formats.evidence.claims.checking import CONFIRMED, CONTRADICTED
 from pipelines.models import GateVisit, Task, User
@@ -26,7 +23,7 @@ from reviews.review.changes import ReviewChanges
 from reviews.review.detail import dossier
 from reviews.review.evidence import ReviewEvidence
 
-router = Router(tags=["gates"])
+router = Operations("gates", CHANGES)
 FILES = 200
 VERDICTS = {CONFIRMED: "confirmed", CONTRADICTED: "contradicted"}
 
@@ -117,19 +114,15 @@ class ReviewOut(BaseModel):
 
 @router.get(
     TASK + "/gates/{gate}/review",
-    response={200: ReviewOut, **dict.fromkeys((400, 401, 403, 404, 409), ProblemOut)},
+    response=ReviewOut,
     summary="What a gate shows",
 )
-def show(
-    request: Request, owner: str, project: str, line: str, task: str, gate: str, visit: str = ""
-) -> ReviewOut:
+def show(request: Request, task: Task, gate: str, visit: str = "") -> ReviewOut:
     """The gate visit that is open, else the last one; or the one that `visit` names.
 
     403: a machine, which never decides · 404: the task was never at this gate · 409: several branches wait at it."""
-    found = access.get_task(request.auth, owner, project, line, task)
-    access.require(request.auth, "view", found.project)
     reader = person_of(request.auth)
-    return _out(_visit(found, gate, visit), reader)
+    return _out(_visit(task, gate, visit), reader)
 
 
 def _visit(task: Task, gate: str, named: str) -> GateVisit:
