@@ -11,7 +11,6 @@ SOME_TEXT: Schema = {"type": "string", "minLength": 1}
 FLAG: Schema = {"type": "boolean"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 ANYTHING: Schema = {}
-EXTRA: Schema = {"type": "object", "description": "Kept, written back, never read."}
 KEY: Schema = {"type": "string", "pattern": "^[a-z0-9][a-z0-9_.-]{0,63}$"}
 
 

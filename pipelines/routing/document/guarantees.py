@@ -17,7 +17,6 @@ from pipelines.routing.document.reading.reader import Reader
 REJECT, SEND_BACK = "reject", "send_back"
 FORMS: Final = ("never", "at_most", "ends_within", "cost_at_most")
 """Of these a guarantee has exactly one; `after` only goes with `never`."""
-MAX_GUARANTEES: Final = 100
 MAX_MOVES: Final = 10_000
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.analysis.lint.promises import GuaranteeFinding, Prove, unasked
+from pipelines.routing.analysis.lint.promises import GuaranteeFinding
 from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.standings import StationStandings, standings
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
@@ -18,6 +18,7 @@ from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.document.model import Line
 
+Prove = Callable[[LintSubject], tuple[GuaranteeFinding, ...]]
 Locate = Callable[[Iterable[Problem]], tuple[Problem, ...]]
 """Problems with line and column of the text that they came from."""
 
@@ -96,12 +97,12 @@ def examine(
     line: Line,
     people: People | None = None,
     required: RequiredChecks | None = None,
-    prove: Prove = unasked,
+    prove: Prove | None = None,
 ) -> Examination:
     """`people`: who there is to decide; without them nothing is said of whether they suffice. `prove`: who proves the
     guarantees of the line; else nothing is said of them."""
     subject = LintSubject(line, people, required)
-    subject.promises = prove(subject)
+    subject.promises = prove(subject) if prove else ()
     return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
 
 

@@ -3,11 +3,9 @@ which this floor does not know."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.document.model import Line
 
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 
@@ -39,13 +37,6 @@ class GuaranteeFinding(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-Prove = Callable[["LintSubject"], tuple[GuaranteeFinding, ...]]
-
-
-def place_of(subject: LintSubject, index: int) -> str:
+def place_of(line: Line, index: int) -> str:
     """Return the path of a promise: behind those of the line stand those that its repository asks for."""
-    return f"guarantees[{index}]" if index < len(subject.line.guarantees) else "workspace.git.repository"
-
-
-def unasked(_subject: LintSubject) -> tuple[GuaranteeFinding, ...]:
-    return ()
+    return f"guarantees[{index}]" if index < len(line.guarantees) else "workspace.git.repository"

@@ -307,12 +307,6 @@ def rule_demands(line: Line, rule: Rule, entrance: Entrance, station_gate: str |
     return Either((Both((calm, Either(tuple(by_word)))), by_check))
 
 
-def _asks_again(gate: Gate, entrance: Entrance, station_gate: str | None) -> Formula:
-    """A person is asked at a rule; at the gate of the station only if nobody was asked there."""
-    asking = asks(gate, entrance.fields)
-    return Both((asking, entrance.reopens)) if gate.key == station_gate else asking
-
-
 @lru_cache(maxsize=100)
 def _choice(statuses: Statuses) -> choices.ValueChoice:
     return choices.ValueChoice(statuses)

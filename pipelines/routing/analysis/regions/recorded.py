@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pipelines.routing.analysis.regions import cells, choices, numbers, observed, texts
+from pipelines.routing.analysis.regions import cells, choices, observed, texts
 from pipelines.routing.analysis.regions.cells import Cell
 from pipelines.routing.analysis.regions.check_groups import eval_passes, operator_of
 from pipelines.routing.analysis.regions.formulas import (
@@ -45,10 +45,7 @@ EXIT_CODE: Variable = ("number", "exit_code")
 TYPE_TEXT: Variable = ("failure type as text",)
 """What a failure type says that no rule and no check names."""
 PAIRS = frozenset((result, verdict) for result in RESULTS for verdict in VERDICTS)
-TREES = ("output", "context", "task", "git", "usage", "input", "variables")
-"""Families of fields whose values stand in a document of their own: at `cell` for the output, else by their name."""
 FLAT = ("usage", "input", "variables")
-_NATURAL = numbers.compared("gte", 0)
 _NUMBER = cells.of_type("number")[0]
 
 

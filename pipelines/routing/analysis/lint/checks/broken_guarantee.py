@@ -19,7 +19,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(
                 check=ID,
                 severity=ERROR,
-                path=place_of(subject, index),
+                path=place_of(subject.line, index),
                 message=_("“%(promise)s” is refuted: %(path)s", promise=promise.sentence, path=promise.path),
                 rules=tuple(dict.fromkeys(move.rule for move in promise.moves if move.rule)),
                 short=promise.sentence,

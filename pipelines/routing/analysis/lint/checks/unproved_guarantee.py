@@ -19,7 +19,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(
                 check=ID,
                 severity=WARNING,
-                path=place_of(subject, index),
+                path=place_of(subject.line, index),
                 message=_("“%(promise)s” is unknown: %(why)s", promise=promise.sentence, why=promise.why),
                 hint=_("limit what leads there, or acknowledge it when you publish"),
                 short=promise.sentence,
