@@ -14,15 +14,14 @@ from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.model import Line
 from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk
-from pipelines.routing.simulate.candidates import REASON, Candidates
+from pipelines.routing.simulate.candidates import REASON, Candidate, Candidates
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.search import answering, coarse
+from pipelines.routing.simulate.search import SearchNode, coarse, followed
 from pipelines.routing.simulate.state import (
     READY,
     REVIEW,
     SimulatedPosition,
     SimulatedTask,
-    StepRefused,
     Taken,
     begin,
 )
@@ -37,21 +36,10 @@ Near = Callable[[SimulatedTask, WatchedWalk], int]
 """How many moves it may take to break the guarantee, at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class WatchedNode:
-    walk: SimulatedTask
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedNode(SearchNode):
     watched: WatchedWalk
-    before: WatchedNode | None = None
-    step: ScenarioStep | None = None
     depth: int = 0
-
-    def steps(self) -> tuple[ScenarioStep, ...]:
-        steps: list[ScenarioStep] = []
-        node: WatchedNode | None = self
-        while node is not None and node.step is not None:
-            steps.append(node.step)
-            node = node.before
-        return tuple(reversed(steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +64,7 @@ class Refuting:
         most = min(MOST_STEPS, self._left)
         watch = GuaranteeWatch(self._line, guarantee)
         start = begin(self._line, ScenarioScript("start", "start"))
-        first = WatchedNode(start, watch.begin(start))
+        first = WatchedNode(start, watched=watch.begin(start))
         if first.watched.broken:
             return Refutation(())
         known, number = {self._key(first, guarantee)}, 0
@@ -89,7 +77,7 @@ class Refuting:
                 if most < 0:
                     return Refutation(None, cut=True)
                 watched = watch.step(node.watched, node.walk, step, taken)
-                new = WatchedNode(taken.walk, watched, node, step, node.depth + 1)
+                new = WatchedNode(taken.walk, node, step, watched=watched, depth=node.depth + 1)
                 if watched.broken:
                     return Refutation(new.steps())
                 key = self._key(new, guarantee)
@@ -116,16 +104,11 @@ class Refuting:
         )
 
     def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, Taken]]:
-        living = [each for each in walk.positions if each.here]
-        for index, position in enumerate(living):
-            if position.station in (each.station for each in living[:index]):
-                continue
-            for step in self._tried(walk, position, guarantee):
-                named = replace(step, at=position.station) if len(living) > 1 else step
-                try:
-                    yield answering(self._line, walk, named)
-                except StepRefused:
-                    continue
+        def tried(position: SimulatedPosition) -> Iterator[Candidate]:
+            return map(Candidate, self._tried(walk, position, guarantee))
+
+        for candidate, taken in followed(self._line, walk, tried):
+            yield candidate.step, taken
 
     def _tried(
         self, walk: SimulatedTask, position: SimulatedPosition, guarantee: Guarantee

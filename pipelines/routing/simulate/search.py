@@ -34,6 +34,8 @@ def always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SearchNode:
+    """A place of a search, and the step that leads there from the one before."""
+
     walk: SimulatedTask
     before: SearchNode | None = None
     step: ScenarioStep | None = None
@@ -71,7 +73,7 @@ class PathSearch:
         self.cut = False
         while todo and missing:
             node = todo.popleft()
-            for candidate, taken in self._from(node.walk):
+            for candidate, taken in followed(self.line, node.walk, self.candidates.at):
                 most, self.left = most - 1, self.left - 1
                 if most < 0 or self.left < 0 or not self.going():
                     self.cut = True
@@ -89,20 +91,24 @@ class PathSearch:
                     todo.append(new)
         return found
 
-    def _from(self, walk: SimulatedTask) -> Iterator[tuple[Candidate, Taken]]:
-        living = [each for each in walk.positions if each.here]
-        for index, position in enumerate(living):
-            if position.station in (each.station for each in living[:index]):
+
+def followed(
+    line: Line, walk: SimulatedTask, at: Callable[[SimulatedPosition], Iterator[Candidate]]
+) -> Iterator[tuple[Candidate, Taken]]:
+    """What can be tried `at` each position, as far as it can happen, with what it does."""
+    living = [each for each in walk.positions if each.here]
+    for index, position in enumerate(living):
+        if position.station in (each.station for each in living[:index]):
+            continue
+        for candidate in at(position):
+            # With one token there is nothing to choose; of several the step names the one that it means.
+            several = len(living) > 1
+            step = replace(candidate.step, at=position.station) if several else candidate.step
+            try:
+                step, taken = answering(line, walk, step)
+            except StepRefused:
                 continue
-            for candidate in self.candidates.at(position):
-                # With one token there is nothing to choose; of several the step names the one that it means.
-                several = len(living) > 1
-                step = replace(candidate.step, at=position.station) if several else candidate.step
-                try:
-                    step, taken = answering(self.line, walk, step)
-                except StepRefused:
-                    continue
-                yield replace(candidate, step=step), taken
+            yield replace(candidate, step=step), taken
 
 
 def answering(line: Line, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, Taken]:
