@@ -31,12 +31,12 @@ function faults(path) {
     .map(({ fileName, pos }) => `${path}:${text.slice(0, pos).split("\n").length}: may not import ${fileName}`);
 }
 
-const found = [EDITOR, OTHER_PAGES]
+const refusals = [EDITOR, OTHER_PAGES]
   .flatMap((folder) => readdirSync(folder, { recursive: true }).map((name) => join(folder, name)))
   .filter((path) => /\.tsx?$/.test(path))
   .flatMap(faults);
 
-if (found.length > 0) {
-  console.error(`${found.join("\n")}\n\nWhich room may import which says ${TABLE}.`);
+if (refusals.length > 0) {
+  console.error(`${refusals.join("\n")}\n\nWhich room may import which says ${TABLE}.`);
   process.exitCode = 1;
 }

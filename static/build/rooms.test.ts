@@ -10,7 +10,7 @@ const rooms = readdirSync("static/editor", { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map((entry) => entry.name);
 
-/** What `npm run rooms` refuses of these modules and their lines, as `path: import`; it ends with 1 if there is any. */
+/** Finds what `npm run rooms` refuses of these modules and their lines, as `path: import`; it ends with 1 if there is any. */
 function refused(modules: Record<string, string[]>): string[] {
   const folder = mkdtempSync(join(tmpdir(), "rooms-"));
   for (const [path, text] of [
@@ -39,11 +39,11 @@ test("every room of the editor has its row", () => {
 test("an import planted in any room, from any other, is refused unless its row names it", () => {
   const planted: Record<string, string[]> = {};
   const closed: string[] = [];
-  const named = Object.values(table).flat();
+  const parts = Object.values(table).flat();
   for (const room of [...rooms, "attic"]) {
     const path = `static/editor/${room}/planted.ts`;
     const modules = [...rooms, "attic"].map((other) => `${other}/planted`);
-    const others = new Set([...modules, ...named.filter((name) => name.includes("/") && !name.startsWith(`${room}/`))]);
+    const others = new Set([...modules, ...parts.filter((name) => name.includes("/") && !name.startsWith(`${room}/`))]);
     const imports = [...others, "App", "main"];
     planted[path] = ["./own", "../../ts/words", ...imports.map((name) => `../${name}`)].map(
       (at) => `export * from "${at}";`,
