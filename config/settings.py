@@ -243,7 +243,7 @@ _pool = env.number("DATABASE_POOL", 10, least=1)
 if ROLE == "web":
     # An exhausted pool is a 503 after these seconds, not a hang (config.middleware).
     _options["pool"] = {"min_size": 1, "max_size": _pool, "timeout": 5}
-# Texts that the server keeps (engine/core/statements.py): a pooler would hand them to another connection.
+# Texts that the server keeps (models/plumbing/statements.py): a pooler would hand them to another connection.
 _options.setdefault("prepare_threshold", 1)
 if DATABASE_DIRECT_URL:
     _options["prepare_threshold"] = None

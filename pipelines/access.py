@@ -15,10 +15,14 @@ from django.utils.translation import gettext as _
 
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
-from pipelines.models.compiled import compiled, ids
 from pipelines.models.people import expand, granting
+from pipelines.models.plumbing.compiled import compiled, ids
+from pipelines.models.tasks import displayed
 
 Who: TypeAlias = User | ApiToken | AnonymousUser
+READERS = "_membership_of_reader"
+"""Attribute of a project that was found for a person: their membership, read with it, so that no page asks for it
+again."""
 SECOND_FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 """Recovery codes only stand in for one of these."""
 
@@ -149,8 +153,11 @@ def ids_where(user: User, action: str) -> set[int]:
 def get_project(who: Who, owner_key: str, project_key: str) -> Project:
     """Down the path Owner › Project, never by bare id. Raises NotFound."""
     if isinstance(who, User):
-        named = _named_project(user=who.pk, owner=owner_key, key=project_key) if who.is_active else []
-        project = next(iter(named), None)
+        project = None
+        mine = _membership_in.first(user=who.pk, owner=owner_key, key=project_key) if who.is_active else None
+        if mine is not None:
+            project = mine.project
+            vars(project)[READERS] = mine
     else:
         project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()
     if project is None:
@@ -197,12 +204,9 @@ def find_task(who: Who, owner_key: str, project_key: str, name: str) -> Task:
 
 
 def task_in(project: Project, name: str) -> Task:
-    """Of a project that was found by `get_project`. Raises NotFound."""
+    """Find a task of a project that was found by `get_project`. Raises NotFound."""
     number = number_of(project, name)
-    if number is None:
-        raise NotFound
-    tasks = Task.objects.filter(project=project, number=number)
-    task = tasks.select_related("line", "pinned", "requester", "follows").first()
+    task = _task_of.first(project=project.pk, number=number) if number is not None else None
     if task is None:
         raise NotFound
     task.project = task.line.project = project
@@ -246,6 +250,9 @@ def _member(who: User | AnonymousUser, project: Project, needed: Role, *, execut
 def _membership(who: User | AnonymousUser, project: Project) -> Membership | None:
     if not who.is_authenticated or not who.is_active:
         return None
+    known: Membership | None = vars(project).get(READERS)
+    if known is not None and known.user_id == who.pk:
+        return known
     return _memberships_in.first(project=project.pk, user=who.pk)
 
 
@@ -268,14 +275,20 @@ def _granted(user: Any, roles: Any) -> QuerySet[Membership, int]:
 
 
 @compiled(user=BigIntegerField(), owner=CharField(), key=CharField())
-def _named_project(user: Any, owner: Any, key: Any) -> QuerySet[Project]:
-    found = Project.objects.select_related("owner").filter(memberships__user=user)
-    return found.filter(owner__key=owner, key=key)
+def _membership_in(user: Any, owner: Any, key: Any) -> QuerySet[Membership]:
+    within = Membership.objects.filter(project__owner__key=owner, project__key=key, user=user)
+    return within.select_related("project__owner")
 
 
 @compiled(project=BigIntegerField(), key=CharField())
 def _line_of(project: Any, key: Any) -> QuerySet[Line]:
     return Line.objects.filter(project=project, key=key).select_related("live")
+
+
+@compiled(project=BigIntegerField(), number=BigIntegerField())
+def _task_of(project: Any, number: Any) -> QuerySet[Task]:
+    tasks = displayed(Task.objects.filter(project=project, number=number))
+    return tasks.select_related("line", "pinned", "requester", "follows")
 
 
 @compiled(user=BigIntegerField())

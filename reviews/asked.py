@@ -15,12 +15,12 @@ from uuid import UUID
 
 from django.db import connection
 
-from pipelines.engine.core import rows
-from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.moves.absences import Seat, seats
 from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
-from pipelines.models.compiled import array
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.compiled import array
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable

@@ -15,7 +15,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
 from pipelines.formats.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 from pipelines.routing.basics.visible import visible
 from pipelines.web.changes.comparing import Bytes, Comparison, CountedFile, StoredTree, sides
 from pipelines.work.transport.local.station_values import masker_of

@@ -1,4 +1,4 @@
-"""How far a request reaches: the product's own files and functions that it runs through, and its SQL statements."""
+"""Reach of a request: the product's own files and functions that it runs through, and its SQL statements."""
 
 from __future__ import annotations
 

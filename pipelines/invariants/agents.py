@@ -11,7 +11,7 @@ from pipelines.engine.core.agent_capacity import FACTS, MISSING
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.invariants.reading import whole
 from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
-from pipelines.models.compiled import kept
+from pipelines.models.plumbing.compiled import kept
 from pipelines.ports.clock import now
 from pipelines.ports.observers import Violation
 

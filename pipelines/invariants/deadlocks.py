@@ -12,7 +12,7 @@ from pipelines.engine.core.holds import each_of, is_dependency
 from pipelines.engine.moves.releases import DEPENDENCY
 from pipelines.invariants.reading import whole
 from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, Token
-from pipelines.models.compiled import kept
+from pipelines.models.plumbing.compiled import kept
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.deadlocks import TIMEOUT
 

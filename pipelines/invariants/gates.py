@@ -22,7 +22,7 @@ from pipelines.engine.moves.entitlement import (
 from pipelines.engine.moves.gates import JUMP, gate_of, policy_at, policy_of
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
-from pipelines.models.compiled import ids, kept
+from pipelines.models.plumbing.compiled import ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import Voter

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT
 from pipelines.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
-from pipelines.models.compiled import from_kept, ids, kept
+from pipelines.models.plumbing.compiled import from_kept, ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import waits_at_join

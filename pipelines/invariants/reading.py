@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from django.db.models import QuerySet
 
 from pipelines.models import Decision, Due, Escalation, Event, GateVisit, Handoff, Job, Task, Token
-from pipelines.models.compiled import Compiled, ids, kept
+from pipelines.models.plumbing.compiled import Compiled, ids, kept
 from pipelines.ports.observers import Violation
 
 Row = TypeVar("Row")

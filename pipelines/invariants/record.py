@@ -23,7 +23,7 @@ from pipelines.models import (
     MigrationEntry,
     Task,
 )
-from pipelines.models.compiled import from_kept, kept
+from pipelines.models.plumbing.compiled import from_kept, kept
 from pipelines.ports.observers import Violation
 from pipelines.routing.document.line import digest, read_line
 

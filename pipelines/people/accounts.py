@@ -18,9 +18,9 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from pipelines import access
-from pipelines.engine.core import rows
-from pipelines.engine.core.statements import Statement, send
 from pipelines.models import ApiToken, Membership, Owner, Project, SignInLink, User
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import audit
 
 LINK_LASTS = timedelta(minutes=10)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from pipelines.models.compiled import array
+from pipelines.models.plumbing.compiled import array
 from pipelines.ports.terms import ALIVE_SECONDS, LEASE_SECONDS
 from pipelines.routing.document.kinds import needs
 from pipelines.routing.document.line import Station

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from procrastinate import exceptions, jobs, manager
 from procrastinate.contrib.django.django_connector import DjangoConnector, wrap_exceptions
 from procrastinate.types import JSONDict
 
 from pipelines.models import Job, Purpose
-from pipelines.models.compiled import from_kept
+from pipelines.models.plumbing.compiled import from_kept
+from pipelines.models.plumbing.private import server
 from pipelines.ports.queue_tasks import DRIVE_TOKEN, TASKS
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
 from pipelines.routing.document.kinds import instant
@@ -74,5 +74,5 @@ def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | 
     try:
         _manager.batch_defer_jobs(new)
     except exceptions.ConnectorException as error:
-        with connection.wrap_database_errors:
+        with server()[1]:
             raise (error.__cause__ or error) from None

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet, UUIDField
 
 from pipelines.models import GateVisit, Job, Purpose, Token, Vote, Word
-from pipelines.models.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import compiled, ids
 
 HEAVY = (
     "task__context",

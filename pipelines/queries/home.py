@@ -35,7 +35,7 @@ from pipelines.models import (
     User,
     displayed,
 )
-from pipelines.models.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import compiled, ids
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import versions
 from pipelines.queries.failures import LastWords, failures

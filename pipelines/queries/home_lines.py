@@ -14,7 +14,7 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
-from pipelines.models.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import compiled, ids
 from pipelines.queries.tasks import WAITING
 from pipelines.queries.unmerged import UNMERGED, is_unmerged
 

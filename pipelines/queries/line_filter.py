@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from pipelines.models import Line, Project
-from pipelines.models.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import compiled, ids
 
 
 def value_of(project: Project, line: Line, *, several: bool) -> str:

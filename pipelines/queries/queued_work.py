@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from pipelines.models import Purpose
-from pipelines.models.compiled import from_kept
+from pipelines.models.plumbing.compiled import from_kept
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions

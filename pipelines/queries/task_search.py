@@ -5,15 +5,13 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import BooleanField, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Upper
-from django.db.models.sql.compiler import SQLCompiler
-from django.db.models.sql.datastructures import BaseTable
 
 from pipelines.models import Task, TaskText
+from pipelines.models.plumbing.private import of_first
 
 FIRST = 1_000
 """So many tasks are read in order whatever the words are."""
@@ -31,7 +29,7 @@ def first_found(
     order, of which `rows` are some."""
     if order in (NEWEST, OLDEST):
         for reach in (FIRST, FURTHER):
-            ids = _ids(_of_first(rows.filter(having(words)), among.order_by(*order)[:reach]), order, most)
+            ids = _ids(of_first(rows.filter(having(words)), among.order_by(*order)[:reach]), order, most)
             if len(ids) == most:
                 return ids
             if len(ids) * FURTHER < most * FIRST:
@@ -41,27 +39,6 @@ def first_found(
 
 def _ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
     return list(rows.order_by(*order).values_list("pk", flat=True)[:most])
-
-
-def _of_first(rows: QuerySet[Task], first: QuerySet[Task]) -> QuerySet[Task]:
-    """Those of these rows that are among the `first`: read from these in place of the table. By their ids the planner
-    would look for them in all tasks that fit."""
-    found = rows.all()
-    name = found.query.get_initial_alias()
-    found.query.alias_map[name] = FirstRows(Task._meta.db_table, name, first)
-    return found
-
-
-class FirstRows(BaseTable):
-    """The rows of a limited QuerySet in place of their table."""
-
-    def __init__(self, table: str, alias: str, rows: QuerySet[Task]) -> None:
-        super().__init__(table, alias)
-        self.rows, self.name = rows, alias
-
-    def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
-        sql, values = self.rows.query.get_compiler(connection=connection).as_sql()
-        return f"({sql}) {compiler.quote_name_unless_alias(self.name)}", list(values)
 
 
 def having(words: str) -> Q:

@@ -23,7 +23,7 @@ from pipelines.models import (
     User,
     displayed,
 )
-from pipelines.models.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import compiled, ids
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import of_line
 from pipelines.queries.task_search import NEWEST, OLDEST, first_found

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from pipelines.models import Delivery, Status, Task, VersionStation, VisitCommit
-from pipelines.models.compiled import ids, kept
+from pipelines.models.plumbing.compiled import ids, kept
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden
 from pipelines.models import GateVisit, User
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 from reviews.attention.hints import hint
 from reviews.models import ReviewClaim
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Membership, User
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import ReviewerAsked, ReviewerTold, tell
 from reviews.attention.hints import hint

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import GateVisit, User
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 from pipelines.ports import clock
 from pipelines.ports.observers import PersonHint, publish_hints
 from reviews.models import ReviewSnooze

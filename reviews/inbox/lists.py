@@ -17,8 +17,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, Project, Status, User, Vote, Word
-from pipelines.models.compiled import compiled, hang
-from pipelines.models.compiled import ids as array
+from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled import ids as array
+from pipelines.models.plumbing.private import hang
 from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of

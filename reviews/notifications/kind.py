@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils.functional import Promise
 
 from pipelines.models import Task
-from pipelines.models.compiled import ids, kept
+from pipelines.models.plumbing.compiled import ids, kept
 from pipelines.ports.observers import Alarm, Consequence, GateOpened, GateOverdue
 from reviews.notifications.lookups import Lookups
 from reviews.notifications.recipients import MailChoice, Recipient, members_at

@@ -9,11 +9,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet, UUIDField
 
-from pipelines.engine.core.statements import ask
 from pipelines.engine.moves.absences import StandIns, question_of_absences, stand_ins_in
 from pipelines.engine.moves.entitlement import EntitledPerson, people_in, question_of_projects
 from pipelines.models import GateVisit
-from pipelines.models.compiled import Question, array, ids, kept
+from pipelines.models.plumbing.compiled import Question, array, ids, kept
+from pipelines.models.plumbing.statements import ask
 from pipelines.ports.observers import (
     Consequence,
     GateClosed,

@@ -14,7 +14,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Membership, User
-from pipelines.models.compiled import ids, kept
+from pipelines.models.plumbing.compiled import ids, kept
 from pipelines.web.shell.middleware import zone
 
 # So much before its hour a digest is closed: what is being written now must not come after it.

@@ -8,8 +8,8 @@ from datetime import datetime
 from django.db import transaction
 from procrastinate.types import JSONDict
 
-from pipelines.engine.core import rows
-from pipelines.engine.core.statements import Statement, send
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.observers import GateDecided, PersonHint, VoteCast, publish_hints
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION

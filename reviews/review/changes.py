@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, User, Word
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 from pipelines.queries import versions
 from pipelines.web.changes import seen
 from pipelines.web.changes.comparing import CountedFile, StoredTree, compared

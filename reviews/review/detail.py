@@ -14,7 +14,8 @@ from django.utils.translation import ngettext
 
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
-from pipelines.models.compiled import compiled, hang
+from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.private import hang
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.unmerged import left_unmerged

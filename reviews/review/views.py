@@ -26,7 +26,7 @@ from django.views.decorators.http import require_GET, require_POST
 from pipelines import access, engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 from pipelines.queries import versions
 from pipelines.web.changes.task_changes import note_opened
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in

@@ -16,10 +16,10 @@ import pytest
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models, transaction
 
-from pipelines.engine.core import rows
 from pipelines.engine.core.batch import JOB, TASK, TOKEN
-from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Decision, Event, GateVisit, Group, Handoff, Job, Project, Task, Token
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.statements import Statement, send
 from tests.factories import make_world
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,9 @@ from unittest.mock import patch
 import pytest
 
 from pipelines import engine
-from pipelines.engine.core import rows
 from pipelines.invariants import check
 from pipelines.models import Decision, LineVersion, Task
+from pipelines.models.plumbing import rows
 from reviews.decision.consequences import options
 from tests.factories import World, station
 

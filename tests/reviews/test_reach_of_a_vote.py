@@ -1,4 +1,4 @@
-"""How far a vote on the page of a review reaches: files and functions of the product, and SQL statements."""
+"""Reach of a vote on the page of a review: files and functions of the product, and SQL statements."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from pipelines.engine.commands.vote_request import (
     still_shown,
     too_late,
 )
-from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
 from pipelines.engine.core.errors import Conflict
@@ -39,6 +38,7 @@ from pipelines.engine.moves.entitlement import (
 from pipelines.engine.moves.gate_visits import asked_with, decide, this_one, visit_of, votes_on
 from pipelines.engine.moves.gates import policy_at
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
+from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import told

@@ -14,15 +14,16 @@ from typing import Any
 
 from django.db import transaction
 
-from pipelines.engine.core import due_times, loading, rows
+from pipelines.engine.core import due_times, loading
 from pipelines.engine.core.agent_capacity import Agents
 from pipelines.engine.core.handed_leases import HandOn, handing_on
 from pipelines.engine.core.loading import Loaded
 from pipelines.engine.core.state import token_state
-from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.values import Actor
 from pipelines.models import ENDED, Decision, Due, Event, GateVisit, Handoff, Job, Task, Token
-from pipelines.models.compiled import Question
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.compiled import Question
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
 from pipelines.routing.basics.statuses import status_of

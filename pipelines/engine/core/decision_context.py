@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
 from pipelines.engine.core.sampling import samples
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
+from pipelines.models.plumbing import rows
 from pipelines.ports.leases import Claim
 from pipelines.queries import versions
 from pipelines.queries.standing_approvals import gates_that_stand, standing_approval

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipelines.engine.core.statements import Statement
+from pipelines.models.plumbing.statements import Statement
 
 HAND_ON = """
     UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,

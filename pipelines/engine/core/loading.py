@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.engine.core import rows
-from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Due, Job, Owner, Project, Task, Token
-from pipelines.models.compiled import Question, array
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.compiled import Question, array
+from pipelines.models.plumbing.statements import Statement, send
 
 # A job never changes its task, so finding the tasks needs no lock.
 OF_JOBS = "ARRAY(SELECT DISTINCT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[]))"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration.snapshot import MigrationSnapshot, Planned
 from pipelines.models import Job, LineVersion, MigrationEntry, Task
+from pipelines.models.plumbing import rows
 
 WHY = "migrate"
 JOB = ("pinned", "kind", "agent", "state", "started_at", "mapping")

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pipelines.engine.core.statements import ask
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
     barred,
@@ -18,7 +17,8 @@ from pipelines.engine.moves.entitlement import (
     people_of_projects,
 )
 from pipelines.models import GateVisit, Task, User, Vote
-from pipelines.models.compiled import Question, array
+from pipelines.models.plumbing.compiled import Question, array
+from pipelines.models.plumbing.statements import ask
 from pipelines.routing.document.line import Approval
 
 LONGEST_CHAIN = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.engine.core import rows, version_mapping
+from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, settle, situation
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
@@ -16,6 +16,7 @@ from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import Job, Status, Task, Token
+from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait

@@ -23,10 +23,10 @@ from django.db.models import (
 )
 from django.db.models.functions import Now
 
-from pipelines.engine.core.statements import ask
 from pipelines.models import Absence, Agent, GateVisit, Group, Membership, Role, Task, User, Vote
-from pipelines.models.compiled import Question, ids, kept
 from pipelines.models.people import expand
+from pipelines.models.plumbing.compiled import Question, ids, kept
+from pipelines.models.plumbing.statements import ask
 from pipelines.routing.decide.approval import APPROVE, Tally, Voter, bar, fills, outstanding, tally
 from pipelines.routing.decide.approval import CountedVote as Word
 from pipelines.routing.document.line import Approval, Requirement

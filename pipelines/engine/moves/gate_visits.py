@@ -9,9 +9,9 @@ from uuid import UUID
 from django.db.models import QuerySet, Subquery, UUIDField
 
 from pipelines.engine.core.errors import NotFound
-from pipelines.engine.core.statements import Statement, send
 from pipelines.models import GateVisit, Vote
-from pipelines.models.compiled import kept
+from pipelines.models.plumbing.compiled import kept
+from pipelines.models.plumbing.statements import Statement, send
 
 DECIDE = """UPDATE pipelines_gatevisit SET state = 'decided', word = %s, route = %s, reason = %s, decided_by_id = %s,
               decided_at = %s, overridden = %s

@@ -12,13 +12,13 @@ from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
-from pipelines.engine.core.statements import ask as ask_together
 from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
 from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Status, Task, Word
-from pipelines.models.compiled import Question, kept
+from pipelines.models.plumbing.compiled import Question, kept
+from pipelines.models.plumbing.statements import ask as ask_together
 from pipelines.ports import observers
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, as_asked
 from pipelines.routing.decide.decisions import Wait

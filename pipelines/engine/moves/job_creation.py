@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from pipelines.engine.core import payload, rows
+from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
@@ -13,6 +13,7 @@ from pipelines.engine.core.handed_leases import HandOn
 from pipelines.engine.core.holds import holds
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
 from pipelines.models import Job, Priority, Purpose, Status, Task, Token
+from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any
 
-from pipelines.engine.core import rows
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, beside
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
-from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.models import ENDED, Job, Status, Task, Token
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join

@@ -10,7 +10,7 @@ from django.db.models import BigIntegerField, CharField, QuerySet
 from django.utils import timezone
 
 from pipelines.models import SeenTree, Task, User, ViewedFile
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 
 
 def look(user: User, task: Task, token_id: int, moment: datetime, digest: str) -> None:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
 from pipelines.models import GateVisit, Line, Membership, Project, Repository, Task, TaskCounter, User
-from pipelines.models.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import compiled, ids
 from pipelines.queries.home import home as read_home
 from pipelines.web.home.first_task import FirstTask, first_task
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in

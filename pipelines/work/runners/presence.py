@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pipelines import engine
-from pipelines.engine.core import rows
-from pipelines.engine.core.statements import Statement, send
 from pipelines.errors import NotFound, Refused
 from pipelines.models import ApiToken, Job, Worker
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.queries.queued_work import SERVER_ONLY

@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.engine.core import rows
-from pipelines.engine.core.statements import Statement, send
 from pipelines.models import ApiToken, Job, RunnerResult, Task, Worker
+from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.work.runners import claiming
 from pipelines.work.transport.protocol import HandedOver
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.engine.core.statements import Statement, send
 from pipelines.models import Delivery, HostLink
-from pipelines.models.compiled import array
+from pipelines.models.plumbing.compiled import array
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.host_notices import ENDED, STATUS, WITHDRAW, note
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pipelines.models import Delivery, Membership, Status, Vote, Word
-from pipelines.models.compiled import ids, kept
+from pipelines.models.plumbing.compiled import ids, kept
 from pipelines.ports.observers import TaskEnded
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import orjson
 
-from pipelines.engine.core.statements import Statement, send
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Purpose
+from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import queue
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import brought

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import BigIntegerField, QuerySet
 
 from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
-from pipelines.models.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled
 from pipelines.queries import versions
 from pipelines.work.spec.repository import GitBranch, GitState
 from pipelines.work.transport.local.lineage import starts_over

@@ -14,7 +14,8 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from pipelines.models.compiled import Question
+from pipelines.models.plumbing.compiled import Question
+from pipelines.models.plumbing.private import is_watched, server
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,7 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     """Execute them in this order, in the transaction that is open; the rows that each answers.
 
     :raises LostRow: one wrote another number of rows"""
-    watched = connection.execute_wrappers or connection.queries_logged
-    return _one_by_one(statements) if watched else _together(statements)
+    return _one_by_one(statements) if is_watched() else _together(statements)
 
 
 def ask(*questions: Question[Any]) -> list[list[Any]]:
@@ -46,12 +46,11 @@ def ask(*questions: Question[Any]) -> list[list[Any]]:
 
 
 def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
-    connection.ensure_connection()
-    server: Any = connection.connection
-    with connection.wrap_database_errors:
-        cursors = [psycopg.Cursor(server) for _ in statements]
+    opened, errors = server()
+    with errors:
+        cursors = [psycopg.Cursor(opened) for _ in statements]
         # One by itself is one round trip anyway.
-        with server.pipeline() if len(statements) > 1 else nullcontext():
+        with opened.pipeline() if len(statements) > 1 else nullcontext():
             for cursor, each in zip(cursors, statements, strict=True):
                 cursor.execute(each.text, [_as_sent(value) for value in each.parameters])
         return [_answer(cursor, each) for cursor, each in zip(cursors, statements, strict=True)]

@@ -14,17 +14,17 @@ these values: no time zone, no language, no setting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import psycopg
 from django.contrib.postgres.fields import ArrayField
-from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, Model, QuerySet
-from django.db.models.query import FlatValuesListIterable, ModelIterable
-from django.db.models.query import get_related_populators as populators_of  # type: ignore[attr-defined]
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.models import BigIntegerField, Expression, Field, ForeignObject, Lookup, QuerySet
 from django.db.models.sql.compiler import SQLCompiler
+
+from pipelines.models.plumbing.private import CompiledStatement, is_watched, server
 
 Row = TypeVar("Row")
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def ids(of: Field[Any, Any] | None = None) -> ArrayField[Any, Any]:
 @dataclass(frozen=True)
 class Question(Generic[Row]):
     """A statement that the server keeps, with the values of a call: to be sent together with others
-    (`engine/core/statements.py`). `read`: of the rows that it finds, what the call answers."""
+    (`models/plumbing/statements.py`). `read`: of the rows that it finds, what the call answers."""
 
     text: str
     parameters: Sequence[Any]
@@ -96,24 +96,26 @@ class Compiled(Generic[Row]):
         kept: bool = False,
     ) -> None:
         self._write, self._given, self._kept = write, given, kept
-        self._statement: _Statement | None = None
+        self._statement: CompiledStatement | None = None
 
     def __call__(self, **given: Any) -> list[Row]:
-        return self._once().rows(given)
+        statement = self._once()
+        fetch = from_kept if self._kept else _from_cursor
+        return statement.read(fetch(statement.sql, _values(statement, given)))
 
     def question(self, **given: Any) -> Question[Row]:
         """The call, not made yet; of what the server keeps."""
         assert self._kept
         statement = self._once()
-        return Question(statement.sql, statement.values(given), statement.read)
+        return Question(statement.sql, _values(statement, given), statement.read)
 
-    def _once(self) -> _Statement:
+    def _once(self) -> CompiledStatement:
         # Two threads that come first compile it twice: both have the same.
         if self._statement is None:
             given_values = {
                 name: GivenValue(name, field, kept=self._kept) for name, field in self._given.items()
             }
-            self._statement = _Statement(self._write(**given_values), kept=self._kept)
+            self._statement = CompiledStatement(self._write(**given_values))
         return self._statement
 
     def first(self, **given: Any) -> Row | None:
@@ -135,63 +137,8 @@ def kept(
     return lambda write: Compiled(write, given, kept=True)
 
 
-def hang(parents: Iterable[Any], name: str, children: Sequence[Any], by: str) -> None:
-    """As `prefetch_related` leaves them: `parent.name.all()` has those whose `by` is its id."""
-    of: dict[Any, list[Any]] = {}
-    for child in children:
-        of.setdefault(getattr(child, by), []).append(child)
-    for parent in parents:
-        rows = getattr(parent, name).model._default_manager.all()
-        rows._result_cache, rows._prefetch_done = of.get(parent.pk, []), True
-        vars(parent).setdefault("_prefetched_objects_cache", {})[name] = rows
-
-
-class _Statement:
-    """What a compiler knows when it has written its statement, and how it makes objects of rows (`ModelIterable`)."""
-
-    def __init__(self, written: QuerySet[Any, Any], *, kept: bool = False) -> None:
-        self._fetched = from_kept if kept else _from_cursor
-        besides = written._prefetch_related_lookups  # type: ignore[attr-defined]
-        assert not besides, "what is fetched besides has statements of its own"
-        self._compiler = compiler = written.query.get_compiler(DEFAULT_DB_ALIAS)
-        self.sql, self._values = compiler.as_sql()
-        self._flat = written._iterable_class is FlatValuesListIterable
-        select, info = compiler.select, compiler.klass_info
-        assert select is not None and not compiler.has_extra_select
-        self._converters = compiler.get_converters([each[0] for each in select[: compiler.col_count]])
-        # What is left to do with it needs no connection of one thread.
-        compiler.connection = connection
-        self._annotations = list((compiler.annotation_col_map or {}).items())
-        self._model: type[Model] | None = None
-        if written._iterable_class is ModelIterable:
-            assert info is not None
-            fields = info["select_fields"]
-            self._model, self._from, self._to = info["model"], fields[0], fields[-1] + 1
-            columns: Iterable[Any] = select[self._from : self._to]
-            self._names = [each[0].target.attname for each in columns]
-            self._populators = populators_of(info, select, DEFAULT_DB_ALIAS)
-
-    def values(self, given: dict[str, Any]) -> list[Any]:
-        return [given[each.name] if isinstance(each, GivenValue) else each for each in self._values]
-
-    def rows(self, given: dict[str, Any]) -> list[Any]:
-        return self.read(self._fetched(self.sql, self.values(given)))
-
-    def read(self, found: Sequence[Sequence[Any]]) -> list[Any]:
-        if self._converters:
-            found = list(self._compiler.apply_converters(found, self._converters))
-        if self._model is None:
-            return [row[0] for row in found] if self._flat else list(map(tuple, found))
-        return [self._object(row) for row in found]
-
-    def _object(self, row: Sequence[Any]) -> Any:
-        assert self._model is not None
-        made = self._model.from_db(DEFAULT_DB_ALIAS, self._names, row[self._from : self._to])
-        for populator in self._populators:
-            populator.populate(row, made)
-        for name, place in self._annotations:
-            setattr(made, name, row[place])
-        return made
+def _values(statement: CompiledStatement, given: Mapping[str, Any]) -> list[Any]:
+    return [given[each.name] if isinstance(each, GivenValue) else each for each in statement.parameters]
 
 
 def _from_cursor(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Sequence[Any]]:
@@ -203,9 +150,8 @@ def _from_cursor(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> Sequenc
 def from_kept(sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Sequence[Sequence[Any]]:
     """The rows of a statement that the server keeps. Django's own cursors write the values into the text, which the
     server then reads and plans anew."""
-    if connection.execute_wrappers or connection.queries_logged:
+    if is_watched():
         return _from_cursor(sql, values)
-    connection.ensure_connection()
-    server: Any = connection.connection
-    with connection.wrap_database_errors:
-        return psycopg.Cursor(server).execute(sql, values).fetchall()
+    opened, errors = server()
+    with errors:
+        return psycopg.Cursor(opened).execute(sql, values).fetchall()

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import orjson
 from django.contrib.postgres.fields import ArrayField
 from django.db import DEFAULT_DB_ALIAS, connection, models
-from django.db.models.base import ModelState
 
-from pipelines.engine.core.statements import LostRow, Statement, send
+from pipelines.models.plumbing.private import blank, link
+from pipelines.models.plumbing.statements import LostRow, Statement, send
 
 __all__ = ["LostRow", "add", "insert", "new", "read", "update", "updating"]
 Row = Mapping[str, Any]
@@ -37,10 +37,8 @@ def read(model: type[Model], row: dict[str, Any]) -> Model:
     for name, convert in _converters(model):
         if row[name] is not None:
             row[name] = convert(row[name])
-    found = model.__new__(model)
+    found = blank(model, adding=False)
     found.__dict__.update(row)
-    found._state = state = ModelState()
-    state.adding, state.db = False, DEFAULT_DB_ALIAS
     return found
 
 
@@ -48,8 +46,7 @@ def new(model: type[Model], **values: Any) -> Model:
     """One that is not written yet, with the model's defaults: `model(**values)`. A foreign key is given as the row
     that it names, or by its own name."""
     fixed, made, links = _defaults(model)
-    found = model.__new__(model)
-    found._state = state = ModelState()
+    found = blank(model, adding=True)
     said = found.__dict__
     said.update(fixed)
     for name, make in made:
@@ -58,7 +55,7 @@ def new(model: type[Model], **values: Any) -> Model:
     for name, attname, key in links:
         if name in values:
             row = values.pop(name)
-            state.fields_cache[name] = row
+            link(found, name, row)
             # Not from its `__dict__`: whoever asks may come as a SimpleLazyObject.
             said[attname] = None if row is None else getattr(row, key)
     said.update(values)
