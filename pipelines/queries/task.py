@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from pipelines.models import (
@@ -28,7 +28,7 @@ from pipelines.models import (
     Vote,
     Word,
 )
-from pipelines.queries import usage, versions
+from pipelines.queries import task_rows, usage, versions
 from pipelines.queries import why as whys
 from pipelines.queries.failure_causes import FailureCause, causes, last_cause
 from pipelines.queries.history import TimelineItem, history
@@ -152,23 +152,14 @@ class TaskView:
     def __init__(self, task: Task, now: datetime) -> None:
         self.task, self.now = task, now
 
+    def read_whole(self) -> None:
+        """Read by one statement what the page asks for one after the other."""
+        vars(self).update(task_rows.read(self.task, HANDOFFS, LINKED))
+
     @cached_property
     def handoffs(self) -> list[Handoff]:
         """The latest first."""
         return list(self.task.handoffs.order_by("-at")[:HANDOFFS])
-
-    @cached_property
-    def depends_on(self) -> list[Task]:
-        """Tasks that have to be completed before it does any work."""
-        return self._linked(Task.objects.filter(dependents__task=self.task))
-
-    @cached_property
-    def needed_by(self) -> list[Task]:
-        return self._linked(Task.objects.filter(depends_on__on=self.task))
-
-    def _linked(self, rows: QuerySet[Task]) -> list[Task]:
-        found = rows.select_related("project").only("number", "status", "title", "project__key")
-        return list(found.order_by("number")[:LINKED])
 
     @cached_property
     def line(self) -> Parsed:
@@ -245,11 +236,24 @@ class TaskView:
         )
 
     @cached_property
+    def visits(self) -> list[GateVisit]:
+        """Oldest first, each with what the decision said that asked, and whoever decided it."""
+        visits = GateVisit.objects.filter(task=self.task).select_related("asked_by", "decided_by")
+        visits = visits.defer("evidence", "asked_by__situation", "asked_by__trace")
+        return list(visits.order_by("opened_at", "position"))
+
+    @property
     def open_visits(self) -> list[GateVisit]:
-        visits = GateVisit.objects.filter(task=self.task, state=GateVisit.State.OPEN).order_by("position")
-        for each in visits:
-            each.task = self.task
-        return list(visits)
+        still_open = [visit for visit in self.visits if visit.state == GateVisit.State.OPEN]
+        for visit in still_open:
+            visit.task = self.task
+        return sorted(still_open, key=attrgetter("position"))
+
+    @cached_property
+    def decision_ids(self) -> list[str]:
+        """Oldest first."""
+        rows = Decision.objects.filter(task=self.task).order_by("at", "pk")
+        return [str(pk) for pk in rows.values_list("pk", flat=True)]
 
     @cached_property
     def _approvals(self) -> Counter[Any]:
@@ -264,6 +268,7 @@ class TaskView:
     @cached_property
     def positions(self) -> list[PositionView]:
         last = {job.token_id: job for job in self.jobs if job.purpose == Purpose.STATION}
+        open_visits = self.open_visits
         joined = waiting_at_joins(self.tokens)
         resting = waiting_for_a_time(last) | without_a_worker(self.task, self._queued(last))
         resting |= unanswered(self.task.project, self.tokens)
@@ -280,7 +285,7 @@ class TaskView:
                 or resting.get(token.pk)
                 or waiting(token, self.line, last[token.pk].summary if token.pk in last else ""),
                 last.get(token.pk),
-                [visit for visit in self.open_visits if visit.token_id == token.pk],
+                [visit for visit in open_visits if visit.token_id == token.pk],
                 self.preparing.get(last[token.pk].pk) if token.pk in last else None,
                 failed.get(last[token.pk].pk) if token.pk in last else None,
             )
@@ -363,12 +368,12 @@ class TaskView:
 
     def why(self, wanted: str = "") -> whys.Why | None:
         """The decision `wanted` (an id), else the last one; None where nothing has been decided yet."""
-        rows = Decision.objects.filter(task=self.task).order_by("at", "pk")
-        ids = [str(pk) for pk in rows.values_list("pk", flat=True)]
+        ids = self.decision_ids
         if not ids:
             return None
         place = ids.index(wanted) if wanted in ids else len(ids) - 1
-        found = whys.why(rows.select_related("pinned").get(pk=ids[place]))
+        decision = Decision.objects.select_related("pinned").defer("pinned__document").get(pk=ids[place])
+        found = whys.why(decision, self.visits)
         found.position, found.total = place + 1, len(ids)
         found.before = ids[place - 1] if place else ""
         found.after = ids[place + 1] if place + 1 < len(ids) else ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -88,10 +89,11 @@ class Why(Explained):
         return self.decision.micros / 1000
 
 
-def why(decision: Decision) -> Why:
+def why(decision: Decision, visits: Iterable[GateVisit]) -> Why:
+    """Explain it. `visits`: of the gates of its task."""
     line = versions.by_id(decision.pinned_id)
     told = explained(line, decision.station, decision.answer, trace_of(decision))
-    told.gates = list(_visits(line, decision))
+    told.gates = list(_visits(line, [visit for visit in visits if visit.asked_by_id == decision.pk]))
     return Why(
         **{each.name: getattr(told, each.name) for each in fields(told)}, decision=decision, at=decision.at
     )
@@ -177,8 +179,8 @@ def _besides(entry: Mapping[str, Any]) -> bool:
     return entry.get("step") in ("facts", "signal", "blocked", "station_gate", "target", "rule_gates")
 
 
-def _visits(line: Line, decision: Decision) -> Iterator[tuple[str, str]]:
-    for visit in decision.gate_visits.select_related("decided_by").order_by("position"):
+def _visits(line: Line, visits: Iterable[GateVisit]) -> Iterator[tuple[str, str]]:
+    for visit in sorted(visits, key=attrgetter("position")):
         if visit.state == GateVisit.State.OPEN:
             yield gate_name(line, visit.gate), _("still open")
         elif visit.state == GateVisit.State.DECIDED:

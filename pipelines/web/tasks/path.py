@@ -182,12 +182,6 @@ def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None
             path.places[run.job.station] = _ticking("active", _("preparing for %(time)s"), run.since, now)
 
 
-def gate_visits(task: Task) -> list[GateVisit]:
-    """Oldest first, each with what the decision said that asked."""
-    found = GateVisit.objects.filter(task=task).select_related("asked_by").order_by("opened_at")
-    return list(found.defer("evidence", "asked_by__situation", "asked_by__trace"))
-
-
 def endings_of(view: TaskView) -> list[DrawnEnding]:
     """Where positions ended that no edge led to their end: no rule, and no policy after rules that took nothing."""
     line, drawn = view.line, onward_of_version(view.task.pinned_id)
@@ -212,8 +206,7 @@ def _has_edge(line: Line, drawn: Mapping[str, str], token: Token) -> bool:
 def told(view: TaskView, endings: Iterable[DrawnEnding], last: Mapping[str, str] | None = None) -> str:
     """As the page gives it to the script. `last`: the last line of the log of stations that work, by key."""
     task = view.task
-    visits = gate_visits(task)
-    path = path_of(view.line, task, view.tokens, view.jobs, visits, view.now, endings, view.events)
+    path = path_of(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)
     _preparing(path, view.preparing.values(), view.now)
     for key, text in (last or {}).items():
         if key in path.places:

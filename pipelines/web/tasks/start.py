@@ -309,7 +309,7 @@ def _wait_for(request: SignedIn, blocked: Task, new: Task) -> None:
 def _named(request: SignedIn, project: Project, field: str) -> Task | None:
     """The task that is named, if one is. Raises NotFound."""
     name = (request.POST if request.method == "POST" else request.GET).get(field, "")
-    return access.find_task(request.user, project.owner.key, project.key, name) if name else None
+    return access.task_in(project, name) if name else None
 
 
 def _filled(request: SignedIn, line: Line, about: RelatedTasks) -> dict[str, Any] | None:

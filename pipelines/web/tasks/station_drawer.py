@@ -82,7 +82,7 @@ def drawer_of(view: TaskView, key: str, shown: str = "") -> StationDrawer:
         told,
         piece,
         facts_so_far(view.line, [last] if last else []),
-        why(decision) if decision else None,
+        why(decision, view.visits) if decision else None,
         places[0] if places else None,
         view.preparing.get(last.pk) if last else None,
     )

@@ -27,6 +27,7 @@ from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.guarantees import guarded
 from pipelines.web.lines.overview import RuleWords, otherwise, rule_words
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, on_task, show
+from pipelines.web.shell.unchanged import HERE, unless_seen
 from pipelines.web.tasks.escalation_cards import deadlocks_of, open_of, triggers
 from pipelines.web.tasks.path import endings_of, told
 from pipelines.web.tasks.start import StartField, fields_of
@@ -36,8 +37,8 @@ from pipelines.web.tasks.tables import number
 from pipelines.web.tasks.task_tabs import main_job, tab_context
 from pipelines.work import logs
 
-TABS = ("steps", "log", "changes", "outputs", "artifacts", "events")
-FOLLOWERS = 20
+LIVE_TABS = ("steps", "log")
+TABS = (*LIVE_TABS, "changes", "outputs", "artifacts", "events")
 WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Status.HELD)
 
 
@@ -46,18 +47,18 @@ WORKING = (Status.QUEUED, Status.RUNNING, Status.EVALUATING, Status.BLOCKED, Sta
 def task(request: SignedIn, task: Task) -> HttpResponse:
     view = TaskView(task, timezone.now())
     if fragment(request, "live"):
-        return show(request, "tasks/task.html#live", project=task.project, again=True, **_live(request, view))
+        return _renewed(request, task.project, view)
     if fragment(request, "steps"):
         return _more_steps(request, task.project, view)
     if fragment(request, "preparing"):
         return _preparing(request, task.project, view)
     if fragment(request, "station"):
         return _station_renewed(request, task.project, view)
+    if not fragment(request, "tab"):
+        view.read_whole()
     tab = request.GET.get("tab", "")
     context = tab_context(request, view, tab if tab in TABS else _first_tab(view))
     if fragment(request, "tab"):
-        if request.GET.get("shown") and request.GET["shown"] == context.get("shown"):
-            return _log_goes_on(request, task.project, context)
         return show(request, "tasks/task.html#panel", project=task.project, **context)
     keys = (task.project.owner.key, task.project.key)
     key = request.GET.get("station", "")
@@ -145,15 +146,20 @@ def _station_renewed(request: SignedIn, project: Project, view: TaskView) -> Htt
     )
 
 
-def _log_goes_on(request: SignedIn, project: Project, context: dict[str, Any]) -> HttpResponse:
-    """The lines that are shown go on by themselves: only what stands above them is brought anew."""
-    response = show(request, "tasks/task/log_meta.html", project=project, again=True, **context)
-    response["HX-Reswap"] = "none"
-    return response
+def _renewed(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
+    """What a hint brings anew, and the tab beside it, where its run is another one than `shown`; of the same run the
+    lines go on by themselves, and only what stands above them is brought. Nothing where all is as it was."""
+    view.read_whole()
+    context, tab = _live(request, view), request.GET.get("tab", "")
+    if tab in LIVE_TABS:
+        context = tab_context(request, view, tab) | context
+        context["same"] = bool(context.get("shown")) and context["shown"] == request.GET.get("shown")
+    context |= {"again": True, "etag_here": HERE}
+    return unless_seen(request, show(request, "tasks/task.html#live", project=project, **context))
 
 
 def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
-    """What a hint brings anew."""
+    """The part of the page that hints bring anew."""
     task, line = view.task, view.line
     endings = endings_of(view)
     return {
@@ -180,7 +186,6 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "observed": facts_so_far(line, view.jobs),
         "ahead": _ahead(view),
         "retry_from": stations_to_retry(task, view),
-        "followed_by": list(task.followed_by.select_related("project").order_by("number")[:FOLLOWERS]),
     }
 
 
