@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import IO, Any, Final
 
+import structlog
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.exceptions import PermissionDenied, RequestAborted, SuspiciousOperation
 from django.core.handlers.asgi import ASGIHandler, ASGIRequest, get_script_prefix
@@ -21,14 +22,19 @@ from django.urls import set_script_prefix
 from django.utils.module_loading import import_string
 
 from config import callers
-from pipelines.api import runner_calls
+from pipelines.api import api, runner_calls
 from pipelines.api.runner_calls import CallAnswer, SentCall
+from pipelines.api.runner_reports import TokenOutOfForce
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.work.runners.gathering import Gathering
+from pipelines.work.transport.together import Together
 
+log = structlog.get_logger(__name__)
 MOST_IDLE: Final = 40
 """Threads that wait for the next request."""
 RUNNERS: Final = ("/api/v1/runner/", "/api/runner/")
+PATIENCE: Final = 0.25
+"""Seconds behind others: many times what a transaction takes. Whoever waits longer, as where a task that others report
+on is locked, goes beside them with all who wait."""
 PROJECTS: Final = 256
 """Whose calls wait for each other. Of more, one that has sent nothing for longest is forgotten; who waits there is
 not."""
@@ -61,8 +67,10 @@ class OneThread(ASGIHandler):
 
     The few asynchronous views run on the loop as before, and what is streamed is not touched.
 
-    A report that is plainly in order needs no thread and no view: those of one project that are here at the same time
-    are answered together in one (api/runner_calls.py), each asked and finished by the middleware that concerns it."""
+    A report needs no thread and no view of its own: those of one project that are here at the same time are answered
+    together in one (api/runner_calls.py), each asked and finished by the middleware that concerns it. A long one, and
+    one whose token is not known or not in force, is answered by its operation, and so is one that failed with
+    others."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,19 +133,24 @@ class OneThread(ASGIHandler):
         if scope["query_string"] or not runner_calls.ADDRESS.fullmatch(asked):
             return None
         request = ASGIRequest(scope, body)
-        call = runner_calls.read(request) if self._is_let_in(request) else None
+        call = runner_calls.short(request) if self._is_let_in(request) else None
         body.seek(0)
         if call is None:
             return None
         return await self._gathering(call.project).answer(GatheredRequest(request, call), call.jobs)
 
-    def _gathering_of(self, project: int) -> Gathering[GatheredRequest, HttpResponse]:
+    def _gathering_of(self, project: int) -> Together[GatheredRequest, HttpResponse]:
         async def send(requests: Sequence[GatheredRequest]) -> Sequence[HttpResponse | None]:
-            answers: list[CallAnswer | None] = await self._in_a_thread(self._answered_together, requests)
+            try:
+                answers: list[CallAnswer | None] = await self._in_a_thread(self._answered_together, requests)
+            except Exception as error:  # noqa: BLE001  # each is told its own when it is answered by itself
+                why = f"{type(error).__name__}: {error}"[:200]
+                log.warning("gathered_calls_failed", calls=len(requests), error=why)
+                return [None] * len(requests)
             gathering.expect([job for each in answers if each is not None for job in each.instant])
             return [None if each is None else each.response for each in answers]
 
-        gathering = Gathering(send, lambda each: len(each.call.jobs), LARGEST_BATCH)
+        gathering = Together(send, LARGEST_BATCH, size=lambda each: len(each.call.jobs), patience=PATIENCE)
         return gathering
 
     def _answered_together(self, requests: Sequence[GatheredRequest]) -> list[CallAnswer | None]:
@@ -146,10 +159,15 @@ class OneThread(ASGIHandler):
             answers = runner_calls.answer([each.call for each in requests])
         finally:
             request_finished.send(sender=self.__class__)
-        return [
-            answer and replace(answer, response=self._through_middleware(each.request, answer.response))
-            for each, answer in zip(requests, answers, strict=True)
-        ]
+        return [self._finished(each.request, answer) for each, answer in zip(requests, answers, strict=True)]
+
+    def _finished(self, request: HttpRequest, answer: CallAnswer | Exception) -> CallAnswer | None:
+        """None: who sends it is looked up by itself, where wrong tokens are counted."""
+        if isinstance(answer, TokenOutOfForce):
+            return None
+        if isinstance(answer, Exception):
+            answer = CallAnswer(api.on_exception(request, answer), frozenset())
+        return replace(answer, response=self._through_middleware(request, answer.response))
 
     def _is_let_in(self, request: HttpRequest) -> bool:
         """By the middleware of reports, the check of the host among it. Who is not is told by all of the middleware."""

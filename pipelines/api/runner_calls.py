@@ -1,7 +1,6 @@
-"""Calls with reports that are answered together, without a thread and an operation for each (config/handler.py).
-
-Only what is plainly in order goes this way. Whatever else is said, and whatever is refused, is answered by the
-operation in runners.py, as if nothing had happened before: nothing has, since what is refused changes nothing."""
+"""Calls with reports, by one path: alone in their operation (runners.py), or together with others of their project,
+without a thread and an operation for each (config/handler.py). What is malformed, and what is refused of one, is told
+here as well, to those alone whose token is in force."""
 
 from __future__ import annotations
 
@@ -13,13 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from ninja.errors import HttpError
 from ninja.responses import NinjaJSONEncoder
 
-from pipelines.api import problems, runner_reports
 from pipelines.api import runner_bodies as bodies
+from pipelines.api import runner_reports
 from pipelines.api.auth import project_of
-from pipelines.api.runner_reports import NOT_ITS, Faulty, ReportCall, SentReport
-from pipelines.errors import Invalid
+from pipelines.api.runner_reports import NOT_ITS, ReportCall, RunnerUnknown
+from pipelines.errors import Invalid, NotFound
 from pipelines.routing.document.kinds import instant
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.protocol import ReportAnswer
@@ -53,28 +54,30 @@ class CallAnswer:
     instant: frozenset[int]
 
 
-def read(request: HttpRequest) -> SentCall | None:
-    """None where a call is none with reports, or is not plainly in order. Asks no database."""
+def short(request: HttpRequest) -> SentCall | None:
+    """One that may go together with others: it is not long, and its token was in force when it was last looked at. Asks
+    no database."""
     found = ADDRESS.fullmatch(request.path_info)
     secret = request.META.get("HTTP_AUTHORIZATION", "")
     if found is None or not secret.startswith(BEARER) or not _is_short(request):
         return None
     secret = secret.removeprefix(BEARER)
-    project, runner, job = project_of(secret), uuid.UUID(found[1]), found[2]
-    if project is None:
+    project, runner = project_of(secret), uuid.UUID(found[1])
+    lease = LEASE.fullmatch(request.headers.get(wire.LEASE, "")) if found[2] else None
+    if project is None or (lease is None) == (found[2] is not None):
         return None
+    return read(request, secret, project, runner, (int(found[2]), uuid.UUID(lease[0])) if lease else None)
+
+
+def read(
+    request: HttpRequest, secret: str, project: int, runner: uuid.UUID, fence: tuple[int, uuid.UUID] | None
+) -> SentCall:
+    """`project`: that of its token; `fence`: the job and the lease that it alone is about."""
     try:
-        said = bodies.together(request) if job is None else _alone(request, int(job))
-    except Invalid:
-        return None
-    if said is None or any(isinstance(each, Faulty) for each in said):
-        return None
-    return SentCall(project, job is not None, ReportCall(secret, runner, said))
-
-
-def _alone(request: HttpRequest, job: int) -> tuple[SentReport | Faulty, ...] | None:
-    lease = LEASE.fullmatch(request.headers.get(wire.LEASE, ""))
-    return None if lease is None else (bodies.alone(request, job, uuid.UUID(lease[0])),)
+        said = bodies.together(request) if fence is None else (bodies.alone(request, *fence),)
+    except Invalid as error:
+        return SentCall(project, fence is not None, ReportCall(secret, runner, (), error))
+    return SentCall(project, fence is not None, ReportCall(secret, runner, said))
 
 
 def _is_short(request: HttpRequest) -> bool:
@@ -82,25 +85,24 @@ def _is_short(request: HttpRequest) -> bool:
     return size.isdecimal() and len(size) < 10 and int(size) <= SHORT
 
 
-def answer(calls: Sequence[SentCall]) -> list[CallAnswer | None]:
-    """Of calls of one project, each in its place. None: it is refused, and the operation says how."""
+def answer(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
+    """Of calls of one project, each in its place: its answer, or why it is refused."""
     answers = runner_reports.answer(calls[0].project, [each.said for each in calls])
     return [_response(call, said) for call, said in zip(calls, answers, strict=True)]
 
 
-def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | None:
-    if not isinstance(answers, list):
-        return None
+def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | Exception:
+    if isinstance(answers, RunnerUnknown):
+        return NotFound(_("This runner is not registered."))
+    if isinstance(answers, Exception):
+        return answers
     if not call.is_alone:
-        together = {"answers": [wire.answer_json(each) for each in answers]}
-        return CallAnswer(plain(together), _instant(answers))
+        return CallAnswer(plain({"answers": [wire.answer_json(each) for each in answers]}), _instant(answers))
     (answer,) = answers
     if answer.status == NOT_ITS.status:
-        return None
+        return NotFound()
     if answer.status == "error":
-        # Alone it would fail again, and be recorded as failed a second time.
-        failed = HttpResponse(json.dumps(problems.body(503, answer.detail)), problems.CONTENT_TYPE, 503)
-        return CallAnswer(failed, frozenset())
+        return HttpError(503, answer.detail)
     return CallAnswer(plain(wire.answer_json(answer)), _instant(answers))
 
 

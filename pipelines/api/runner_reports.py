@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
-from pipelines.errors import Invalid, NotFound
+from pipelines.errors import Invalid
 from pipelines.models import ApiToken
 from pipelines.people import accounts
 from pipelines.work.runners import reported, reports
@@ -64,16 +63,6 @@ class ReportCall:
     runner: uuid.UUID
     said: tuple[SentReport | Faulty, ...]
     fault: Invalid | None = None
-
-
-def answered(project: int, call: ReportCall) -> list[ReportAnswer]:
-    """Of one that goes by itself. `project`: that of its token. :raises TokenOutOfForce, NotFound, Invalid"""
-    (found,) = answer(project, [call])
-    if isinstance(found, RunnerUnknown):
-        raise NotFound(_("This runner is not registered."))
-    if isinstance(found, Exception):
-        raise found
-    return found
 
 
 @sensitive_variables("tokens")

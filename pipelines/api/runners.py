@@ -18,12 +18,12 @@ from ninja.errors import AuthenticationError, HttpError
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from pipelines.api import runner_bodies as bodies
-from pipelines.api import runner_calls, runner_reports
+from pipelines.api import runner_calls
 from pipelines.api.auth import Presented, ReportBearer, RunnerBearer, forget
 from pipelines.api.lookup import Operations
-from pipelines.api.runner_reports import NOT_ITS, Faulty, ReportCall, SentReport
+from pipelines.api.runner_reports import TokenOutOfForce
 from pipelines.engine.commands.report import LARGEST_BATCH
-from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.errors import Conflict, Invalid
 from pipelines.models import ApiToken, Job, Worker
 from pipelines.ports import leases
 from pipelines.work.runners import claiming, files, logs, presence, storing
@@ -31,7 +31,7 @@ from pipelines.work.runners.presence import claim_of
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.local import handover
 from pipelines.work.transport.local.claimable import claimable
-from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ReportFailed
+from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportFailed
 
 router = Operations("runners", (400, 401, 404, 409, 422, 503), auth=RunnerBearer())
 RUNNER = "/runner/{runner}"
@@ -343,12 +343,7 @@ def log(
 def report(request: ReportRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> HttpResponse:
     """`{attempt, outcome, go_on}`. The outcome's facts are found here, of what was stored; the next job of the same
     task may come along. A late one moves nothing and is kept as evidence (law §5 step 1)."""
-    (answer,) = _reported(request, runner, lambda: (bodies.alone(request, bodies.job_id(job), lease),))
-    if answer.status == NOT_ITS.status:
-        raise NotFound
-    if answer.status == "error":
-        raise ReportFailed(answer.detail)
-    return runner_calls.plain(wire.answer_json(answer))
+    return _reported(request, runner, (bodies.job_id(job), lease))
 
 
 @router.post(RUNNER + "/reports", url_name="runner-reports", response=dict[str, Any], auth=ReportBearer())
@@ -357,22 +352,18 @@ def report_together(request: ReportRequest, runner: uuid.UUID) -> HttpResponse:
     """`{"reports": [{job, lease, attempt, outcome, go_on}]}`, up to 50: each as by itself, in one transaction.
     `{"answers": […]}` in their order. `not_found`: no job of this runner's. `error`: nothing of it moved, and it may
     come again."""
-    answers = _reported(request, runner, lambda: bodies.together(request))
-    return runner_calls.plain({"answers": [wire.answer_json(each) for each in answers]})
+    return _reported(request, runner)
 
 
 def _reported(
-    request: ReportRequest, runner: uuid.UUID, read: Callable[[], tuple[SentReport | Faulty, ...]]
-) -> list[ReportAnswer]:
-    """What is malformed is told to those alone whose token is in force."""
-    secret, fault = request.auth.secret, None
-    try:
-        said = read()
-    except Invalid as error:
-        said, fault = (), error
-    try:
-        return runner_reports.answered(request.auth.project, ReportCall(secret, runner, said, fault))
-    except runner_reports.TokenOutOfForce as error:
+    request: ReportRequest, runner: uuid.UUID, fence: tuple[int, uuid.UUID] | None = None
+) -> HttpResponse:
+    secret = request.auth.secret
+    (answer,) = runner_calls.answer([runner_calls.read(request, secret, request.auth.project, runner, fence)])
+    if isinstance(answer, TokenOutOfForce):
         forget(secret)
         RunnerBearer().authenticate(request, secret)
-        raise AuthenticationError from error
+        raise AuthenticationError from answer
+    if isinstance(answer, Exception):
+        raise answer
+    return answer.response

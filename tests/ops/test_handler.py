@@ -13,9 +13,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from config.handler import OneThread
-from pipelines.api import runner_calls
-from pipelines.api.runner_calls import CallAnswer, SentCall
+from config.handler import GatheredRequest, OneThread
+from pipelines.api.runner_calls import CallAnswer
 from pipelines.models import ApiToken, Job
 from pipelines.people import accounts
 from pipelines.work.transport.http.wire import PROTOCOL
@@ -76,13 +75,13 @@ def test_the_short_way_says_what_the_usual_one_says(world: World) -> None:
 def sent_together(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Of each bundle, how many went together."""
     bundles: list[int] = []
-    answer = runner_calls.answer
+    together = OneThread._answered_together
 
-    def counting(calls: Sequence[SentCall]) -> list[CallAnswer | None]:
-        bundles.append(len(calls))
-        return answer(calls)
+    def counting(app: OneThread, requests: Sequence[GatheredRequest]) -> list[CallAnswer | None]:
+        bundles.append(len(requests))
+        return together(app, requests)
 
-    monkeypatch.setattr(runner_calls, "answer", counting)
+    monkeypatch.setattr(OneThread, "_answered_together", counting)
     return bundles
 
 
@@ -166,8 +165,12 @@ ODD: dict[str, tuple[int, Callable[[Reporting], tuple[str, bytes, dict[str, str]
 @pytest.mark.parametrize("what", ODD)
 def test_a_report_that_is_refused_is_told_what_any_other_call_is(world: World, what: str) -> None:
     far, (status, sent) = Reporting(world), ODD[what]
-    short = shortly(*sent(far))
-    assert short == usually(*sent(far)) and short[0] == status
+    short, usual = shortly(*sent(far)), usually(*sent(far))
+    assert (short[0], short[2]) == (usual[0], usual[2]) and short[0] == status
+    without = [
+        {name: value for name, value in each[1].items() if name not in FOR_PAGES} for each in (short, usual)
+    ]
+    assert without[0] == without[1]
     assert Job.objects.get(pk=far.job).state == Job.State.RUNNING
 
 

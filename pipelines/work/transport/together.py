@@ -1,55 +1,149 @@
-"""Calls that go together: one that comes alone goes at once; while some are under way, the next ones collect."""
+"""Calls that come at the same time go together: from a worker, from a runner, and in a web process. They wait on the
+event loop, so that none of them needs a thread.
+
+One that comes alone goes at once. Those who come while others are under way go together as soon as these are done, and
+with them who comes within a moment: who was just given work that takes no time. Nobody waits for other work."""
 
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-Said = TypeVar("Said")
+LANES: Final = 2
+"""Bundles under way at once. The second is for those who gather while the first waits for a lock."""
+MOMENT: Final = 0.002
+"""Seconds for calls that are about to come."""
+
+Call = TypeVar("Call")
 Answer = TypeVar("Answer")
 
-AT_ONCE: Final = 2
-"""Under way: the second is for what gathers while the first waits for a lock."""
+
+@dataclass(eq=False)
+class _Waiting(Generic[Call, Answer]):
+    call: Call
+    answer: asyncio.Future[Answer | None]
 
 
-class Together(ABC, Generic[Said, Answer]):
-    """`most` in one call."""
+class Together(Generic[Call, Answer]):
+    """`send` answers several calls, each in its place: with an answer, or with what it failed of. What it raises is
+    each one's. `size` of a call, of which `most` go together. `patience`: seconds behind others, after which a further
+    lane is opened; 0: at once. Lives on one event loop."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._waiting: list[tuple[Said, asyncio.Future[Answer]]] = []
-        self._flying: set[asyncio.Task[None]] = set()
+    def __init__(
+        self,
+        send: Callable[[Sequence[Call]], Awaitable[Sequence[Answer | Exception | None]]],
+        most: int,
+        *,
+        size: Callable[[Call], int] = lambda call: 1,
+        lanes: int = LANES,
+        patience: float = 0,
+        moment: float = MOMENT,
+    ) -> None:
+        self._send, self._size, self._most = send, size, most
+        self._most_lanes, self._patience, self._moment = lanes, patience, moment
+        self._waiting: list[_Waiting[Call, Answer]] = []
+        self._lanes: set[asyncio.Task[None]] = set()
+        self._coming: set[int] = set()
+        self._all_here = asyncio.Event()
 
-    @abstractmethod
-    async def _sent(self, said: Sequence[Said]) -> Sequence[Answer | Exception]:
-        """One answer each, in their order."""
+    def expect(self, jobs: Collection[int]) -> None:
+        """Calls about these are about to come: they were handed out just now, and take no time."""
+        self._coming.update(jobs)
 
-    async def _gather(self) -> None:
-        """Wait for what is about to come."""
+    async def answer(self, call: Call, jobs: Collection[int] = ()) -> Answer | None:
+        """`jobs`: what the call is about. None: it is to be answered by itself, because `send` says so, or because its
+        patience is at an end and every lane is taken."""
+        loop = asyncio.get_running_loop()
+        own = _Waiting[Call, Answer](call, loop.create_future())
+        self._waiting.append(own)
+        self._coming.difference_update(jobs)
+        if not self._coming or self._is_full():
+            self._all_here.set()
+        if len(self._lanes) < (1 if self._patience else self._most_lanes):
+            self._open_lane()
+        patience = loop.call_later(self._patience, self._lose_patience, own) if self._patience else None
+        try:
+            return await own.answer
+        except asyncio.CancelledError:
+            with suppress(ValueError):
+                self._waiting.remove(own)
+            raise
+        finally:
+            if patience is not None:
+                patience.cancel()
 
-    async def _answer(self, said: Said) -> Answer:
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting.append((said, future))
-        if len(self._flying) < AT_ONCE:
-            task = asyncio.create_task(self._fly())
-            self._flying.add(task)
-            task.add_done_callback(self._flying.discard)
-        return await future
+    def _is_full(self) -> bool:
+        return sum(self._size(each.call) for each in self._waiting) >= self._most
 
-    async def _fly(self) -> None:
-        while self._waiting:
-            await self._gather()
-            batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-            try:
-                answers = await self._sent([said for said, _ in batch])
-            except Exception as error:  # noqa: BLE001  # each of those who wait learns of it
-                answers = [error] * len(batch)
-            for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():
-                    continue  # cancelled meanwhile
-                if isinstance(answer, Exception):
-                    future.set_exception(answer)
-                else:
-                    future.set_result(answer)
+    def _lose_patience(self, own: _Waiting[Call, Answer]) -> None:
+        if own not in self._waiting:
+            return
+        if len(self._lanes) < self._most_lanes:
+            # With those who lose theirs in the same round of the loop.
+            self._open_lane(self._taken())
+        else:
+            self._waiting.remove(own)
+            _tell(own, None)
+
+    def _open_lane(self, taken: Sequence[_Waiting[Call, Answer]] = ()) -> None:
+        self._lanes.add(asyncio.get_running_loop().create_task(self._serve_who_waits(taken)))
+
+    async def _serve_who_waits(self, taken: Sequence[_Waiting[Call, Answer]]) -> None:
+        """First those who were taken already."""
+        lane = asyncio.current_task()
+        assert lane is not None
+        try:
+            if taken:
+                await self._answer_together(taken)
+            while self._waiting:
+                await self._wait_a_moment()
+                if taken := self._taken():
+                    await self._answer_together(taken)
+        finally:
+            # Not when the task is done, which is later: who comes in between would wait for a lane that has ended.
+            self._lanes.discard(lane)
+
+    async def _wait_a_moment(self) -> None:
+        if not self._coming or self._is_full():
+            return
+        self._all_here.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._moment):
+                await self._all_here.wait()
+        self._coming.clear()
+
+    def _taken(self) -> list[_Waiting[Call, Answer]]:
+        """Who has waited longest, and all who go along."""
+        room, taken, left = self._most, list[_Waiting[Call, Answer]](), list[_Waiting[Call, Answer]]()
+        for each in self._waiting:
+            size = self._size(each.call)
+            if taken and size > room:
+                left.append(each)
+            else:
+                taken.append(each)
+                room -= size
+        self._waiting = left
+        return taken
+
+    async def _answer_together(self, taken: Sequence[_Waiting[Call, Answer]]) -> None:
+        answers: Sequence[Answer | Exception | None] = [None] * len(taken)
+        try:
+            answers = await self._send([each.call for each in taken])
+        except Exception as error:  # noqa: BLE001  # each of those who wait learns of it
+            answers = [error] * len(taken)
+        finally:
+            for each, answer in zip(taken, answers, strict=True):
+                _tell(each, answer)
+
+
+def _tell(waiting: _Waiting[Call, Answer], answer: Answer | Exception | None) -> None:
+    """Who has hung up is told nothing."""
+    if waiting.answer.done():
+        return
+    if isinstance(answer, Exception):
+        waiting.answer.set_exception(answer)
+    else:
+        waiting.answer.set_result(answer)

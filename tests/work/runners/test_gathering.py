@@ -1,4 +1,4 @@
-"""Calls that come while others are being answered go together (pipelines/work/runners/gathering.py)."""
+"""Calls that come while others are being answered go together (pipelines/work/transport/together.py)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.work.runners.gathering import Gathering
+from pipelines.work.transport.together import Together
 from tests.waiting import LONG, eventually, let_others_run
 
 
@@ -37,15 +37,16 @@ def send() -> Halting:
     return Halting()
 
 
-def gathering(send: Halting, lanes: int = 1, patience: float = LONG, **more: Any) -> Gathering[str, str]:
-    return Gathering(send, len, more.pop("most", 100), lanes=lanes, patience=patience, **more)
+def gathering(send: Halting, lanes: int = 1, patience: float = LONG, **more: Any) -> Together[str, str]:
+    most = more.pop("most", 100)
+    return Together(send, most, size=len, lanes=lanes, patience=patience, **more)
 
 
 Answers = list[str | None]
 
 
 async def while_the_first_is_held(
-    made: Gathering[str, str], send: Halting, others: Sequence[str]
+    made: Together[str, str], send: Halting, others: Sequence[str]
 ) -> tuple[asyncio.Task[str | None], list[asyncio.Task[str | None]]]:
     """The first is being answered, and the others are here."""
     first = asyncio.create_task(made.answer("first"))
@@ -59,7 +60,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, LONG))
 
 
-def is_at_rest(made: Gathering[str, str]) -> bool:
+def is_at_rest(made: Together[str, str]) -> bool:
     return not made._waiting and not made._coming and not made._lanes
 
 
@@ -94,16 +95,41 @@ def test_no_more_go_together_than_may(send: Halting) -> None:
     assert send.sent == [["first"], ["b" * 5, "d" * 5], ["c" * 6], ["e" * 11]]
 
 
-def test_where_what_goes_together_fails_each_is_to_be_answered_by_itself(send: Halting) -> None:
-    async def work() -> Answers:
+def test_where_what_goes_together_fails_each_learns_of_it(send: Halting) -> None:
+    async def work() -> list[Any]:
         made, held = gathering(send), send.hold("first")
         first, others = await while_the_first_is_held(made, send, ["b", "faulty"])
         held.set()
-        answers = await asyncio.gather(first, *others)
-        return [*answers, await made.answer("faulty"), await made.answer("e")]
+        answers = await asyncio.gather(first, *others, return_exceptions=True)
+        return [*answers, await made.answer("e")]
 
-    assert run(work()) == ["FIRST", None, None, None, "E"]
-    assert send.sent == [["first"], ["b", "faulty"], ["faulty"], ["e"]]
+    first, *faults, last = run(work())
+    assert (first, [str(each) for each in faults], last) == ("FIRST", ["b, faulty"] * 2, "E")
+    assert send.sent == [["first"], ["b", "faulty"], ["e"]]
+
+
+def test_each_may_fail_of_its_own() -> None:
+    async def send(calls: Sequence[str]) -> list[str | Exception]:
+        return [ValueError(each) if each == "b" else each for each in calls]
+
+    async def work() -> list[Any]:
+        made = Together[str, str](send, 10)
+        return await asyncio.gather(*map(made.answer, "abc"), return_exceptions=True)
+
+    first, fault, last = run(work())
+    assert (first, str(fault), type(fault), last) == ("a", "b", ValueError, "c")
+
+
+def test_without_patience_a_second_lane_is_opened_at_once(send: Halting) -> None:
+    async def work() -> Answers:
+        made, held = gathering(send, lanes=2, patience=0), send.hold("first")
+        first, others = await while_the_first_is_held(made, send, "bc")
+        answers = await asyncio.gather(*others)
+        assert not first.done()
+        held.set()
+        return [await first, *answers]
+
+    assert run(work()) == ["FIRST", "B", "C"] and send.sent[0] == ["first"]
 
 
 def test_who_has_waited_too_long_goes_beside_with_all_who_wait(send: Halting) -> None:

@@ -118,8 +118,8 @@ def told(far: FarAway, started: Json, lease: str = "", **other: Any) -> httpx.Re
 Calls = list[Callable[[], httpx.Response]]
 
 
-def at_once(world: World, far: FarAway, calls: Calls, malformed: int = 0) -> list[httpx.Response]:
-    """The answers to calls that all come while a first is being answered. So many of them wait for nobody."""
+def at_once(world: World, far: FarAway, calls: Calls) -> list[httpx.Response]:
+    """The answers to calls that all come while a first is being answered."""
     first, *_ = started = taken(world, far, 2)
     assert told(far, started[1]).status_code == 200  # its project is known from here on
     gathering = WEB[-1].app._gathering(world.project.pk)
@@ -131,7 +131,7 @@ def at_once(world: World, far: FarAway, calls: Calls, malformed: int = 0) -> lis
             leads = pool.submit(told, far, first)
             until(lambda: len(gathering._lanes) == 1 and not gathering._waiting)
             answers = [pool.submit(call) for call in calls]
-            until(lambda: len(gathering._waiting) == len(calls) - malformed)
+            until(lambda: len(gathering._waiting) == len(calls))
         found = [each.result(LONG) for each in answers]
         assert leads.result(LONG).status_code == 200
     return found
@@ -166,7 +166,7 @@ def test_each_gets_its_own_answer_whatever_the_others_are(world: World, far: Far
         lambda: told(second, mine[5]),
         lambda: told(far, mine[4]),
     ]
-    answers = at_once(world, far, calls, malformed=1)
+    answers = at_once(world, far, calls)
     assert [status(each) for each in answers] == [
         "accepted", 401, "ignored", 404, 400, "invalid", 404, "accepted", 404, "accepted",
     ]  # fmt: skip
@@ -221,7 +221,7 @@ def test_reports_of_a_runner_with_several_go_with_lone_ones(world: World, far: F
         lambda: far.call("/reports", broken),
         lambda: told(far, mine[2]),
     ]
-    answers = at_once(world, far, calls, malformed=1)
+    answers = at_once(world, far, calls)
     assert [each["status"] for each in answers[0].json()["answers"]] == ["accepted"] * 2
     assert answers[1].status_code == 400 and answers[2].json()["status"] == "accepted"
     assert Job.objects.get(pk=_ids(mine[3])[0]).state == Job.State.RUNNING

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from pipelines.work.transport.http import wire
 from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ServerAway, Started
-from pipelines.work.transport.together import Answer, Said, Together
+from pipelines.work.transport.together import Together
 
+Said = TypeVar("Said")
+Answer = TypeVar("Answer")
 MOST_TOGETHER: Final = 50
 """The largest batch of the engine."""
 LARGEST: Final = 256 * 1024
@@ -22,13 +24,18 @@ LARGEST: Final = 256 * 1024
 FAILED: Final = (BearerRefused, CallRefused, LeaseLost, NotStored, ServerAway)
 
 
-class CallsTogether(Together[Said, Answer]):
+class CallsTogether(ABC, Generic[Said, Answer]):
     """One that is alone has a call of its own, and so has each of those that failed together: by itself each meets its
     own error, and comes again."""
 
     def __init__(self, calls: ServerCalls) -> None:
-        super().__init__(MOST_TOGETHER)
         self._calls = calls
+        self._bundles = Together[Said, Answer](self._sent, MOST_TOGETHER)
+
+    async def _answer(self, said: Said) -> Answer:
+        answer = await self._bundles.answer(said)
+        assert answer is not None  # it waits as long as it takes
+        return answer
 
     @abstractmethod
     async def _alone(self, said: Said) -> Answer:

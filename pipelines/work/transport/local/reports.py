@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from pipelines import engine
@@ -18,24 +16,18 @@ from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.protocol import ReportAnswer, ReportFailed, Started
 from pipelines.work.transport.together import Together
 
-# So long a transaction waits for reports that are about to come.
-GATHER_SECONDS = 0.002
 
-
-class Reports(Together[Report, ReportAnswer]):
+class Reports:
     def __init__(self, database: Database, by: str) -> None:
-        super().__init__(LARGEST_BATCH)
         self._database, self._by = database, by
-        # Jobs that were handed out just now and take no time.
-        self._coming: set[int] = set()
-        self._all_here = asyncio.Event()
+        self._together = Together[Report, ReportAnswer](self._sent, LARGEST_BATCH)
 
     async def send(self, started: Started, outcome: dict[str, Any], claim: Claim | None) -> ReportAnswer:
         """Report and wait for the answer. :raises ReportFailed: nothing moved"""
-        self._coming.discard(started.orders.job_id)
-        if not self._coming or len(self._waiting) + 1 >= LARGEST_BATCH:
-            self._all_here.set()
-        return await self._answer(self._report(started, outcome, claim))
+        report = self._report(started, outcome, claim)
+        answer = await self._together.answer(report, [started.orders.job_id])
+        assert answer is not None  # it waits as long as it takes
+        return answer
 
     async def send_together(
         self, done: Sequence[tuple[Started, dict[str, Any], bool]], claim: Claim
@@ -50,20 +42,9 @@ class Reports(Together[Report, ReportAnswer]):
 
     async def _sent(self, said: Sequence[Report]) -> list[ReportAnswer | Exception]:
         answers = await self._database.insist(deliver, list(said))
-        for each in answers:
-            if (following := each.following) and instant(following.orders.kind):
-                self._coming.add(following.orders.job_id)
+        following = (answer.following.orders for answer in answers if answer.following)
+        self._together.expect([orders.job_id for orders in following if instant(orders.kind)])
         return [ReportFailed(each.detail) if each.status == "error" else each for each in answers]
-
-    async def _gather(self) -> None:
-        """Those that come within a moment go along; nobody waits for work that takes time."""
-        if not self._coming or len(self._waiting) >= LARGEST_BATCH:
-            return
-        self._all_here.clear()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GATHER_SECONDS):
-                await self._all_here.wait()
-        self._coming.clear()
 
 
 def deliver(reports: list[Report]) -> list[ReportAnswer]:
