@@ -14,9 +14,11 @@ from pipelines.api.lookup import COSTS, LINE, PROJECT, Operations, in_turn, may
 from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import LineOut, Strict
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats import foreign, native
+from pipelines.formats import native
+from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.folder import MOST_FILES
-from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
+from pipelines.formats.foreign.systems import systems, written_systems
+from pipelines.formats.foreign.writing import dialect_of, written
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project
@@ -69,7 +71,7 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
     """200: nothing was stored. 400: it cannot be read, with each problem's file, line, column and path. 409: the key is
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
     with turn(request.auth, saves=payload.save):
-        opened = foreign.opened_files(payload.files)
+        opened = opening.opened_files(payload.files)
         told = _told(opened, project, payload.key)
         if not payload.save:
             return Status(200, told)
@@ -104,15 +106,15 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
     the draft where nothing is live. 400: no such dialect, or a draft that is no line yet."""
     document, _text, _mark = exported(line, version)
     dialect = dialect or dialect_of(document)
-    if dialect not in WRITERS:
-        known = ", ".join(WRITERS)
+    if dialect not in written_systems():
+        known = ", ".join(written_systems())
         raise Invalid.at("dialect", _("has to be one of %(known)s") % {"known": known})
     made = written(document, dialect)
     losses = [_place(each) for each in made.losses]
-    return {"dialect": dialect, "system": foreign.NAMES[dialect], "text": made.text, "losses": losses}
+    return {"dialect": dialect, "system": systems()[dialect].name, "text": made.text, "losses": losses}
 
 
-def _told(opened: foreign.Opened, project: Project, key: str) -> dict[str, Any]:
+def _told(opened: opening.Opened, project: Project, key: str) -> dict[str, Any]:
     """Raises Invalid: it has no key, or is no object of stations."""
     document, text = opened.document, opened.text
     if key and document.get("key") != key:

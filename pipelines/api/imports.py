@@ -15,8 +15,9 @@ from pipelines.api.lookup import COSTS, Operations, in_turn, may
 from pipelines.api.problems import PlaceOut
 from pipelines.api.schemas import Strict
 from pipelines.errors import Invalid
-from pipelines.formats import foreign, native
+from pipelines.formats import native
 from pipelines.formats.changes import AFFECTS, changes
+from pipelines.formats.foreign import opening
 from pipelines.lines.starters.catalogue import BY_KEY, Starter
 from pipelines.models import Line
 from pipelines.routing.basics.wording import words
@@ -114,7 +115,7 @@ def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
 
 def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     """Raises DocumentError: nothing that can be drawn."""
-    opened = foreign.opened(sent.text)
+    opened = opening.opened(sent.text)
     document = {**opened.document, "key": line.key}
     problems = native.locate(opened.text, _problems(document))
     if not drawable(document):
@@ -127,7 +128,7 @@ def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
     }
 
 
-def _losses(opened: foreign.Opened) -> list[dict[str, Any]]:
+def _losses(opened: opening.Opened) -> list[dict[str, Any]]:
     """What a document of another system says otherwise, before the changes."""
     if not opened.losses:
         return []

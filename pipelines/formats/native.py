@@ -16,7 +16,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.representer import SafeRepresenter
 
-from pipelines.formats.dialects import foreign
+from pipelines.formats.foreign.systems import recognised
 from pipelines.formats.schema import json_schema
 from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_text
 from pipelines.routing.basics import jsontext
@@ -39,10 +39,9 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
     With `exact` it is a `Decimal`.
     """
     document = value_of(text, exact=exact)
-    other = foreign(document)
-    if other is not None:
+    if other := recognised(document).problems:
         # The place says it; the path would read as if only that part were wrong.
-        raise DocumentError([replace(_locate(text, other), path="")])
+        raise DocumentError([replace(_locate(text, other[0]), path="")])
     if type(document) is not dict:
         raise DocumentError([Problem("", _("a line document is one object"), "", 1, 1)])
     try:

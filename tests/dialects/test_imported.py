@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats import foreign
+from pipelines.formats.foreign import opening
 from pipelines.models import LineVersion, Task
 from tests.dialects.aeef import HANDOFF
 from tests.factories import World
@@ -92,7 +92,7 @@ CONTENOX = """\
 
 
 def published(world: World, text: str) -> LineVersion:
-    return world.line(foreign.opened(text).document)
+    return world.line(opening.opened(text).document)
 
 
 def worked(world: World, task: Task, *outcomes: dict[str, Any]) -> list[str]:

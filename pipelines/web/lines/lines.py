@@ -18,9 +18,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats import foreign, native
-from pipelines.formats.dialects import ALP
-from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
+from pipelines.formats import native
+from pipelines.formats.foreign import opening
+from pipelines.formats.foreign.alp import ALP
+from pipelines.formats.foreign.systems import systems, written_systems
+from pipelines.formats.foreign.writing import dialect_of, written
 from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
@@ -100,7 +102,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         return redirect("line-draw", project.owner.key, project.key, made.key)
     form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
     problems: list[Problem] = []
-    converted: foreign.Opened | None = None
+    converted: opening.Opened | None = None
     if form.is_valid():
         made, problems, converted = _imported(request, project, form)
         if made:
@@ -122,7 +124,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     )
 
 
-def _converted(opened: foreign.Opened) -> dict[str, Any]:
+def _converted(opened: opening.Opened) -> dict[str, Any]:
     """What it became, in numbers, and what is said otherwise."""
     stations = opened.document["stations"]
     try:
@@ -141,7 +143,7 @@ def _converted(opened: foreign.Opened) -> dict[str, Any]:
     }
 
 
-def _by_what_is_said(opened: foreign.Opened) -> list[dict[str, Any]]:
+def _by_what_is_said(opened: opening.Opened) -> list[dict[str, Any]]:
     """Each difference once, with all of its places."""
     found: dict[tuple[str, str], list[Problem]] = {}
     for each in opened.losses:
@@ -203,7 +205,7 @@ def pictures(language: str | None) -> tuple[tuple[Starter, Any], ...]:
 
 def _imported(
     request: SignedIn, project: Project, form: Import
-) -> tuple[Line | None, list[Problem], foreign.Opened | None]:
+) -> tuple[Line | None, list[Problem], opening.Opened | None]:
     """The line; or what is wrong; or what a document of another system became, to be looked at first."""
     document: Mapping[str, Any] = {}
     try:
@@ -315,8 +317,8 @@ def export(request: SignedIn, line: Line) -> HttpResponse:
     document, text, mark = exported(line, request.GET.get("version", ""))
     dialect = request.GET.get("dialect", "")
     if dialect == "own":
-        dialect = dialect_of(document) or ALP
-    if dialect in WRITERS:
+        dialect = dialect_of(document) or ALP.key
+    if dialect in written_systems():
         return _in_dialect(request, line, document, dialect, mark)
     if kind == "json":
         text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -348,8 +350,8 @@ def _in_dialect(
             {"message": each.message, "hint": each.hint, "place": place_words(document, each.path)}
             for each in made.losses
         ],
-        system=foreign.NAMES[dialect],
-        systems=foreign.NAMES,
+        system=systems()[dialect].name,
+        systems={key: system.name for key, system in written_systems().items()},
         version=request.GET.get("version", ""),
     )
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
-from pipelines.formats import foreign
+from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.folder import files_of, refused
 from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, User
 from pipelines.models.agents import agent_id
@@ -382,14 +382,14 @@ class Import(forms.Form):
             raise ValidationError(_("The file is larger than 2 MB."))
         return file
 
-    def opened(self) -> foreign.Opened:
+    def opened(self) -> opening.Opened:
         """A line, or a document of another system as one; a .zip is that of a folder. Raises DocumentError."""
         file = self.cleaned_data.get("file")
         if not file:
             folder = self.folder()
-            return foreign.opened_files(folder) if folder else foreign.opened(self.cleaned_data["text"])
+            return opening.opened_files(folder) if folder else opening.opened(self.cleaned_data["text"])
         given = file.read()
-        return foreign.opened_files(files_of(given)) if given.startswith(b"PK") else foreign.opened(given)
+        return opening.opened_files(files_of(given)) if given.startswith(b"PK") else opening.opened(given)
 
     def given(self) -> str:
         """What was pasted or chosen, to be mended; nothing of a file that is not text."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats import foreign
+from pipelines.formats.foreign import opening
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.dialects.aeef import HANDOFF
@@ -57,7 +57,7 @@ EVENT = {
 
 
 def read(given: Any) -> tuple[Line, list[str]]:
-    opened = foreign.opened(given if isinstance(given, str) else json.dumps(given))
+    opened = opening.opened(given if isinstance(given, str) else json.dumps(given))
     assert opened.dialect == "aeef"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
@@ -67,7 +67,7 @@ def test_E15_what_a_transition_requires_is_asked_and_what_it_produces_is_kept() 
     station = line.station("implementation")
     assert line.preset == "aeef" and station.gate == "gate_3"
     assert line.requires("implementation")[-2:] == ("metadata:AI-Usage", "metadata:Agent-IDs")
-    (check,) = foreign.opened(TRANSITION).document["gates"][0]["checks"]["all"]
+    (check,) = opening.opened(TRANSITION).document["gates"][0]["checks"]["all"]
     assert (check["field"], check["action"]) == ("output.unit_tests", "rework")
     assert station.rules[0].extra["produces"] == [{"state_change": "TESTING"}]
 
@@ -117,5 +117,5 @@ def test_agents_stand_at_the_states_that_they_own_with_what_their_contract_says(
 )
 def test_what_names_no_state_is_refused_with_its_place(given: Any, said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        foreign.opened(json.dumps(given))
+        opening.opened(json.dumps(given))
     assert any(said in str(problem) and problem.line for problem in error.value.problems)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats import foreign
+from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.folder import files_of
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
@@ -46,14 +46,14 @@ def rule(condition: str, source: str = "write", to: str = "ship", **more: Any) -
 
 
 def read(text: str) -> tuple[Line, list[str]]:
-    opened = foreign.opened(text)
+    opened = opening.opened(text)
     assert opened.dialect == "alp"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
 def refused(text: str) -> str:
     with pytest.raises(DocumentError) as error:
-        foreign.opened(text)
+        opening.opened(text)
     return str(error.value.problems[0])
 
 
@@ -154,7 +154,7 @@ def files(**changed: Any) -> dict[str, str]:
 
 
 def test_a_folder_is_put_together_in_the_order_of_its_stations() -> None:
-    opened = foreign.opened_files(files())
+    opened = opening.opened_files(files())
     given = read_line(opened.document)
     assert [station.key for station in given.stations] == ["todo", "plan"]
     assert given.station("todo").work["prompt"] == 'Hire for {{"{{"}}project.name}}'
@@ -171,7 +171,7 @@ def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
                     archive.writestr(path, text)
             return held.getvalue()
 
-    assert foreign.opened_files(files_of(archived(files()))) == foreign.opened_files(files())
+    assert opening.opened_files(files_of(archived(files()))) == opening.opened_files(files())
     for wrong, said in (
         (b"PK\x03\x04 broken", "cannot be read"),
         (archived({f"{n}.json": "{}" for n in range(501)}), "more than 500 files"),
@@ -179,20 +179,20 @@ def test_a_zip_of_it_is_read_alike_and_hostile_ones_are_refused() -> None:
         (archived({"../../etc/note.json": "{}", "b.json": "{}"}), "no line together"),
     ):
         with pytest.raises(DocumentError) as error:
-            foreign.opened_files(files_of(wrong))
+            opening.opened_files(files_of(wrong))
         assert said in str(error.value.problems[0])
 
 
 def test_a_fault_in_a_file_names_the_file() -> None:
     with pytest.raises(DocumentError) as error:
-        foreign.opened_files(files(**{".agentics/gates.json": "[{]"}))
+        opening.opened_files(files(**{".agentics/gates.json": "[{]"}))
     assert str(error.value.problems[0]).count(".agentics/gates.json") == 1
 
 
 def test_what_cannot_be_meant_in_a_file_names_the_file_and_the_line() -> None:
     wrong = '[\n  {"from": "todo",\n   "to": "nowhere", "condition": "success"}\n]'
     with pytest.raises(DocumentError) as error:
-        foreign.opened_files(files(**{".agentics/transitions.json": wrong}))
+        opening.opened_files(files(**{".agentics/transitions.json": wrong}))
     (fault,) = error.value.problems
     assert (fault.path, fault.line) == (".agentics/transitions.json: [0].to", 3)
 
@@ -204,7 +204,7 @@ def test_a_repository_of_each_task_and_set_times_are_told_as_lost_and_kept() -> 
         "stations/01-a/station.json": json.dumps({"trigger": trigger}),
         "init.json": '{"schedule": {"weekday": "monday", "timeZone": "Europe/Copenhagen"}}',
     }
-    opened = foreign.opened_files(files)
+    opened = opening.opened_files(files)
     assert [(each.path, each.line, each.column) for each in opened.losses] == [
         ("stations/01-a/station.json: trigger.createAssemblyLineRepo", 1, 41),
         ("init.json: schedule", 1, 2),

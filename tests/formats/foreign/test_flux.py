@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats import foreign, native
-from pipelines.formats.foreign.writers import written
+from pipelines.formats import native
+from pipelines.formats.foreign import opening
+from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import goes
@@ -27,7 +28,7 @@ def stage(key: str, **more: Any) -> dict[str, Any]:
 
 
 def read(text: str) -> tuple[Line, list[str]]:
-    opened = foreign.opened(text)
+    opened = opening.opened(text)
     assert opened.dialect == "flux"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
@@ -170,7 +171,7 @@ def test_the_drafts_spelling_of_parallel_is_read() -> None:
 )
 def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(DocumentError) as error:
-        foreign.opened(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
+        opening.opened(json.dumps({"name": "b", "stages": [stage("build", **wrong)]}))
     assert said in str(error.value.problems[0])
 
 
@@ -184,7 +185,7 @@ def test_what_cannot_be_meant_is_refused_at_its_place(wrong: dict[str, Any], sai
 )
 def test_a_record_of_work_is_refused_by_name(text: str) -> None:
     with pytest.raises(DocumentError) as refused:
-        foreign.opened(text)
+        opening.opened(text)
     [problem] = refused.value.problems
     assert (str(problem.message), problem.line) == ("this seems to be a record of Flux", 1)
     assert "playbook" in str(problem.hint)

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats import foreign, native
-from pipelines.formats.dialects import recognised
+from pipelines.formats import native
+from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.writers import written
+from pipelines.formats.foreign.systems import recognised
+from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 from tests.formats.foreign.mutants import BROKEN, RIGHT, documents
@@ -29,7 +30,7 @@ GROWTH = 400
 def read(text: str) -> str:
     """What became of it at the door."""
     try:
-        opened = foreign.opened(text)
+        opened = opening.opened(text)
     except DocumentError as error:
         assert error.problems and all(str(each.message) for each in error.problems)
         return "refused"
@@ -56,14 +57,13 @@ def read_alone(text: str) -> str:
         given = native.value_of(text)
     except DocumentError:
         return "refused"
-    dialect = recognised(given)
-    reader = foreign.READERS.get(dialect or "")
-    if reader is None:
+    system = recognised(given).system
+    if system is None or system.read is None:
         return "not recognised"
-    if not reader.reads(given):
+    if system.fault(given):
         return "refused"
     carrier = Carrier()
-    document = reader.read(given, carrier)
+    document = system.read(given, carrier)
     return "refused" if carrier.faults else lined(document)
 
 
@@ -112,7 +112,7 @@ def written_back(dialect: str, count: int, seed: int) -> int:
     found = 0
     for text in documents(dialect, count, seed, 0):
         try:
-            opened = foreign.opened(text)
+            opened = opening.opened(text)
             line = read_line(opened.document)
         except DocumentError:
             continue

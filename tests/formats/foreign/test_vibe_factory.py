@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.formats import foreign
+from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.vibe_factory import _of_text
-from pipelines.formats.foreign.writers import written
+from pipelines.formats.foreign.vibe_factory.reading import _of_text
+from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import goes
@@ -36,14 +36,14 @@ def workflow(*transitions: dict[str, Any], stations: Any = STATIONS, **more: Any
 
 
 def read(text: str) -> tuple[Line, list[str]]:
-    opened = foreign.opened(text)
+    opened = opening.opened(text)
     assert opened.dialect == "vibe-factory"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
 def refused(text: str) -> list[str]:
     with pytest.raises(DocumentError) as error:
-        foreign.opened(text)
+        opening.opened(text)
     return [str(each) for each in error.value.problems]
 
 
@@ -167,7 +167,7 @@ def test_C23_wanted_keys_are_a_list_however_they_are_written(given: Any) -> None
 
 
 def test_what_is_not_read_is_kept() -> None:
-    opened = foreign.opened(workflow({"condition_type": "always", "condition": "legacy"}, project_id="p-1"))
+    opened = opening.opened(workflow({"condition_type": "always", "condition": "legacy"}, project_id="p-1"))
     assert opened.document["extra"]["project_id"] == "p-1"
     [rule] = opened.document["stations"][0]["rules"]
     assert rule["extra"]["condition"] == "legacy"

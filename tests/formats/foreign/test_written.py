@@ -12,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from gateline.commands.import_ import found
-from pipelines.formats import foreign, native
-from pipelines.formats.foreign.writers import WRITERS, dialect_of, written
+from pipelines.formats import native
+from pipelines.formats.foreign import opening
+from pipelines.formats.foreign.systems import written_systems
+from pipelines.formats.foreign.writing import dialect_of, written
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
@@ -106,9 +108,9 @@ def _bare(given: Any) -> Any:
     return [_bare(each) for each in given] if isinstance(given, list) else given
 
 
-def back_and_forth(opened: foreign.Opened) -> None:
+def back_and_forth(opened: opening.Opened) -> None:
     made = written(opened.document, opened.dialect)
-    again = foreign.opened(made.text)
+    again = opening.opened(made.text)
     assert again.dialect == opened.dialect
     assert meaning(again.document) == meaning(opened.document), "equal in meaning"
     assert made.losses == ()
@@ -117,12 +119,12 @@ def back_and_forth(opened: foreign.Opened) -> None:
 
 @pytest.mark.parametrize("text", MINE)
 def test_a_document_comes_back_equal_in_meaning(text: str) -> None:
-    back_and_forth(foreign.opened(text))
+    back_and_forth(opening.opened(text))
 
 
 @pytest.mark.parametrize("records", RECORDS, ids=["item", "event", "contract", "all"])
 def test_records_of_aeef_are_written_back_as_they_were(records: list[Any]) -> None:
-    opened = foreign.opened(json.dumps(records if len(records) > 1 else records[0]))
+    opened = opening.opened(json.dumps(records if len(records) > 1 else records[0]))
     back_and_forth(opened)
     machine, *others = native.value_of(written(opened.document, "aeef").text)
     assert others == records and machine["transitions"] is not None
@@ -130,24 +132,24 @@ def test_records_of_aeef_are_written_back_as_they_were(records: list[Any]) -> No
 
 def test_a_document_with_several_of_them_keeps_its_own_keys() -> None:
     both = {**test_aeef.MACHINE, "work_items": [test_aeef.ITEM], "agents": [CONTRACT], "owner": "me"}
-    opened = foreign.opened(json.dumps(both))
+    opened = opening.opened(json.dumps(both))
     back_and_forth(opened)
     made = native.value_of(written(opened.document, "aeef").text)
     assert (made["work_items"], made["agents"], made["owner"]) == ([test_aeef.ITEM], [CONTRACT], "me")
 
 
 def test_a_registry_with_a_head_comes_back_beside_its_machine() -> None:
-    back_and_forth(foreign.opened(json.dumps({"id": "s1", "contract_version": "1", "agents": [CONTRACT]})))
-    back_and_forth(foreign.opened(json.dumps({"id": "s1", "agent_id": "s1", "work_items": [test_aeef.ITEM]})))
+    back_and_forth(opening.opened(json.dumps({"id": "s1", "contract_version": "1", "agents": [CONTRACT]})))
+    back_and_forth(opening.opened(json.dumps({"id": "s1", "agent_id": "s1", "work_items": [test_aeef.ITEM]})))
 
 
 def test_unknown_keys_are_written_back() -> None:
-    line = foreign.opened(json.dumps(ASKS)).document
+    line = opening.opened(json.dumps(ASKS)).document
     made = json.loads(written(line, "alp").text)
     assert made["version"] == "2" and made["stations"][0]["trigger"]["initBranch"] is True
     assert made["stations"][0]["trigger"]["appendSystemPrompt"] == "Be brief {{a b}}."
     assert made["transitionRules"][1]["why"] == "kept" and made["gates"][1]["tool"] == {"kind": "cli"}
-    chain = json.loads(written(foreign.opened(CHAIN).document, "contenox").text)
+    chain = json.loads(written(opening.opened(CHAIN).document, "contenox").text)
     assert (chain["id"], chain["token_limit"], chain["tasks"][0]["handler"]) == ("Chat_1", 9, "condition_key")
     assert chain["tasks"][0]["transition"]["branches"][0]["note"] == "kept"
     assert chain["tasks"][0]["transition"]["branches"][0]["operator"] == "in_range"
@@ -158,7 +160,7 @@ def test_every_sample_comes_back_equal_in_meaning() -> None:
     read = 0
     for name, files in found(SAMPLES):
         try:
-            opened = foreign.opened_files(files)
+            opened = opening.opened_files(files)
         except DocumentError:
             continue
         back_and_forth(opened)
@@ -167,7 +169,7 @@ def test_every_sample_comes_back_equal_in_meaning() -> None:
     assert read >= 15
 
 
-@pytest.mark.parametrize("dialect", WRITERS)
+@pytest.mark.parametrize("dialect", written_systems())
 @pytest.mark.parametrize("starter", STARTERS, ids=lambda each: each.key)
 def test_a_line_of_ones_own_keeps_its_keys_and_lists_what_it_loses(starter: Any, dialect: str) -> None:
     """Either nothing is listed and it comes back the same, or what is listed says why not."""
@@ -183,13 +185,13 @@ def test_a_line_that_a_dialect_can_say_comes_back_whole() -> None:
          "rules": [{"id": "x", "when": {"result": "failure"}, "to": "a", "max_retries": 2},
                    {"id": "y", "when": {"result": "success"}, "to": "completed"}]}]}  # fmt: skip
     assert written(flat, "alp").losses == ()
-    assert meaning(foreign.opened(written(flat, "alp").text).document) == meaning(flat)
+    assert meaning(opening.opened(written(flat, "alp").text).document) == meaning(flat)
     lost = [str(each) for each in written({**flat, "preset": "flux"}, "vibe-factory").losses]
     assert any("Preset" in each or "preset" in each for each in lost)
 
 
 def test_what_a_dialect_has_no_word_for_is_listed() -> None:
-    line = foreign.opened(own.FLUX).document
+    line = opening.opened(own.FLUX).document
     assert dialect_of(line) == "flux"
     losses = " ".join(str(each) for each in written(line, "vibe-factory").losses)
     assert "station gate" in losses.lower()
@@ -197,16 +199,16 @@ def test_what_a_dialect_has_no_word_for_is_listed() -> None:
 
 def comes_back(document: Any) -> None:
     try:
-        opened = foreign.opened(json.dumps(document))
+        opened = opening.opened(json.dumps(document))
         line = read_line(opened.document) if opened.dialect else None
     except DocumentError:
         return
     if line is None:
         return
-    for dialect in WRITERS:
+    for dialect in written_systems():
         made = written(opened.document, dialect)
         if not made.losses:
-            assert meaning(foreign.opened(made.text).document)["preset"] == dialect
+            assert meaning(opening.opened(made.text).document)["preset"] == dialect
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

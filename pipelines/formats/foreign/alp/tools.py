@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp_expressions import Unsaid, condition_of, expression_of
+from pipelines.formats.foreign.alp.expressions import Unsaid, condition_of, expression_of
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.gate_tools import MAX_RETRIES, TIMEOUT

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign import contenox as reader
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.contenox import FAILED
-from pipelines.formats.foreign.contenox_work import (
+from pipelines.formats.foreign.contenox import reading as reader
+from pipelines.formats.foreign.contenox.reading import FAILED
+from pipelines.formats.foreign.contenox.work import (
     CHATS,
     CHOICES,
     OF_A_MODEL,
@@ -16,7 +16,7 @@ from pipelines.formats.foreign.contenox_work import (
     variable,
     with_names,
 )
-from pipelines.formats.foreign.writers.parts import Json, extra, in_order, name_in, parted, texts
+from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
 from pipelines.routing.basics import jsontext
 
 HANDLERS: Final = {"noop": "noop", "error": "raise_error", "chat": "chat_completion", "route": "route"}
@@ -72,7 +72,7 @@ def _alike(before: str, handler: str) -> bool:
 
 
 def _config(work: Json, kept: Any) -> Json:
-    """What the station says of its model; of what it does not say, only what could not be said here."""
+    """Write what the station says of its model; of what it does not say, only what could not be said here."""
     before: Json = dict(kept) if isinstance(kept, Mapping) else {}
     said = {key: work[key] for key in OF_A_MODEL if work.get(key) is not None}
     read = of_a_model(before)

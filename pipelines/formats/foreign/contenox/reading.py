@@ -15,7 +15,7 @@ from pipelines.formats.foreign.carrier import (
     slug,
     word,
 )
-from pipelines.formats.foreign.contenox_work import Chain, labels_of, work_of
+from pipelines.formats.foreign.contenox.work import Chain, labels_of, work_of
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.compose_strategies import STRATEGIES

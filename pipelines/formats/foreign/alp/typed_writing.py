@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.alp_typed import OPERATORS, answered
+from pipelines.formats.foreign.alp.typed import OPERATORS, answered
+from pipelines.formats.foreign.parts import Json, extra
 from pipelines.formats.foreign.paths import path_of
-from pipelines.formats.foreign.writers.parts import Json, extra
 
 SHORT: Final = {"equals": "eq", "not_equals": "ne"}
 
 
 def typed(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
-    """By the key of the station: what else its rule says, with the condition. Not where more than one rule leads to
+    """Find, by the key of the station, what else its rule says, with the condition. Not where more than one rule leads to
     it, or where its rules compare what answers are not."""
     found = {}
     for station in line["stations"]:

@@ -6,27 +6,14 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any, Final
 
-from pipelines.formats.foreign import alp_tools, alp_typed
-from pipelines.formats.foreign.carrier import (
-    Carrier,
-    Json,
-    kept,
-    objects,
-    quoted,
-    slug,
-    word,
-)
+from pipelines.formats.foreign.alp import tools as alp_tools
+from pipelines.formats.foreign.alp import typed as alp_typed
+from pipelines.formats.foreign.alp.line import ALSO, FROM, GATE, TO, AssemblyLine
+from pipelines.formats.foreign.carrier import Carrier, Json, kept, quoted, slug, word
 from pipelines.routing.basics.wording import Wording as _
 
 PRESET: Final = "alp"
 CONDITIONS: Final = ("success", "failure", "cancelled", "any")
-# What real lines name where no station has that name (T4).
-ENDS: Final = {
-    **dict.fromkeys(("done", "completed", "complete", "end"), "completed"),
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "blocked": "@blocked",
-}
 REPOSITORY: Final = ("createAssemblyLineRepo", "createStageRepo")
 READ_OF_STATION: Final = ("name", "prompt")
 READ_OF_TRIGGER: Final = (
@@ -35,65 +22,12 @@ READ_OF_TRIGGER: Final = (
     "idleTimeoutMinutes",
     "maxTimeoutMinutes",
 )
-FROM: Final = ("fromStationId", "fromColumnId", "from")
-TO: Final = ("toStationId", "toColumnId", "to")
-GATE: Final = ("gateId", "gate")
-ALSO: Final = "_alsoEnforce"
 READ_OF_RULE: Final = (
     *FROM, *TO, *GATE, ALSO,
     *("id", "label", "condition", "maxRetries", "evaluator", "onYes", "onNo", "hook", "onPass", "onBlock"),
 )  # fmt: skip
 DRY_RUN: Final = "dry-run"
 READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails")
-
-
-class AssemblyLine:
-    PLACES: Final = TO
-    """Where a rule leads."""
-
-    def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
-        self.carrier = carrier
-        self.part = "stations" if "stations" in given else "columns"
-        self.of_rules = "transitionRules" if "transitionRules" in given else "transitions"
-        self.stations = objects(carrier, given.get(self.part), self.part)
-        self.rules = objects(carrier, given.get(self.of_rules), self.of_rules)
-        self.gates = objects(carrier, given.get("gates"), "gates")
-        self.keys = {
-            str(station.get("id")): carrier.key(station.get("id") or station.get("name"), "station")
-            for _place, station in self.stations
-        }
-        taken: set[str] = set()
-        self.gate_keys: dict[str, str] = {}
-        for _place, gate in self.gates:
-            self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(taken) + 1}")
-            taken.add(str(gate.get("id")))
-        self.asks = False
-        self.typed_tests = 0
-        self.questions: dict[str, list[Json]] = {}
-        """Of a station by its key: the stations that its typed conditions are here."""
-
-    def target(self, given: Any, path: str) -> str | None:
-        identity = given.get("toStationId") if isinstance(given, Mapping) else given
-        if str(identity) in self.keys:
-            return self.keys[str(identity)]
-        if word(identity) in ENDS:
-            self.carrier.lose(path, _("no station is called %(name)s: it is read as an end", name=identity))
-            return ENDS[str(identity)]
-        self.carrier.refuse(path, _("there is no station %(id)s", id=quoted(identity)))
-        return None
-
-    def asked(self, rule: Mapping[str, Any], at: str) -> list[str]:
-        also = rule.get(ALSO)
-        named = [value for name in GATE if (value := rule.get(name))] + (
-            also if isinstance(also, list) else []
-        )
-        found = []
-        for gate in dict.fromkeys(map(str, named)):
-            if gate in self.gate_keys:
-                found.append(self.gate_keys[gate])
-            else:
-                self.carrier.refuse(f"{at}.gateId", _("there is no gate %(id)s", id=gate[:80]))
-        return found
 
 
 def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
@@ -124,7 +58,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
 
 
 def _stations(line: AssemblyLine) -> list[Json]:
-    """Each with those of its questions behind it, so that the one before it in order stays the one before it."""
+    """Make each with those of its questions behind it, so that the one before it in order stays the one before it."""
     made = [_station(station, place, line) for place, station in line.stations]
     for station, after in zip_longest(made, made[1:]):
         results = [rule["when"].get("result") for rule in station["rules"]]
@@ -251,7 +185,7 @@ def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: Asse
     if station is None:
         return []
     line.questions.setdefault(key, []).append(station)
-    bare = {name: said for name, said in rule.items() if name not in line.PLACES}
+    bare = {name: said for name, said in rule.items() if name not in TO}
     return [_rule(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
 
 

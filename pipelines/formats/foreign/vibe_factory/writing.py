@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign import vibe_factory as reader
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.writers.parts import Json, extra, in_order, texts
+from pipelines.formats.foreign.parts import Json, extra, in_order, texts
+from pipelines.formats.foreign.vibe_factory import reading as reader
 from pipelines.routing.basics import jsontext
 
 SIGNS: Final = {op: sign for sign, op in reader.OPERATORS.items()}
-LOGIC: Final = {"equals": "==", "not_equals": "!=", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+LOGIC: Final = {"equals": "===", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
 
 
@@ -143,7 +143,7 @@ def _logic(when: Any) -> Any:
         part = _logic(inner)
         return None if part is None else {"!": part}
     if word == "output" and isinstance(inner, dict) and isinstance(inner.get("path"), str):
-        variable = {"var": inner["path"]}
+        variable = {"var": inner["path"].removeprefix("$.")}
         if inner.get("op") == "in":
             return {"in": [variable, inner.get("value")]}
         if inner.get("op") in LOGIC and "of" not in inner:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign import alp, alp_tools
+from pipelines.formats.foreign.alp import reading as alp
+from pipelines.formats.foreign.alp import tools as alp_tools
+from pipelines.formats.foreign.alp.typed_writing import typed
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.writers.alp_typed import typed
-from pipelines.formats.foreign.writers.parts import Json, extra, in_order, name_in, parted, texts
+from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
 
 ENDS: Final = {"@blocked": "blocked", "completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock"}
@@ -112,7 +113,7 @@ def _condition(when: Any) -> str:
 
 
 def _asked(when: Any) -> tuple[str, str, str] | None:
-    """Of `all: [{result: success}, {agentic | hook: …, answer: …}]`."""
+    """Read `all: [{result: success}, {agentic | hook: …, answer: …}]`."""
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or len(parts) != 2 or parts[0] != {"result": "success"}:
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.flux import LIMITS, WAYS
-from pipelines.formats.foreign.writers.parts import Json, extra, in_order, name_in, parted, texts
+from pipelines.formats.foreign.flux.reading import LIMITS, WAYS
+from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
 
 OF_A_LOOP: Final = ("until", "maxIterations", "onComplete", "onExhausted")
 SHAPE: Final = ("type", "parallel", "children", "aggregation", *OF_A_LOOP)

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef_contracts import instructions_of
-from pipelines.formats.foreign.aeef_ways import REWORK, ROLLBACK, Way, ways_of
+from pipelines.formats.foreign.aeef.contracts import instructions_of
+from pipelines.formats.foreign.aeef.ways import REWORK, ROLLBACK, Way, ways_of
 from pipelines.formats.foreign.carrier import Carrier, Json, kept, objects, slug
-from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.preconditions import METADATA, STANDARD_REQUIREMENTS
 
@@ -53,19 +53,16 @@ NO_LINES: Final = {
 }
 
 
-def whole(given: Any) -> bool:
-    """Whether states or agents can be read from it: not a handoff, a gate's result or a schema."""
+def fault(given: Any) -> Problem | None:
+    """Why neither states nor agents can be read from it: a handoff, a gate's result, a schema, or a part of one."""
     parts = given if isinstance(given, list) else [given]
-    return any(isinstance(part, Mapping) and any(name in part for name in PARTS) for part in parts)
-
-
-def part(given: Any) -> Wording:
-    """What is no line, by its name."""
+    if any(isinstance(part, Mapping) and any(name in part for name in PARTS) for part in parts):
+        return None
     names = given.keys() if isinstance(given, Mapping) else ()
-    for key, what in NO_LINES.items():
-        if key in names:
-            return what
-    return _("this is a part of a document of AEEF")
+    what = next(
+        (NO_LINES[key] for key in NO_LINES if key in names), _("this is a part of a document of AEEF")
+    )
+    return Problem("", what, _("a line is read from transitions, events, work items and contracts of agents"))
 
 
 def read(given: Any, carrier: Carrier) -> Json:

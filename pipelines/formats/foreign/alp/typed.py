@@ -4,15 +4,13 @@ their own, which the task enters instead; nobody's answer takes the rule that th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pipelines.formats.foreign.alp.line import TO, AssemblyLine
 from pipelines.formats.foreign.carrier import Json, kept, objects, quoted, word, worked_by_a_person
 from pipelines.formats.foreign.paths import path_of
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.names import KEY
-
-if TYPE_CHECKING:
-    from pipelines.formats.foreign.alp import AssemblyLine
 
 SUCCESS: Final = {"result": "success"}
 OPERATORS: Final = {
@@ -61,9 +59,7 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
         "work": {**work, **({"form": fields} if fields else {})},
         "output_keys": [str(each) for each in questions],
         "rules": rules,
-        "extra": {
-            "typed": {**{each: rule[each] for each in rule if each in line.PLACES}, "condition": condition}
-        },
+        "extra": {"typed": {**{each: rule[each] for each in rule if each in TO}, "condition": condition}},
     }
 
 

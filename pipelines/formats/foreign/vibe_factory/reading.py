@@ -16,9 +16,9 @@ from pipelines.formats.foreign.carrier import (
     word,
     worked_by_a_person,
 )
-from pipelines.formats.foreign.json_logic import condition as of_json_logic
-from pipelines.formats.foreign.json_logic import is_logic
 from pipelines.formats.foreign.paths import path_of
+from pipelines.formats.foreign.vibe_factory.json_logic import NoCondition, is_logic
+from pipelines.formats.foreign.vibe_factory.json_logic import condition as of_json_logic
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.wording import Wording as _
 
@@ -39,6 +39,7 @@ NEVER: Final[Json] = {"any": []}
 READ_OF_STATION: Final = ("name", "station_prompt", "output_context_keys")
 READ_OF_TRANSITION: Final = ("label", "allow_revisit", "max_retries")
 OPERATORS: Final = {"==": "equals", "!=": "not_equals", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+UNSAID: Final = _("this JSONLogic cannot be said here: the rule is never taken until you give it a condition")
 _SIGN = re.compile(r"==|!=|<=|>=|<|>")
 LONGEST = 10_000
 """Characters of a condition: what follows each of its signs is tried as a value."""
@@ -188,17 +189,8 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
         if {"check_output_key", "expected_value"} <= value.keys():
             carrier.lose(at, _("check_output_key is read as key and value"))
             return _equals(value["check_output_key"], value["expected_value"], at, carrier)
-        found = of_json_logic(value)
-        if found is not None:
-            return found
         if is_logic(value):
-            carrier.lose(
-                at,
-                _(
-                    "this JSONLogic cannot be said here: the rule is never taken until you give it a condition"
-                ),
-            )
-            return dict(NEVER)
+            return _of_logic(value, at, carrier)
     if value in (None, ""):
         carrier.refuse(at, _("Conditional transition requires condition_value"))
     else:
@@ -211,6 +203,17 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
             _("write the name of an output key, or {“key”: …, “value”: …}"),
         )
     return None
+
+
+def _of_logic(value: Mapping[str, Any], at: str, carrier: Carrier) -> Json:
+    different: list[str] = []
+    try:
+        test = of_json_logic(value, different)
+    except NoCondition:
+        test, different = dict(NEVER), [UNSAID]
+    for message in different:
+        carrier.lose(at, message)
+    return test
 
 
 def _of_text(text: str, at: str, carrier: Carrier) -> Json | None:

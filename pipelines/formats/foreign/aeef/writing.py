@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.aeef import ENDS, READ_OF_MACHINE, REWORKS, is_record
-from pipelines.formats.foreign.aeef_contracts import TITLES
-from pipelines.formats.foreign.aeef_ways import REWORK, Way
+from pipelines.formats.foreign.aeef.contracts import TITLES
+from pipelines.formats.foreign.aeef.reading import ENDS, READ_OF_MACHINE, REWORKS, is_record
+from pipelines.formats.foreign.aeef.ways import REWORK, Way
 from pipelines.formats.foreign.carrier import kept, slug
-from pipelines.formats.foreign.writers.parts import Json, extra, in_order
+from pipelines.formats.foreign.parts import Json, extra, in_order
 from pipelines.routing.document.preconditions import METADATA
 
 RECORDS: Final = (

@@ -1,0 +1,66 @@
+"""AEEF: its state machine, out of transitions, or out of the records of what went (E1…E30)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.aeef.reading import fault, read
+from pipelines.formats.foreign.aeef.writing import write
+from pipelines.formats.foreign.system import ForeignSystem, among, has, listed, members
+from pipelines.routing.basics.wording import Wording as _
+
+
+def _schema(given: Any) -> str | None:
+    """A JSON Schema with an address of AEEF."""
+    address = given.get("$id") if isinstance(given, Mapping) else None
+    return "$id" if isinstance(address, str) and address.startswith("https://aeef.ai/") else None
+
+
+def _transition(given: Any) -> str | None:
+    moved = given.get("transition") if isinstance(given, Mapping) else None
+    if not isinstance(moved, Mapping) or "handler" in given:
+        return None
+    ends = moved.keys() >= {"from", "to"} or moved.keys() >= {"from_state", "to_state"}
+    return "transition" if ends else None
+
+
+def _moves(given: Any) -> str | None:
+    """Transitions without a condition, or a list of what holds one."""
+    for index, member in members(given, "transitions"):
+        if {"from", "to"} <= member.keys() and "condition" not in member:
+            return f"transitions[{index}].from"
+        if _transition(member):
+            return f"transitions[{index}].transition"
+    found = (index for index, member in members(given, "") if _transition(member))
+    return next((f"[{index}].transition" for index in found), None)
+
+
+SEVERAL: Final = (
+    among("agents", "agent_id"),
+    among("events", "work_item_id"),
+    among("work_items", "stage_history"),
+)
+AEEF: Final = ForeignSystem(
+    key="aeef",
+    name="AEEF",
+    what=_("a document of AEEF"),
+    signs=(
+        has("agent_id", "contract_version"),
+        *SEVERAL,
+        has("handoff_id"),
+        has("gate_id", "criteria_results"),
+        has("work_item_id"),
+        among("transitions", "requires", "produces"),
+        _transition,
+        _moves,
+        has("stage_history"),
+        among("", "agent_id", "stage_history", "work_item_id"),
+        listed(*SEVERAL),
+        _schema,
+    ),
+    read=read,
+    fault=fault,
+    write=write,
+    as_yaml=True,
+)

@@ -1,0 +1,46 @@
+"""ALP, the Assembly Line Protocol of Agentics (A1…A31): one document, or the files of `.agentics` put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.alp.reading import read
+from pipelines.formats.foreign.alp.writing import write
+from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking, members
+from pipelines.routing.basics.wording import Wording as _
+
+HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
+
+
+def _moves(given: Any) -> str | None:
+    """A list of rules."""
+    found = (index for index, member in members(given, "") if {"from", "to", "condition"} <= member.keys())
+    return next((f"[{index}].from" for index in found), None)
+
+
+def _head(given: Any) -> str | None:
+    """That of a line whose stations lie in files of their own."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("version"), str) or "name" not in given:
+        return None
+    return "version" if given.keys() <= HEAD else None
+
+
+ALP: Final = ForeignSystem(
+    key="alp",
+    name="ALP (Agentics)",
+    what=_("an assembly line of ALP (Agentics)"),
+    signs=(
+        has("transitionRules"),
+        among("stations", "trigger"),
+        among("columns", "trigger"),
+        among("transitions", "fromStationId", "fromColumnId"),
+        among("", "fromStationId", "fromColumnId", "requiresApproval"),
+        _moves,
+        has("trigger", "id", "name"),
+        _head,
+    ),
+    read=read,
+    fault=lacking("ALP (Agentics)", "stations", "columns"),
+    write=write,
+)

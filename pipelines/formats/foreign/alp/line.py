@@ -1,0 +1,70 @@
+"""The parts of an assembly line, by their ids: what its rules need of one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.formats.foreign.carrier import Carrier, Json, objects, quoted, slug, word
+from pipelines.routing.basics.wording import Wording as _
+
+# What real lines name where no station has that name (T4).
+ENDS: Final = {
+    **dict.fromkeys(("done", "completed", "complete", "end"), "completed"),
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "blocked": "@blocked",
+}
+FROM: Final = ("fromStationId", "fromColumnId", "from")
+TO: Final = ("toStationId", "toColumnId", "to")
+GATE: Final = ("gateId", "gate")
+ALSO: Final = "_alsoEnforce"
+
+
+class AssemblyLine:
+    PLACES: Final = TO
+    """Where a rule leads."""
+
+    def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
+        self.carrier = carrier
+        self.part = "stations" if "stations" in given else "columns"
+        self.of_rules = "transitionRules" if "transitionRules" in given else "transitions"
+        self.stations = objects(carrier, given.get(self.part), self.part)
+        self.rules = objects(carrier, given.get(self.of_rules), self.of_rules)
+        self.gates = objects(carrier, given.get("gates"), "gates")
+        self.keys = {
+            str(station.get("id")): carrier.key(station.get("id") or station.get("name"), "station")
+            for _place, station in self.stations
+        }
+        taken: set[str] = set()
+        self.gate_keys: dict[str, str] = {}
+        for _place, gate in self.gates:
+            self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(taken) + 1}")
+            taken.add(str(gate.get("id")))
+        self.asks = False
+        self.typed_tests = 0
+        self.questions: dict[str, list[Json]] = {}
+        """Of a station by its key: the stations that its typed conditions are here."""
+
+    def target(self, given: Any, path: str) -> str | None:
+        identity = given.get("toStationId") if isinstance(given, Mapping) else given
+        if str(identity) in self.keys:
+            return self.keys[str(identity)]
+        if word(identity) in ENDS:
+            self.carrier.lose(path, _("no station is called %(name)s: it is read as an end", name=identity))
+            return ENDS[str(identity)]
+        self.carrier.refuse(path, _("there is no station %(id)s", id=quoted(identity)))
+        return None
+
+    def asked(self, rule: Mapping[str, Any], at: str) -> list[str]:
+        also = rule.get(ALSO)
+        named = [value for name in GATE if (value := rule.get(name))] + (
+            also if isinstance(also, list) else []
+        )
+        found = []
+        for gate in dict.fromkeys(map(str, named)):
+            if gate in self.gate_keys:
+                found.append(self.gate_keys[gate])
+            else:
+                self.carrier.refuse(f"{at}.gateId", _("there is no gate %(id)s", id=gate[:80]))
+        return found

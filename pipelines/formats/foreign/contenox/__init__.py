@@ -1,0 +1,19 @@
+"""contenox: task chains (B1…B20)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipelines.formats.foreign.contenox.reading import read
+from pipelines.formats.foreign.contenox.writing import write
+from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
+
+CONTENOX: Final = ForeignSystem(
+    key="contenox",
+    name="contenox",
+    what="a task chain of contenox",
+    signs=(among("tasks", "handler"), has("handler", "transition")),
+    read=read,
+    fault=lacking("contenox", "tasks"),
+    write=write,
+)

@@ -1,0 +1,31 @@
+"""Flux: playbooks (D1…D21), and what its runs leave, which is no line."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipelines.formats.foreign.flux.reading import read
+from pipelines.formats.foreign.flux.writing import write
+from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
+from pipelines.routing.basics.wording import Wording as _
+
+FLUX: Final = ForeignSystem(
+    key="flux",
+    name="Flux",
+    what=_("a playbook of Flux"),
+    signs=(
+        among("stages", "onPass", "onFail", "fallback", "skill"),
+        among("", "onPass", "onComplete", "onExhausted", "maxIterations"),
+        among("rules", "severity", "onFail"),
+    ),
+    read=read,
+    fault=lacking("Flux", "stages"),
+    write=write,
+    as_yaml=True,
+)
+FLUX_RECORD: Final = ForeignSystem(
+    key="flux-record",
+    name="Flux",
+    what="a record of Flux",
+    signs=(has("flux:signal"), among("", "flux:signal"), has("verdict", "run", "issue")),
+)

@@ -1,0 +1,149 @@
+"""Documents of other systems as lines: recognised, read, and what is lost on the way told. Nothing that a document
+names is run, opened or fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.formats import native
+from pipelines.formats.foreign.alp import ALP
+from pipelines.formats.foreign.alp.reading import together
+from pipelines.formats.foreign.carrier import Carrier, Json
+from pipelines.formats.foreign.comments import without_comments
+from pipelines.formats.foreign.folder import MOST_FILES, refused
+from pipelines.formats.foreign.system import ForeignSystem
+from pipelines.formats.foreign.systems import Recognised, recognised, systems
+from pipelines.formats.yamltext import TextError
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.plugins import PluginFault
+from pipelines.routing.basics.problems import Problem
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document.line import DocumentError
+
+
+@dataclass(frozen=True)
+class Opened:
+    """`dialect`: "" for a document of Gateline's own. `text`: the document as YAML. `losses`: what it says otherwise
+    than what was read, with places in that: in `given`, where it is one document."""
+
+    document: Json
+    text: str
+    dialect: str = ""
+    losses: tuple[Problem, ...] = ()
+    given: Any = None
+
+    @property
+    def system(self) -> str:
+        return systems()[self.dialect].name if self.dialect else ""
+
+
+def opened(text: str | bytes, dialect: str | None = None) -> Opened:
+    """`dialect`: which it is, where that is known. Raises DocumentError, each problem with its line and column."""
+    try:
+        source = native.as_text(text)
+    except TextError as error:
+        raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
+    try:
+        given = native.value_of(source)
+    except DocumentError:
+        if not source.lstrip().startswith(("{", "/")):
+            raise
+        if (records := _records(source)) is not None:
+            given = records
+        else:
+            # JSON with comments, as contenox allows it (T9).
+            source = without_comments(source)
+            given = native.value_of(source)
+    found = Recognised(systems()[dialect]) if dialect else recognised(given)
+    try:
+        if found.system is None:
+            return Opened(native.loads(source), source)
+        if found.system.read is None:
+            raise DocumentError(_whole(native.locate(source, found.problems)))
+        line = _converted(given, found.system, lambda problems: _in_order(native.locate(source, problems)))
+    except DocumentError as error:
+        raise DocumentError((*error.problems, *found.faults)) from None
+    return replace(line, losses=(*line.losses, *found.faults))
+
+
+def _whole(problems: Iterable[Problem]) -> list[Problem]:
+    """Place them at the whole document: one object a line is no YAML, which has no places."""
+    return [
+        replace(problem, path="", line=problem.line or 1, column=problem.column or 1) for problem in problems
+    ]
+
+
+def _records(source: str) -> list[Any] | None:
+    """Events and work items come as one object a line."""
+    found = []
+    for row in source.splitlines():
+        if row.strip():
+            try:
+                found.append(jsontext.loads(row))
+            except jsontext.JsonTextError:
+                return None
+    return found if len(found) > 1 and all(isinstance(each, Mapping) for each in found) else None
+
+
+def opened_files(files: Mapping[str, str | bytes]) -> Opened:
+    """A folder of an assembly line of ALP, or one file. Raises DocumentError; problems name the file."""
+    if len(files) > MOST_FILES:
+        raise refused(_("these are more than %(most)s files", most=MOST_FILES))
+    if sum(map(len, files.values())) > native.MAX_TEXT:
+        raise refused(_("the files are longer than %(most)s characters together", most=native.MAX_TEXT))
+    if len(files) == 1:
+        return opened(next(iter(files.values())))
+    parsed: dict[str, Any] = {}
+    for path, text in files.items():
+        try:
+            parsed[path] = native.value_of(text) if path.endswith(".json") else native.as_text(text)
+        except DocumentError as fault:
+            raise DocumentError([_of_file(each, path) for each in fault.problems]) from None
+        except TextError as fault:
+            raise DocumentError([Problem(path, fault.message)]) from None
+    if not any(path.endswith(("assembly-line.json", "/station.json")) for path in parsed):
+        raise refused(_("these files are no line together"))
+    whole, places = together(parsed)
+
+    def placed(problems: list[Problem]) -> tuple[Problem, ...]:
+        return tuple(_of_place(each, places, files) for each in problems)
+
+    return _converted(whole, ALP, placed)
+
+
+def _of_place(problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]) -> Problem:
+    """Place it in the file that the part is from, with its line there."""
+    part = next((each for each in places if problem.path.startswith(each)), None)
+    if part is None:
+        return problem
+    file, inner = places[part], replace(problem, path=problem.path[len(part) :].lstrip("."))
+    if file.endswith(".json"):
+        (inner,) = native.locate(files[file], [inner])
+    return _of_file(inner, file)
+
+
+def _of_file(problem: Problem, path: str) -> Problem:
+    return replace(problem, path=f"{path}: {problem.path}" if problem.path else path)
+
+
+def _converted(
+    given: Any, system: ForeignSystem, located: Callable[[list[Problem]], tuple[Problem, ...]]
+) -> Opened:
+    """Raises DocumentError, also for whatever the reader of an installed package raises."""
+    carrier = Carrier()
+    try:
+        if (fault := system.fault(given)) is not None:
+            raise DocumentError([replace(fault, line=1, column=1)])
+        document = system.read(given, carrier) if system.read else {}
+        text = native.dumps(document)
+    except PluginFault as failed:
+        raise DocumentError([Problem("", failed.message)]) from failed
+    if carrier.faults:
+        raise DocumentError(located(carrier.faults))
+    return Opened(document, text, system.key, located(carrier.losses), given)
+
+
+def _in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    return tuple(sorted(problems, key=lambda each: (each.line or 0, each.column or 0)))

@@ -1,0 +1,142 @@
+"""JSONLogic, as far as conditions of outputs can say it (C28), by the meaning of its reference (json-logic-js)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.values import is_number
+from pipelines.routing.basics.wording import Wording as _
+
+Json = dict[str, Any]
+ORDERED: Final = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
+TURNED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+EQUAL: Final = {"==": False, "===": False, "!=": True, "!==": True}
+"""Whether it denies."""
+FALSY: Final[tuple[Any, ...]] = (None, False, 0, "", [])
+SIGNS: Final = frozenset(
+    (
+        *(
+            *ORDERED,
+            *EQUAL,
+            "!",
+            "!!",
+            "and",
+            "or",
+            "not",
+            "if",
+            "?:",
+            "var",
+            "missing",
+            "missing_some",
+            "max",
+        ),
+        *("min", "+", "-", "*", "/", "%", "map", "reduce", "filter", "all", "none", "some", "merge", "in"),
+        *("cat", "substr", "log"),
+    )
+)
+DEEPEST: Final = 20
+_PLAIN: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
+LOOSE: Final = _(
+    "“==” and “!=” compare strictly here: 3 is not “3”, true is not 1, nothing is not 0, a list is not its member."
+    " Write “===” or “!==” where that is meant"
+)
+NUMBERS: Final = _(
+    "only numbers have an order here: nothing, true and “3” are neither less nor greater than a number"
+)
+PLACES: Final = _("a variable does not look into texts here, nor at the length of texts and lists")
+PRECISE: Final = 10**15
+"""From here on numbers are rounded there."""
+
+
+class NoCondition(ValueError):
+    """Conditions cannot say it."""
+
+
+def is_logic(logic: Any) -> bool:
+    return isinstance(logic, Mapping) and len(logic) == 1 and next(iter(logic)) in SIGNS
+
+
+def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
+    """When `logic` is true of an output. `different`: gets what is decided otherwise. Raises NoCondition."""
+    if not isinstance(logic, Mapping) or len(logic) != 1 or depth > DEEPEST:
+        raise NoCondition
+    [(sign, operands)] = logic.items()
+    members = operands if isinstance(operands, list) else [operands]
+    if sign == "var":
+        return {"not": _falsy(_path(logic, different))}
+    if sign in ("and", "or") and members:
+        inner = [condition(member, different, depth + 1) for member in members]
+        return {"all" if sign == "and" else "any": inner}
+    if sign in ("!", "!!") and len(members) == 1:
+        [part] = [condition(member, different, depth + 1) for member in members]
+        return part.get("not", {"not": part}) if sign == "!" else part
+    if sign in ("<", "<=") and len(members) == 3:
+        # Between: the two are apart here.
+        return {"all": [condition({sign: pair}, different, depth) for pair in (members[:2], members[1:])]}
+    if len(members) != 2:
+        raise NoCondition
+    if sign == "in":
+        return _in(members[0], members[1], different)
+    left, right = members
+    if isinstance(right, Mapping):
+        left, right, sign = right, left, TURNED.get(sign, sign)
+    return _compared(_path(left, different), sign, right, different)
+
+
+def _compared(path: str, sign: str, value: Any, different: list[str]) -> Json:
+    number = is_number(value) and -PRECISE < value < PRECISE
+    if sign in ORDERED and number:
+        different.append(NUMBERS)
+        return {"output": {"path": path, "op": ORDERED[sign], "value": value}}
+    if sign not in EQUAL or not (number or value is None or isinstance(value, bool | str)):
+        raise NoCondition
+    if len(sign) == 2:
+        different.append(LOOSE)
+    equal: Json = {"output": {"path": path, "op": "equals", "value": value}}
+    if value is None:
+        equal = _or_missing(path, equal)
+    return {"not": equal} if EQUAL[sign] else equal
+
+
+def _in(part: Any, container: Any, different: list[str]) -> Json:
+    if isinstance(container, list) and not any(isinstance(member, list | Mapping) for member in container):
+        path = _path(part, different)
+        test: Json = {"output": {"path": path, "op": "in", "value": container}}
+        return _or_missing(path, test) if None in container else test
+    if isinstance(part, str) and part:
+        return {"output": {"path": _path(container, different), "op": "contains", "value": part}}
+    raise NoCondition
+
+
+def _or_missing(path: str, test: Json) -> Json:
+    """What is not there is null."""
+    return {"any": [{"output": {"path": path, "op": "missing"}}, test]}
+
+
+def _falsy(path: str) -> Json:
+    return _or_missing(path, {"output": {"path": path, "op": "in", "value": list(FALSY)}})
+
+
+def _path(logic: Any, different: list[str]) -> str:
+    """The path of a variable, step by step: a name with dots is never one key. Raises NoCondition."""
+    name = logic.get("var") if isinstance(logic, Mapping) and logic.keys() == {"var"} else None
+    if isinstance(name, list) and len(name) == 1:
+        [name] = name
+    if not isinstance(name, str) or not name:
+        raise NoCondition
+    steps = name.split(".")
+    if any(step == "length" or _INDEX.fullmatch(step) for step in steps):
+        different.append(PLACES)
+    return name if len(steps) == 1 and _PLAIN.fullmatch(name) else f"${''.join(map(_step, steps))}"
+
+
+def _step(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return f".{name}"
+    quoted = jsontext.quoted(name)
+    # A number is a place of a list, or a key.
+    return f"[{name}, {quoted}]" if _INDEX.fullmatch(name) else f"[{quoted}]"

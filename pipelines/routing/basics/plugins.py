@@ -1,0 +1,55 @@
+"""What installed packages add to a table: the entry points of a group.
+
+Whatever one of them raises is a `PluginFault`, which is told to people and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+from pipelines.routing.basics.wording import Wording as _
+
+Made = TypeVar("Made")
+
+
+class PluginFault(Exception):
+    """A package that is installed failed; the message names it."""
+
+    def __init__(self, name: str, fault: BaseException) -> None:
+        super().__init__(
+            _(
+                "“%(name)s” of an installed package failed: %(fault)s",
+                name=name,
+                fault=f"{type(fault).__name__}: {fault}"[:300],
+            )
+        )
+
+    @property
+    def message(self) -> Any:
+        return self.args[0]
+
+
+def guarded(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
+    """The same call, which raises PluginFault whatever it raises: code of others may raise anything."""
+
+    def checked(*given: Any) -> Made:
+        try:
+            return call(*given)
+        except Exception as fault:
+            raise PluginFault(name, fault) from fault
+
+    return checked
+
+
+@cache
+def plugins(group: str) -> tuple[tuple[str, Any], ...]:
+    """Names and what they load, in the order of their names; in its place a PluginFault where that failed."""
+    found = []
+    for point in sorted(entry_points(group=group), key=lambda point: point.name):
+        try:
+            found.append((point.name, guarded(point.name, point.load)()))
+        except PluginFault as fault:
+            found.append((point.name, fault))
+    return tuple(found)
