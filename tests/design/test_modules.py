@@ -14,7 +14,6 @@ SHARED = {"Command", "Meta", "State", "Line"}
 """What Django, and nested choices of a model, always call so; and a line, as a row and as a document."""
 LEFT = {
     ("pipelines.formats.foreign.alp_typed", "pipelines.formats.foreign.alp"),
-    ("pipelines.routing.analysis.lint.promises", "pipelines.routing.analysis.lint.subject"),
 }
 """Imports for types that still close a circle. There may be fewer, never more."""
 
