@@ -39,6 +39,7 @@ NOT_OURS = {
     "vendor",
     "dist",
 }
+OWN_PROGRAMS = ("node_modules/.bin", ".venv/bin")
 MOST_FILES, MOST_BYTES, LARGEST = 50_000, 64 * 1024 * 1024, 512 * 1024
 MOST_EDITS, LONGEST_HUNK, LONGEST_OUTPUT = 100, 2_000, 8_000
 CONTEXT = 1
@@ -233,9 +234,9 @@ def first_hunk(old: Kept | None, new: Kept | None) -> dict[str, str]:
 
 
 def located(folder: Path, program: str) -> str | None:
-    """The folder's own first."""
-    own = folder / "node_modules" / ".bin" / program
-    return str(own) if os.access(own, os.X_OK) else shutil.which(program)
+    """Prefer the program that the packages of the folder bring: of that version is its lint, too."""
+    places = os.pathsep.join(str(folder / place) for place in OWN_PROGRAMS)
+    return shutil.which(program, path=places) or shutil.which(program)
 
 
 def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> bool:

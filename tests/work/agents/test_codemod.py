@@ -7,6 +7,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pipelines.work.spec.base import Attempt
 from tests.work.agents.conftest import Programs, ran
 from tests.work.conftest import Collected
@@ -24,6 +26,24 @@ async def test_codemod_fixes_what_the_folder_is_set_up_for(
     assert outcome["summary"] == "Codemod is a program and no model. It ran 2 commands and changed 1 file."
     assert outcome["facts"]["commands"] == {"run": 2, "failed": 0, "denied": 0, "last_exit_code": 0}
     assert outcome["facts"]["usage"] == {"tokens_in": 0, "tokens_out": 0, "price": "none"}
+
+
+@pytest.mark.parametrize("place", ["node_modules/.bin", ".venv/bin"])
+async def test_codemod_runs_the_fixer_that_the_packages_of_the_repository_bring(
+    place: str, program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    """A newer ruff of the runner formatted README.md, which the repository's own leaves alone."""
+    folder = attempt.workspace / place
+    folder.mkdir(parents=True)
+    program("ruff", "open('readme.md', 'a').write('the runner was here')")
+    own = folder / "ruff"
+    own.write_text(f"#!{sys.executable}\nopen('a.py', 'a').write('1')\n")
+    own.chmod(0o755)
+    (attempt.workspace / "ruff.toml").write_text("")
+    (attempt.workspace / "a.py").write_text("")
+    await ran(program.spec("codemod"), sink)
+    assert (attempt.workspace / "a.py").read_text() == "11"
+    assert not (attempt.workspace / "readme.md").exists()
 
 
 async def test_fixers_leave_lock_files_and_ignored_files_as_they_are(
