@@ -54,6 +54,22 @@ SUITE = (
     "assert socket.create_connection(('127.0.0.1', 4711)).recv(4) == b'PONG'; "
     "open('result.txt', 'w').write(str(answer.VALUE)); print('suite passed')"
 )
+# Installs the repository's own package, editable, and a program of it.
+EDITABLE = f"""
+import pathlib
+folder = pathlib.Path(".venv/bin").absolute()
+folder.mkdir(parents=True)
+(folder.parent / "own.pth").write_text(str(pathlib.Path("src").absolute()))
+program = folder / "price"
+program.write_text(f"#!{{folder}}/python\\nimport basket; print('the price is', basket.PRICE)")
+program.chmod(0o755)
+(folder / "python").symlink_to({PYTHON!r})
+""".encode()
+PRICE = (
+    "import os, site, subprocess; site.addsitedir('.venv'); import basket; "
+    "env = os.environ | {'PYTHONPATH': os.path.dirname(basket.__file__)}; "
+    "subprocess.run(['.venv/bin/price'], check=True, env=env)"
+)
 PREPARE = {"argv": [PYTHON, "install.py"], "cache": "deps.lock"}
 PING = {"name": "ping", "argv": [PYTHON, "service.py"], "port": 4711}
 FILES = {
@@ -128,6 +144,19 @@ def test_it_is_prepared_once_and_from_the_cache_afterwards(
     assert outcome_of(task, "second")["facts"]["prepare"]["cached"] is True
     other = lines.task()
     assert "Prepared from the cache" in text_of(done(other, "first")), "another task of the repository, too"
+
+
+def test_the_package_of_the_repository_itself_is_found_from_the_cache_and_is_that_of_the_task(
+    world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
+) -> None:
+    """What `uv sync`, `poetry install` and `pip install -e .` leave names the folder of the first station, which is
+    gone. The program that they leave beside it, too."""
+    origin.add(FILES | {"install.py": EDITABLE, "src/basket.py": b"PRICE = 1\n"})
+    change = f"open('src/basket.py', 'w').write('PRICE = 2'); {PRICE}"
+    task = Lines(world, bench, with_ports, **PREPARE).task(PRICE, first=change)
+    assert world.status(task) == "completed", text_of(done(task, "second"))
+    second = text_of(done(task, "second"))
+    assert "Prepared from the cache (" in second and "the price is 2" in second
 
 
 @pytest.mark.wide

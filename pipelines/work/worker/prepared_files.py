@@ -21,7 +21,8 @@ from pipelines.work.workspaces import entries
 FOLDER: Final = "prepared"
 UNUSED_SECONDS: Final = 14 * 86_400.0
 TOGETHER: Final = 10 * 1024**3
-FILES, LOCK, ROOTS = "files", "lock", "roots.json"
+FILES, LOCK, ROOTS, PLACE = "files", "lock", "roots.json", "place"
+LARGEST_SCRIPT: Final = 64 * 1024
 MAKING: Final = ".making"
 Seen = Mapping[str, tuple[int, int, int]]
 """{path: (size, time, inode)}; of what is no file the mode in place of the size."""
@@ -64,8 +65,9 @@ class PreparedFiles:
             if any(os.path.lexists(workspace / root) or not _inside(workspace, root) for root in roots):
                 return None
             os.utime(entry / LOCK)
+            moved = ((entry / PLACE).read_bytes(), os.fsencode(workspace))
             for root in roots:
-                _copied(entry / FILES / root, workspace / root)
+                _copied(entry / FILES / root, workspace / root, moved)
             return roots
 
     @contextmanager
@@ -98,6 +100,7 @@ class PreparedFiles:
                     _copied(workspace / root, made / FILES / root)
             (made / FILES).mkdir(parents=True, exist_ok=True)
             (made / ROOTS).write_text(json.dumps(roots), "utf-8")
+            (made / PLACE).write_bytes(os.fsencode(workspace))
             (made / LOCK).touch()
             if not (self.base / key).exists():
                 made.rename(self.base / key)
@@ -136,7 +139,7 @@ class PreparedFiles:
             return
         with lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
-            there = (self.base / key / ROOTS).is_file()
+            there = all((self.base / key / name).is_file() for name in (ROOTS, PLACE))
             yield self.base / key if there else None
 
 
@@ -153,16 +156,29 @@ def _inside(workspace: Path, root: str) -> bool:
     return (workspace / folder).is_dir() and (workspace / folder).resolve() == workspace.resolve() / folder
 
 
-def _copied(source: Path, target: Path) -> None:
-    """Files, folders and links as links; pipes, sockets and devices are left out. No process works there now."""
+def _copied(source: Path, target: Path, moved: tuple[bytes, bytes] = (b"", b"")) -> None:
+    """Copy files, folders, and links as links; leave out pipes, sockets and devices. No process works there now.
+
+    `moved`: the old and the new path of the folder, in files that name where they are
+    """
     info = source.lstat()
     if stat.S_ISLNK(info.st_mode):
         target.symlink_to(os.readlink(source))
     elif stat.S_ISREG(info.st_mode):
-        shutil.copyfile(source, target)
+        if moved[0] and info.st_size <= LARGEST_SCRIPT and _names_its_place(source):
+            target.write_bytes(source.read_bytes().replace(*moved))
+        else:
+            shutil.copyfile(source, target)
         target.chmod(stat.S_IMODE(info.st_mode) & 0o777)
     elif stat.S_ISDIR(info.st_mode):
         target.mkdir()
         for child in sorted(source.iterdir()):
-            _copied(child, target / child.name)
+            _copied(child, target / child.name, moved)
         target.chmod(stat.S_IMODE(info.st_mode) & 0o777 | 0o700)
+
+
+def _names_its_place(path: Path) -> bool:
+    """Recognize what package managers write absolute paths into: links to the sources of the repository itself (an
+    editable installation), and the first lines of programs."""
+    editable = path.suffix == ".pth" or path.name.startswith("__editable__")
+    return editable or path.parent.name in ("bin", ".bin")
