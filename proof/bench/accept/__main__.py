@@ -1,6 +1,6 @@
 """The README's tour in a copy of this checkout, started by its own commands: `make accept`.
 
-    make accept                                     a clone, an empty home, four minutes
+    make accept                                     a clone, an empty home, five minutes
     make accept ARGS="--pictures /tmp/film"         where the film goes: each step at 1440 and 390
     python -m proof.bench.accept --folder FOLDER          in a checkout that is set up already
 
@@ -23,9 +23,10 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from proof.bench.accept.guest import Guest
-from proof.bench.accept.product import Letters, Product, Webhooks, free_port, surroundings
+from proof.bench.accept.product import Letters, LocalRepository, Product, Webhooks, free_port, surroundings
 from proof.bench.accept.readme import ROOT, Readme
 
+FAULT = "A fault of this installation"
 PASSWORD, SECOND = "three plain words", "four more plain words"
 MIA = "mia@example.com"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -77,6 +78,7 @@ class Tour:
     def step(self, name: str) -> Iterator[None]:
         began = time.monotonic()
         yield
+        assert FAULT not in self.product.said(), self.product.said()
         now = time.monotonic()
         print(f"{name}: {now - began:.1f} s, {now - self.started:.0f} s in all", flush=True)
 
@@ -101,9 +103,7 @@ class Tour:
         self.admin.film("waits for you")
         self.admin.press("Review", within="main")
         self.admin.film("review")
-        self.admin.press("Approve")
-        self.admin.tick("not opened")
-        self.admin.press("Confirm approval")
+        self.admin.approve()
         self.admin.choose("Home › Tasks › Fix lint findings: basket")
         self.admin.see("Exactly what was approved")
         self.admin.film("merged")
@@ -113,6 +113,34 @@ class Tour:
         self.admin.press("Lead")
         self.admin.see("Merge can be reached without Code review")
         self.admin.film("past the gate")
+
+    def own_repository(self) -> None:
+        """A folder of this machine, from its address to what is merged into it."""
+        repository = LocalRepository(self.product.log.parent / "tills.git")
+        self.admin.choose("Home › Set up")
+        self.admin.fill("Address", str(repository.path))
+        self.admin.press("Connect and test")
+        self.admin.see("Allow this folder for owner Demo?")
+        self.admin.film("allow this folder")
+        self.admin.tick("Allow")
+        self.admin.press("Connect and test")
+        self.admin.see("Pushing allowed")
+        self.admin.see("Choose an agent")
+        self.admin.film("agent")
+        self.admin.press("Codemod")
+        self.admin.press("Continue")
+        self.admin.see("Proposed for Python")
+        assert "ruff" in self.admin.value("Lint") and "pytest" in self.admin.value("Tests")
+        self.admin.film("proposed")
+        self.admin.press("Use this template")
+        self.admin.film("first task")
+        self.admin.press("Start the task")
+        self.admin.press("Review", within="main")
+        self.admin.film("review of your own")
+        self.admin.approve(opened=True)
+        self.admin.see("Exactly what was approved")
+        self.admin.film("merged into your own")
+        assert "import" not in repository.file("tills.py"), "what the linter found is merged"
 
     def invite(self) -> None:
         self.admin.choose("Home › Settings › Members › Invite people")
@@ -143,9 +171,7 @@ class Tour:
         letter = self.letters.to(MIA, "Repository check")
         self.mia.go(self.letters.link(letter))
         self.mia.film("mailed review")
-        self.mia.press("Approve")
-        self.mia.tick("not opened")
-        self.mia.press("Confirm approval")
+        self.mia.approve()
         self.admin.see("Exactly what was approved")
         self.admin.film("turned")
         types = {json.loads(body)["type"] for _, body in self.webhooks.bodies}
@@ -154,6 +180,7 @@ class Tour:
     def backup(self) -> None:
         command = self.readme.command(".venv/bin/python manage.py backup")
         assert "Backed up" in self.product.command(command)
+        (self.product.folder / command.split()[-1]).unlink()
 
     def second_start(self) -> None:
         self.product.stop()
@@ -169,6 +196,7 @@ class Tour:
             ("sign in", lambda: self.sign_in(address)),
             ("first merge", self.first_merge),
             ("past the gate", self.past_the_gate),
+            ("your own repository", self.own_repository),
             ("invite", self.invite),
             ("webhook", self.webhook),
             ("second review", self.second_review),

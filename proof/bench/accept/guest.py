@@ -38,10 +38,22 @@ class Guest:
     def fill(self, label: str, value: str) -> None:
         self._field(label).fill(value)
 
+    def value(self, label: str) -> str:
+        """Text that stands in the field."""
+        return self._field(label).input_value()
+
+    def approve(self, *, opened: bool = False) -> None:
+        """Approves; a file alone is open from the start, and more are ticked."""
+        self.press("Approve")
+        if not opened:
+            self.tick("not opened")
+        self.press("Confirm approval")
+
     def tick(self, label: str) -> None:
         """Ticks what is called so, or has that in its sentence."""
         name = re.compile(rf"\b{re.escape(self.readme.word(label))}\b")
-        self.page.get_by_label(name).filter(visible=True).first.check()
+        boxes = self.page.get_by_role("checkbox", name=name).or_(self.page.get_by_role("radio", name=name))
+        boxes.filter(visible=True).first.check()
 
     def see(self, text: str) -> None:
         """Waits until the page says it."""
@@ -54,6 +66,8 @@ class Guest:
         self.pictures.mkdir(parents=True, exist_ok=True)
         for size in (PHONE, DESKTOP):
             self.page.set_viewport_size(size)
+            # A drawing is laid out once its part of the front end is there.
+            self.page.wait_for_load_state("networkidle")
             self.page.wait_for_timeout(150)
             file = (
                 f"{self.name}-{self.frames:02}-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{size['width']}.png"

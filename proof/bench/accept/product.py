@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from aiosmtpd.controller import Controller
 
@@ -119,6 +119,35 @@ class Letters:
         body = letter.get_body(("plain",))
         assert body is not None
         return ADDRESS.findall(body.get_content())[0].rstrip(".,)>")
+
+
+class LocalRepository:
+    """A bare git repository of this machine: a program of Python with two findings, and its test."""
+
+    FILES: ClassVar = {
+        "tills.py": "import os\nimport sys\n\n\ndef change(paid: int, price: int) -> int:\n    return paid - price\n",
+        "tests/test_tills.py": "import tills\n\n\ndef test_change() -> None:\n    assert tills.change(10, 7) == 3\n",
+    }
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        work = path.with_suffix("")
+        for name, text in self.FILES.items():
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
+            (work / name).write_text(text)
+        author = ("-c", "user.name=Tills", "-c", "user.email=tills@example.com")
+        for words in (
+            ("init", "-q", "-b", "main"),
+            ("add", "."),
+            (*author, "commit", "-q", "-m", "Give change"),
+        ):
+            subprocess.run(["git", "-C", str(work), *words], check=True)
+        subprocess.run(["git", "clone", "-q", "--bare", str(work), str(path)], check=True)
+
+    def file(self, name: str) -> str:
+        """Its text on main."""
+        words = ["git", "-C", str(self.path), "show", f"main:{name}"]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
 class Webhooks:
