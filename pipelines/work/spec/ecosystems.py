@@ -254,7 +254,7 @@ def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
         tests or made["test"],
         made["audit"],
         **_releasing(found, row),
-        by=tuple(name for name in by if name in found.names),
+        by=tuple(name for name in by if name in found.names) or ("*.py",),
         commit=commit,
     )
 
