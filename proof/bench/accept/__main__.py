@@ -26,7 +26,6 @@ from proof.bench.accept.guest import Guest
 from proof.bench.accept.product import Letters, LocalRepository, Product, Webhooks, free_port, surroundings
 from proof.bench.accept.readme import ROOT, Readme
 
-FAULT = "A fault of this installation"
 PASSWORD, SECOND = "three plain words", "four more plain words"
 MIA = "mia@example.com"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -78,7 +77,6 @@ class Tour:
     def step(self, name: str) -> Iterator[None]:
         began = time.monotonic()
         yield
-        assert FAULT not in self.product.said(), self.product.said()
         now = time.monotonic()
         print(f"{name}: {now - began:.1f} s, {now - self.started:.0f} s in all", flush=True)
 

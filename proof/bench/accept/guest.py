@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from proof.bench.accept.readme import Readme
 
@@ -67,7 +69,8 @@ class Guest:
         for size in (PHONE, DESKTOP):
             self.page.set_viewport_size(size)
             # A drawing is laid out once its part of the front end is there.
-            self.page.wait_for_load_state("networkidle")
+            with suppress(PlaywrightTimeout):
+                self.page.wait_for_load_state("networkidle", timeout=5000)
             self.page.wait_for_timeout(150)
             file = (
                 f"{self.name}-{self.frames:02}-{re.sub(r'[^a-z0-9]+', '-', name.lower())}-{size['width']}.png"

@@ -22,6 +22,7 @@ from aiosmtpd.controller import Controller
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
 PATIENCE = 420.0
+FAULT = "A fault of this installation"
 
 
 def free_port() -> int:
@@ -55,9 +56,18 @@ class Product:
             lambda: "Gateline runs at" in self.said()[before:] or self.process.poll() is not None,
             "the address",
         )
+        threading.Thread(target=self._watch, args=(self.process,), daemon=True).start()
         line = next((line for line in self.said()[before:].splitlines() if "Gateline runs at" in line), None)
         assert line, f"{command} ended:\n{self.said()[-3000:]}"
         return ADDRESS.findall(line)[-1]
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        """Ends the tour, as Ctrl-C does, once the start tells of a fault: it looks while people work already."""
+        while process.poll() is None:
+            if FAULT in self.said():
+                os.kill(os.getpid(), signal.SIGINT)
+                return
+            time.sleep(0.5)
 
     def said(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
