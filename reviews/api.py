@@ -17,6 +17,7 @@ from pipelines.api.schemas import GateIn, GateOut, task_out
 from pipelines.errors import Conflict, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
+from pipelines.web.changes.trees import unopened
 from reviews.remarks import with_remarks
 
 router = Operations("gates", CHANGES)
@@ -65,6 +66,7 @@ def _vote(task: Task, gate: str, payload: GateIn, user: User) -> GateOut:
         token_version=visit.token_version,
         evidence_digest=payload.evidence or visit.evidence_digest,
         via="api",
+        unopened=unopened(visit, user) if payload.action == "approve" else 0,
         fields=payload.fields,
         seat=payload.inPlaceOf,
     )

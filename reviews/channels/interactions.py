@@ -16,6 +16,7 @@ from pipelines.ports.queue_tasks import CHANNELS, SEND_CHAT_REPLY
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
 from pipelines.routing.document.line import Gate
+from pipelines.web.changes.trees import unopened
 from reviews.channels import accounts
 from reviews.channels.pressed import APPROVE, Pressed
 from reviews.decision.gates import gate_of, plain
@@ -104,6 +105,7 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
             token_version=version,
             evidence_digest=evidence,
             via=connection.kind,
+            unopened=unopened(visit, user),
             chat=engine.Chat(connection.name, connection.created_by),
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:

@@ -18,6 +18,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
+from pipelines.web.changes.trees import unopened
 from reviews.decision.gates import gate_of, plain
 from reviews.decision.standing import Standings
 from reviews.models import MailLink
@@ -80,6 +81,7 @@ def approve(token: str, now: datetime) -> MailLink:
                 token_version=link.token_version,
                 evidence_digest=link.evidence_digest,
                 via="mail",
+                unopened=unopened(link.visit, link.user),
             )
         except Conflict as problem:
             raise MailLinkRefused("decided", problem.detail, link.visit) from problem

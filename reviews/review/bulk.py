@@ -15,6 +15,7 @@ from pipelines.errors import Invalid, Refused
 from pipelines.models import GateVisit, User, Word
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
+from pipelines.web.changes.trees import unopened
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 from reviews.asked import asked_among
 from reviews.decision.consequences import VoteOption, options
@@ -165,6 +166,7 @@ def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str
             token_version=int(version),
             evidence_digest=digest,
             via=via,
+            unopened=unopened(row.visit, user) if word == Word.APPROVE else 0,
             seat=row.seat or user.username,
         )
     except Refused as problem:

@@ -86,9 +86,8 @@ class ReviewChanges:
     def reader_files(self) -> seen.ReaderFiles:
         return seen.files(self.reader, self.visit.task)
 
-    def unopened(self, opened: Collection[tuple[str, str]] | None = None) -> int:
-        """Count the changed files that the reader was not shown to their end."""
-        opened = self.reader_files.opened if opened is None else opened
+    def unopened(self, opened: Collection[tuple[str, str]]) -> int:
+        """Count the changed files that are not among those that the reader was shown to their end."""
         return sum((file.path, file.mark) not in opened for file in self.start_files)
 
     def look(self) -> None:

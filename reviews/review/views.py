@@ -29,6 +29,7 @@ from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.queries import versions
 from pipelines.web.changes.task_changes import note_opened
+from pipelines.web.changes.trees import unopened
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews import remarks
@@ -131,8 +132,9 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     form = DecisionForm(request.POST)
     if not form.is_valid():
         return _dossier(request, found, form, status=400)
-    unopened = _unopened(request, found) if form.cleaned_data["word"] == Word.APPROVE else 0
-    if unopened and not form.cleaned_data["unopened"]:
+    opens = form.cleaned_data["word"] == Word.APPROVE and vars(found)["has_files"]
+    count = unopened(found, request.user) if opens else 0
+    if count and not form.cleaned_data["unopened"]:
         form.add_error("unopened", _("Tick this, or open the files."))
         return _dossier(request, found, form, status=400)
     leave(found, request.POST.get("sitting", ""))
@@ -142,7 +144,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
             said["reason"] = remarks.with_remarks(found, request.user, said["reason"])
         gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
         result = engine.vote(
-            found, user=request.user, via="page", fields=form.filled(gate), unopened=unopened, **said
+            found, user=request.user, via="page", fields=form.filled(gate), unopened=count, **said
         )
     except Invalid as problem:
         form.refuse(problem)
@@ -201,10 +203,6 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
     except Conflict as problem:
         messages.error(request, str(problem))
     return back(request)
-
-
-def _unopened(request: SignedIn, visit: GateVisit) -> int:
-    return ReviewChanges(visit, request.user, may_write=False).unopened() if vars(visit)["has_files"] else 0
 
 
 def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cached_property
 
-from pipelines.models import Job, Snapshot, Task
-from pipelines.web.changes.comparing import EMPTY, StoredTree
+from pipelines.models import GateVisit, Job, Snapshot, Task, User
+from pipelines.web.changes import seen
+from pipelines.web.changes.comparing import EMPTY, StoredTree, compared
 from pipelines.work.transport.local.lineage import Family, trees_of
 from pipelines.work.transport.local.standings import BranchStandings
 from pipelines.work.workspaces import digest_of
@@ -44,3 +45,11 @@ class TaskTrees:
         done = Snapshot.objects.filter(task=self.task_id, job__state=Job.State.DONE)
         row = done.order_by("-job__ended_at", "-job_id").values_list("job__token_id", "job__ended_at").first()
         return (row[0], row[1]) if row and row[1] else None
+
+
+def unopened(visit: GateVisit, reader: User) -> int:
+    """Count the changed files under review that the reader was not shown to their end, wherever they decide."""
+    trees, here = TaskTrees(visit.task_id), (visit.token_id, visit.opened_at)
+    opened = seen.files(reader, visit.task).opened
+    changed = compared(trees.start(*here), trees.at(*here)).files
+    return sum((file.path, file.mark) not in opened for file in changed)
