@@ -15,6 +15,12 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 DATABASE: Final = "database.sql.gz"
 STATE: Final = "state"
+_MEMBERS: Final = {
+    **dict.fromkeys(("at", "state_folder"), str),
+    **dict.fromkeys(("format", "postgresql"), int),
+    **dict.fromkeys(("files", "keys_of_environment"), dict),
+    "migrations": list,
+}
 
 
 class DamagedArchive(Exception):
@@ -88,7 +94,9 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_bytes())
         if manifest.pop("sha256", None) != _checksum(manifest):
             raise DamagedArchive(f"{MANIFEST} is not what was written")
-    except (tarfile.TarError, ValueError, AttributeError) as error:
+        if wrong := [name for name, kind in _MEMBERS.items() if not isinstance(manifest.get(name), kind)]:
+            raise DamagedArchive(f"{MANIFEST} lacks {', '.join(wrong)}")
+    except (tarfile.TarError, ValueError, AttributeError, TypeError) as error:
         raise DamagedArchive(str(error)) from error
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if not file.is_dir()}
     for name in sorted((files.keys() | manifest["files"].keys()) - {MANIFEST}):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.backup.archive import ArchiveWriter
+from config.backup.archive import ArchiveWriter, _checksum
 from config.embedded import layout
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
@@ -206,6 +207,15 @@ def test_a_damaged_or_newer_archive_changes_nothing_and_says_where(
     assert "newer Gateline" in newer.stderr and "pipelines.9999_later" in newer.stderr
     newest = restore(empty, _rewritten(installation.archive, tmp_path, postgresql=99))
     assert "PostgreSQL 99" in newest.stderr
+    for member, forged in {
+        "files": None,
+        "migrations": 7,
+        "postgresql": "18",
+        "keys_of_environment": [],
+    }.items():
+        done = restore(empty, _forged(installation.archive, tmp_path, **{member: forged}))
+        assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
+        assert f"is damaged: manifest.json lacks {member}" in done.stderr, done.stderr
     keys = restore(empty | {"GATELINE_ENCRYPTION_KEYS": "other"}, installation.archive)
     assert "GATELINE_ENCRYPTION_KEYS" in keys.stderr, keys.stderr
     # Nothing of all that has been left, and the right one goes in.
@@ -264,4 +274,19 @@ def _rewritten(archive: Path, folder: Path, **facts: Any) -> Path:
         writer.add(name, unpacked / name)
     manifest.pop("sha256")
     writer.close(manifest | facts)
+    return path
+
+
+def _forged(archive: Path, folder: Path, **facts: Any) -> Path:
+    """Nothing but a manifest whose own checksum is right."""
+    with tarfile.open(archive) as tar:
+        manifest = json.loads(tar.extractfile("manifest.json").read())  # type: ignore[union-attr]
+    manifest.pop("sha256")
+    manifest |= {"files": {}} | facts
+    text = json.dumps(manifest | {"sha256": _checksum(manifest)}).encode()
+    member = tarfile.TarInfo("manifest.json")
+    member.size = len(text)
+    path = folder / "forged.tar"
+    with tarfile.open(path, "w") as tar:
+        tar.addfile(member, io.BytesIO(text))
     return path
