@@ -12,10 +12,13 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
+from pipelines import engine
 from pipelines.models import Job, Role, Task, Worker
 from pipelines.people import projects
 from pipelines.queries.unoffered import without_a_worker
-from pipelines.work.processes.isolation import places, way_to
+from pipelines.work.config import WorkerConfig
+from pipelines.work.processes.isolation import Isolation, places, way_to
+from pipelines.work.transport.local.worker_claim import WorkerClaim
 from tests.factories import World, make_member, make_project, station
 from tests.fixtures.site import Site, environment, manage, stop
 from tests.pages.conftest import client_of
@@ -118,3 +121,17 @@ def test_a_worker_of_one_owner_one_that_is_allowed_to_and_bubblewrap_start_them(
     task = programs(world)
     until(lambda: world.status(task) == "completed", (tmp_path / "worker.log").read_text)
     assert NOT_APART not in runners_page(world)
+
+
+def test_what_another_owner_brings_after_the_count_is_not_claimed(world: World) -> None:
+    """Between the count of owners and the claim there is a moment: with the claim that was counted for."""
+    config = WorkerConfig(Path("/w"), Isolation("landlock"))
+    claim = WorkerClaim(world.worker.pk, config)
+    own = programs(world)
+    counted = claim.look_up()
+    other = World(make_project("elsewhere", "other"), world.worker, {})
+    run = station("run", {"id": "end", "to": "completed"}, kind="command", work={"argv": ["true"]})
+    theirs = other.start(other.line(stations=[run]))
+    assert engine.start(Job.objects.get(task=theirs).pk, counted) is None
+    assert engine.start(Job.objects.get(task=own).pk, counted) is not None
+    assert claim.look_up().offers != counted.offers

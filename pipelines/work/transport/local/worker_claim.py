@@ -36,13 +36,15 @@ class WorkerClaim:
     def look_up(self) -> Claim:
         """Return what it may take at this moment, and write it into its row where that has changed."""
         if self._config.for_one_owner:
-            before, several = self.now, serves_several(self._config.owners)
-            self.now = self._reduced if several else self._whole
-            if self.now is not before:
-                changed = {"offers": sorted(self.now.offers or ()), "answers": sorted(self.now.answers)}
+            owners = served(self._config.owners)
+            claim = self._reduced if len(owners) > 1 else self._whole
+            if claim.offers != self.now.offers:
+                changed = {"offers": sorted(claim.offers or ()), "answers": sorted(claim.answers)}
                 Worker.objects.filter(pk=self._worker).update(**changed)
-                if several:
+                if claim is self._reduced:
                     log.warning("no_programs", why=REMEDY)
+            # Another owner may come between this count and the claim: a whole one takes work of the counted owner only.
+            self.now = claim if claim is self._reduced else replace(claim, owners=owners)
         return self.now
 
 
@@ -50,10 +52,10 @@ def _claim(worker: uuid.UUID, config: WorkerConfig) -> Claim:
     return Claim(worker, config.labels, config.owners, config.lease_seconds, config.answers, config.offers)
 
 
-def serves_several(owners: Collection[str] | None) -> bool:
-    """Say whether more than one owner has work for it: a project that takes tasks, or tasks that are not over."""
+def served(owners: Collection[str] | None) -> frozenset[str]:
+    """Name two owners at most that have work for it: a project that takes tasks, or tasks that are not over."""
     taking = Exists(Project.objects.filter(owner=OuterRef("pk"), archived_at=None))
     going_on = Exists(Task.objects.filter(line__project__owner=OuterRef("pk"), ended_at=None))
     working = Owner.objects.filter(taking | going_on)
     served = working if owners is None else working.filter(key__in=owners)
-    return len(served.values_list("pk", flat=True)[:2]) > 1
+    return frozenset(served.values_list("key", flat=True)[:2])
