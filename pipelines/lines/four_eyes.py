@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict
-from pipelines.models import Line, LineVersion, Membership, PublishRequest, Role, User
+from pipelines.models import Line, LineVersion, Membership, PublishRequest, Repository, Role, User
 from pipelines.models.people import granting
 from pipelines.ports import audit, observers
 from pipelines.queries.four_eyes import open_request, published_by_two, repositories_of
@@ -21,7 +21,9 @@ class SecondPersonNeeded(Conflict):
 
 def unconfirmed(line: Line, parsed: routing.Line) -> bool:
     """Tell that what is live delivers to a repository whose lines two people publish, and one did."""
-    return bool(line.live_id and repositories_of(line.project, parsed) and not published_by_two(line.live_id))
+    names = repositories_of(line.project, parsed)
+    repository = Repository.objects.filter(project=line.project_id, name__in=names).first()
+    return bool(line.live_id and repository and not published_by_two(parsed, repository, line.live_id))
 
 
 def hindrance(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:

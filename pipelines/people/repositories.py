@@ -27,6 +27,7 @@ from pipelines.ports import audit
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import fault_of_folder, folders_of, sees_paths
+from pipelines.queries.protections import place_of
 from pipelines.work.git.addresses import LONGEST, parsed
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.probe import SECONDS, ConnectionCheck, Probe, timed
@@ -180,12 +181,16 @@ def change(
     before = {key: getattr(repository, key) for key in fields}
     if before == fields:
         return
+    since = repository.connected_at
     if before["address"] != fields["address"]:
         _once(repository.project, fields["address"])
+        if place_of(before["address"]) != place_of(fields["address"]):
+            # Another repository under the same name: who published lines for it before did not mean this one.
+            since = now
     try:
         with transaction.atomic():
             Repository.objects.filter(pk=repository.pk).update(
-                **fields, tested=None, tested_at=None, proposed=None
+                **fields, connected_at=since, tested=None, tested_at=None, proposed=None
             )
             repository.refresh_from_db()
             changed = {

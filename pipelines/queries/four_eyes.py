@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.models import Line as LineRow
-from pipelines.models import Project, PublishRequest
+from pipelines.models import Project, PublishRequest, Repository
 from pipelines.queries.protections import protections_of
 from pipelines.routing.document.line import Line, digest
 from pipelines.routing.guarantees.protection import delivers
@@ -18,9 +18,13 @@ def repositories_of(project: Project, document: Line) -> list[str]:
     return [name for name in names if workspace.input or name == workspace.repository]
 
 
-def published_by_two(*versions: int) -> bool:
-    """Tell that two people published each of these versions, given by their ids."""
-    return PublishRequest.objects.filter(version__in=versions).count() == len(set(versions))
+def published_by_two(document: Line, repository: Repository, *versions: int) -> bool:
+    """Tell that two people published each of these versions, given by their ids, since the name in the line leads to
+    this repository."""
+    requests = PublishRequest.objects.filter(version__in=versions)
+    if document.workspace and not document.workspace.input:
+        requests = requests.filter(decided_at__gte=repository.connected_at)
+    return requests.count() == len(set(versions))
 
 
 def last_request(line: LineRow) -> PublishRequest | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -183,13 +184,12 @@ def test_migrating_a_task_to_an_easier_version_lands_nothing(siege: Siege, bench
     assert not siege.landed
 
 
-def test_a_task_that_ran_by_a_version_of_one_person_lands_nothing_by_one_of_two(
-    siege: Siege, bench: Bench
-) -> None:
-    """The version of one person delivers nothing and so is published alone; its gate asks whoever wrote it."""
+def migrated(siege: Siege, bench: Bench, **gate: Any) -> Task:
+    """A task of a version of one person, migrated to one of two. The former delivers nothing and so is published alone;
+    its gate asks whoever wrote it."""
     siege.protect(approvals=0, four_eyes=True)
     ann = make_member(siege.world.project, ["designer"], "ann", execute=True)
-    asking = siege.line(approval={"who": [{"role": "reviewer", "count": 3}]})
+    asking = siege.line(**gate)
     assert publish(siege, asking).status_code == 202
     row = Line.objects.get(key="line")
     confirmed = siege.as_(ann).post("/lines/line/publish", {"draft": row.draft_number})
@@ -211,8 +211,30 @@ def test_a_task_that_ran_by_a_version_of_one_person_lands_nothing_by_one_of_two(
     run(bench, task)
     task.refresh_from_db()
     assert task.pinned.number == 1
-    assert not siege.landed
-    assert (
-        "only by versions that two people published"
-        in task.jobs.filter(station="merge").latest("pk").outcome["summary"]
-    )
+    return task
+
+
+def refused(siege: Siege, task: Task) -> bool:
+    summary = task.jobs.filter(station="merge").latest("pk").outcome["summary"]
+    return not siege.landed and "only by versions that two people published" in summary
+
+
+def test_a_task_that_ran_by_a_version_of_one_person_lands_nothing_by_one_of_two(
+    siege: Siege, bench: Bench
+) -> None:
+    assert refused(siege, migrated(siege, bench, approval={"who": [{"role": "reviewer", "count": 3}]}))
+
+
+def test_nor_does_its_retry_from_a_later_station(siege: Siege, bench: Bench) -> None:
+    """It begins with the files of the task that it repeats, and is itself migrated from nothing."""
+    task = migrated(siege, bench)
+    assert refused(siege, task)
+    path = f"/stages/line/tasks/{task.name}/retry"
+    answer = siege.as_(siege.mallory).post(path, {"station": "fix", "reason": "Again."})
+    assert answer.status_code == 200, answer.content
+    retry = Task.objects.latest("pk")
+    assert (retry.follows_id, retry.pinned.number) == (task.pk, 1)
+    run(bench, retry)
+    assert bans.by_page(siege, siege.visit(retry), siege.mallory) in (200, 302)
+    run(bench, retry)
+    assert refused(siege, retry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from pipelines.models import (
     RepositoryProtection,
     User,
 )
+from pipelines.queries import versions
+from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import place_of
 from pipelines.routing.guarantees.protection import Protection
 from pipelines.web.setup import templates
@@ -382,6 +385,34 @@ def test_a_restored_version_is_published_by_two_as_well(pair: Pair) -> None:
     assert version is not None and version.number == 2
 
 
+def lead(who: Api, address: str) -> None:
+    """Change the address of the repository."""
+    path = f"{who.base}/repositories/app"
+    answer = who.client.put(path, {"address": address}, "application/json", headers=who.headers)
+    assert answer.status_code == 200, answer.content
+
+
+def test_another_repository_under_the_same_name_is_published_for_anew(pair: Pair) -> None:
+    """Two people published what reaches one place; an administrator leads its name to another one."""
+    pair.protect()
+    line = pair.save(pair.mallory)
+    assert pair.publish(pair.mallory, line).status_code == 202
+    assert pair.publish(pair.ann, line).status_code == 201
+    begin = partial(pair.as_(pair.mallory).post, "/stages/line/tasks", {"title": "Fix it"})
+    assert begin().status_code == 201
+    who, other = pair.as_(pair.mallory), "https://code.example/team/other"
+    owner = pair.world.project.owner
+    RepositoryProtection.objects.create(owner=owner, place=place_of(other), rules={"four_eyes": True})
+    lead(who, other)
+    refused = begin()
+    assert refused.status_code == 400 and "two people" in refused.content.decode()
+    assert pair.publish(pair.mallory, line).status_code == 202, "the same draft, for another to look at"
+    assert pair.publish(pair.ann, line).status_code == 201
+    assert begin().status_code == 201
+    lead(who, other + ".git")
+    assert begin().status_code == 201, "the same place"
+
+
 def test_what_one_person_published_before_starts_and_delivers_nothing(pair: Pair) -> None:
     """Nor what is published while the repository is not connected: the place counts, not the connection."""
     line = pair.save(pair.mallory)
@@ -394,12 +425,13 @@ def test_what_one_person_published_before_starts_and_delivers_nothing(pair: Pair
     with pytest.raises(InputError, match="two people"):
         pair.world.start(version, by=pair.mallory)
     nobody = Involved(frozenset(), frozenset(), anonymous=False)
-    assert "two people published" in lacking(Protection(four_eyes=True), [], nobody, version.pk)
+    by_two = partial(published_by_two, versions.parsed(version), pair.repository)
+    assert "two people published" in lacking(Protection(four_eyes=True), [], nobody, by_two, version.pk)
     assert pair.publish(pair.mallory, line).status_code == 202, "the same draft, for another to look at"
     assert pair.publish(pair.ann, line).status_code == 201
     version = pair.live(line)
     assert version is not None and pair.world.start(version, by=pair.mallory)
-    assert not lacking(Protection(four_eyes=True), [], nobody, version.pk)
+    assert not lacking(Protection(four_eyes=True), [], nobody, by_two, version.pk)
 
 
 def test_a_line_that_delivers_elsewhere_is_published_by_one(pair: Pair) -> None:

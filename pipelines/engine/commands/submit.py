@@ -113,7 +113,7 @@ def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem
         _("Choose a line that asks for these approvals."),
     )
     problems = []
-    if protection.four_eyes and not published_by_two(version.pk):
+    if protection.four_eyes and not published_by_two(line, repository, version.pk):
         alone = _("%(repository)s is protected: version %(number)s was not published by two people")
         words = {"repository": repository.name, "number": version.number}
         problems.append(Problem(path, alone % words, _("Ask another designer to publish the line.")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from pipelines.models import Delivery, GateVisit, HostLink, Job, Repository, Sna
 from pipelines.ports.host_notices import STATUS, note
 from pipelines.queries import delivery_queue, versions
 from pipelines.queries.environments import repository_of
+from pipelines.queries.four_eyes import published_by_two
 from pipelines.queries.protections import protection_of
 from pipelines.queries.standing_approvals import standing_approval
 from pipelines.queries.task_branch import pushed_to
@@ -23,7 +25,7 @@ from pipelines.work.spec.repository import AtHost, Clearance, GitState
 from pipelines.work.transport.local.amounts import amount_of
 from pipelines.work.transport.local.handover import still_held
 from pipelines.work.transport.local.host_access import host_key
-from pipelines.work.transport.local.protecting import frozen, involved_in, lacking, migrated_between
+from pipelines.work.transport.local.protecting import frozen, involved_in, lacking, versions_before
 from pipelines.work.transport.local.request_text import request_text
 from pipelines.work.transport.local.standings import chain, standing_after, standing_before
 
@@ -55,8 +57,9 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
     protection, involved = protection_of(repository), involved_in(task, line)
-    approvals, earlier = (_approvals(job, line, state), migrated_between(task)) if protection else ([], set())
-    lacks = lacking(protection, approvals, involved, job.pinned_id, *earlier)
+    approvals, earlier = (_approvals(job, line, state), versions_before(task)) if protection else ([], set())
+    by_two = partial(published_by_two, line, repository)
+    lacks = lacking(protection, approvals, involved, by_two, job.pinned_id, *earlier)
     if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
         return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)

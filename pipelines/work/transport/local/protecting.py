@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from django.db.models import Q
 
 from pipelines.models import BranchPush, Event, GateVisit, Job, MigrationEntry, Task, User, Vote, Word
-from pipelines.queries.four_eyes import published_by_two
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import UNPROVEN
 from pipelines.routing.document.line import Line
@@ -64,24 +64,33 @@ def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:
 
 
 def lacking(
-    protection: Protection, visits: list[GateVisit], involved: Involved, version: int, *earlier: int
+    protection: Protection,
+    visits: list[GateVisit],
+    involved: Involved,
+    by_two: Callable[..., bool],
+    version: int,
+    *earlier: int,
 ) -> str:
-    """Say in one sentence what is missing, "" where nothing is. `version`: the id of the one that delivers; `earlier`:
-    of others from which the task was migrated, and by whose gates it may have come here."""
+    """Say in one sentence what is missing, "" where nothing is. `by_two`: tells that two people published versions;
+    `version`: the id of the one that delivers; `earlier`: of others, by whose gates the task may have come here."""
     barred = involved.requesters | involved.producers
     sentences = missing(protection, exact_approvals(visits), barred, anonymous=involved.anonymous)
-    if protection.four_eyes and not published_by_two(version):
+    if protection.four_eyes and not by_two(version):
         sentences.append(_("a version of the line that two people published"))
-    elif protection.four_eyes and not published_by_two(version, *earlier):
+    elif protection.four_eyes and not by_two(version, *earlier):
         sentences.append(_("a task that worked only by versions that two people published"))
     return ", ".join(map(str, sentences))
 
 
-def migrated_between(task: Task) -> set[int]:
-    """Return the ids of the versions from and to which a task was migrated."""
+def versions_before(task: Task) -> set[int]:
+    """Return the ids of the versions by which a task worked before: from and to which it was migrated, and those of the
+    tasks that it repeats from a later station on."""
+    # A retry begins behind stations and gates of the task that it repeats; what merely follows one begins at the start.
+    retries = list(takewhile(lambda link: link.retry_of_id, _followed(task)))
+    links = [task, *(link.follows for link in retries if link.follows)]
     done = MigrationEntry.Result.MIGRATED, MigrationEntry.Result.RESTORED
-    moves = MigrationEntry.objects.filter(task=task, result__in=done).values_list("was", "to")
-    return {version for move in moves for version in move}
+    moves = MigrationEntry.objects.filter(task__in=links, result__in=done).values_list("was", "to")
+    return {link.pinned_id for link in links[1:]} | {version for move in moves for version in move}
 
 
 def frozen(task: Task, involved: Involved, protection: Protection) -> dict[str, Any]:
