@@ -20,6 +20,7 @@ from pipelines.work import storage
 from pipelines.work.transport.http.wire import PROTOCOL
 from pipelines.work.workspaces import digest_of
 from tests.factories import World, make_project
+from tests.pages.conftest import at, client_of
 from tests.work.driving import Bench, command, done, drive, outcome_of, text_of
 from tests.work.remotes import RemoteRepository, connect, remote
 from tests.work.runners.far import FACTS, FarAway
@@ -184,6 +185,25 @@ def test_forged_counts_are_counted_again(world: World, far: FarAway, origin: Rem
     assert facts["git"]["tree"] == VisitCommit.objects.get().tree and "coverage" not in facts
     assert facts["usage"]["source"]["observed_by"] == f"worker:{far.id}"
     assert [each["name"] for each in outcome_of(task, "test")["artifacts"]] == ["junit.xml"]
+
+
+@pytest.mark.parametrize("usage", [{"cost_usd": -1000}, {"tokens_in": -5, "cost_usd": -0.01}])
+def test_a_cost_below_zero_pays_for_nothing_that_comes_after(
+    world: World, far: FarAway, usage: dict[str, float]
+) -> None:
+    line = world.line(stations=[command("spend", "pass", TO_END)])
+    task = world.start(line)
+
+    def forge(report: dict[str, Any]) -> None:
+        report["outcome"]["facts"] = {"usage": usage}
+
+    far.lie = said("report", forge)
+    far.work()
+    job = Job.objects.get(task=task)
+    assert job.outcome is None and world.status(task) != "completed", "the report is refused"
+    shown = client_of(world.viewer).get(at(world, "task", task.name)).content.decode()
+    events = " ".join(str(event.data) for event in task.events.all())
+    assert not any(number in shown + events for number in ("-1000", "-0.01", "tokens_in': -5"))
 
 
 def test_a_result_without_what_it_needs_is_none(world: World, far: FarAway) -> None:
