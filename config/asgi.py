@@ -28,7 +28,7 @@ django.setup(set_prefix=False)
 
 # These import models: they come after Django is set up.
 from config.handler import OneThread
-from pipelines.live.routing import sockets
+from pipelines.web.live.routing import sockets
 
 
 class Prefixed:

@@ -286,10 +286,10 @@ CHANNEL_LAYERS = {
             "CONFIG": {"hosts": [REDIS_URL], "prefix": "gateline"},
         }
         if REDIS_URL
-        else {"BACKEND": "pipelines.live.layer.PostgresLayer", "CONFIG": {"dsn": DATABASE_DIRECT_URL}}
+        else {"BACKEND": "pipelines.web.live.layer.PostgresLayer", "CONFIG": {"dsn": DATABASE_DIRECT_URL}}
     )
 }
-HINT_SINK = "pipelines.live.hints.push"
+HINT_SINK = "pipelines.web.live.hints.push"
 # Every module that defines tasks of the queue; a worker imports them (`work/scheduler/known_tasks.py`).
 PROCRASTINATE_IMPORT_PATHS = [
     "pipelines.work.scheduler.tickets",
@@ -357,7 +357,7 @@ NAT64_PREFIXES = env.nat64_prefixes("GATELINE_NAT64_PREFIXES")
 # Whose certificates are trusted besides the public ones: GATELINE_CA_BUNDLE.
 authorities.trust(env.certificates())
 AGENT_COMMAND = env.text("AGENT_COMMAND")
-_own_tools = [BASE_DIR / "pipelines" / "demo" / "bin", Path(sys.executable).parent]
+_own_tools = [BASE_DIR / "pipelines" / "lines" / "demo" / "bin", Path(sys.executable).parent]
 STATION_PATH = [
     str(folder)
     for folder in dict.fromkeys(

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipelines.invariants.reading import read
+from pipelines.engine.invariants.reading import read
 from pipelines.models import GateVisit, User
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed

@@ -94,7 +94,7 @@ def runner(rest: list[str]) -> int:
     machine.check_platform()
     with one_at_a_time():
         packages.ensure(RUNTIME)
-    _become("-m", "pipelines.runner", *rest)
+    _become("-m", "pipelines.work.program", *rest)
     return 0
 
 

@@ -17,7 +17,7 @@ RECORD = Path(__file__).with_name("record.json")
 FOLDERS = {
     "templates": ("*.html", "*.txt"),
     "static": ("*.css", "*.svg", "*.json", "ts/*.ts", "ts/pages/*.ts", "editor/main.tsx", "shown/main.tsx"),
-    "pipelines": ("migrations/0*.py", "commands/*.py", "templatetags/*.py", "demo/lines/*", "api/*.py"),
+    "pipelines": ("migrations/0*.py", "commands/*.py", "templatetags/*.py", "lines/demo/lines/*", "api/*.py"),
     "reviews": ("migrations/0*.py", "commands/*.py", "templatetags/*.py"),
     "config": ("commands/*.py",),
 }

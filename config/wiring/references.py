@@ -18,8 +18,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from ninja.operation import PathView
 from procrastinate.contrib.django import app
 
-from pipelines.live.routing import urlpatterns as sockets
 from pipelines.ports.queue_tasks import TASKS
+from pipelines.web.live.routing import urlpatterns as sockets
 from pipelines.work.scheduler.scheduler import QUEUES
 
 PACKAGES = ("config", "pipelines", "reviews")

@@ -6,7 +6,7 @@ import typer
 
 from gateline.commands import runner
 
-DOCTOR = "pipelines.runner.doctor"
+DOCTOR = "pipelines.work.program.doctor"
 
 
 def install(app: typer.Typer) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from gateline.failures import Usage
 
-WORKER = "pipelines.runner"
+WORKER = "pipelines.work.program"
 # What stands first on the path is this copy, and never the folder in which somebody calls us: it may be a stranger's.
 FROM = """import runpy, sys
 place, module, *words = sys.argv[1:]
@@ -54,4 +54,4 @@ def _place() -> Path | None:
         found = importlib.util.find_spec(WORKER)
     except ModuleNotFoundError:
         return None
-    return Path(found.origin).resolve().parents[2] if found and found.origin else None
+    return Path(found.origin).resolve().parents[3] if found and found.origin else None

@@ -113,7 +113,7 @@ def run(page: Any, world: Any, address: str, sockets: int, moves: int) -> dict[s
 @contextmanager
 def stamped() -> Iterator[dict[tuple[str, int], float]]:
     """When what was told here had been committed, in milliseconds."""
-    from pipelines.live import hints  # noqa: PLC0415  # after `database`
+    from pipelines.web.live import hints  # noqa: PLC0415  # after `database`
 
     committed: dict[tuple[str, int], float] = {}
     put = hints.sender.put

@@ -185,7 +185,11 @@ def queues() -> Iterator[Fault]:
 
 def routes() -> Iterator[Fault]:
     kind = "route"
-    for path in [*ROOT.glob("*/urls.py"), ROOT / "pipelines/web/urls.py", ROOT / "pipelines/live/routing.py"]:
+    for path in [
+        *ROOT.glob("*/urls.py"),
+        ROOT / "pipelines/web/urls.py",
+        ROOT / "pipelines/web/live/routing.py",
+    ]:
         yield from changed(kind, path, r"^    path\(.*\),\n", without)
         yield from changed(kind, path, r'^    path\(.*name="[\w-]+()"', wrong(1))
         yield from changed(kind, path, r'^    path\(f?"[^"]*()"', wrong(1))

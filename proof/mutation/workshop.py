@@ -19,7 +19,7 @@ COPIED = {
     "pipelines/__init__.py": "",
     "pipelines/routing": "",
     "pipelines/formats": "",
-    "pipelines/demo": "",
+    "pipelines/lines/demo": "",
     "tests/__init__.py": "",
     "tests/routing": "",
     "proof/mutation/quick_first.py": "quick_first.py",

@@ -182,7 +182,7 @@ def verdict(run: Run, within: float) -> tuple[dict[str, Any], list[str]]:
     from django.db import connection  # noqa: PLC0415  # see prepare
     from django.db.models import Count, Max  # noqa: PLC0415  # see prepare
 
-    from pipelines import invariants  # noqa: PLC0415  # see prepare
+    from pipelines.engine import invariants  # noqa: PLC0415  # see prepare
     from pipelines.models import Job, Lease, LogChunk, Task  # noqa: PLC0415  # see prepare
     from proof.soak.fleet import marked  # noqa: PLC0415  # see prepare
     from proof.soak.people import done  # noqa: PLC0415  # see prepare

@@ -187,7 +187,7 @@ def main() -> int:
     prepare(home)
     from django.core.management import call_command  # noqa: PLC0415  # see prepare
 
-    from pipelines import invariants  # noqa: PLC0415  # see prepare
+    from pipelines.engine import invariants  # noqa: PLC0415  # see prepare
 
     call_command("migrate", verbosity=0)
     killing = Killing(home, random.Random(given.seed))

@@ -140,7 +140,7 @@ class Trial:
             time.sleep(0.2)
 
     def look(self) -> dict[str, Any]:
-        from pipelines.invariants import check  # noqa: PLC0415  # see prepare
+        from pipelines.engine.invariants import check  # noqa: PLC0415  # see prepare
         from pipelines.models import Artifact, Job, Task  # noqa: PLC0415  # see prepare
         from pipelines.work import storage  # noqa: PLC0415  # see prepare
 

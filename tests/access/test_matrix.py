@@ -19,9 +19,9 @@ from django.urls import resolve
 from django.utils import timezone
 
 from pipelines.api import api
-from pipelines.live.routing import urlpatterns as socket_routes
 from pipelines.models import Role
 from pipelines.people import accounts
+from pipelines.web.live.routing import urlpatterns as socket_routes
 from tests.access import matrix, matrix_api
 from tests.access.place import ROUTES, Place
 from tests.factories import World

@@ -20,7 +20,7 @@ from tests.pages.conftest import at
 from tests.waiting import until
 
 KEY = "repository-check"
-DOCUMENT = ROOT / "pipelines" / "demo" / "lines" / f"{KEY}.yaml"
+DOCUMENT = ROOT / "pipelines" / "lines" / "demo" / "lines" / f"{KEY}.yaml"
 
 
 @pytest.fixture

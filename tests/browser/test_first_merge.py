@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines.demo import lint_example
+from pipelines.lines.demo import lint_example
 from pipelines.models import Repository, Task, User
 from tests.browser.looking import look, tick_unopened
 from tests.factories import World

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipelines.demo import example
 from pipelines.lines import publishing
+from pipelines.lines.demo import example
 from pipelines.models import Line, User
 from tests.axe import grave, settle
 from tests.browser.canvas import node, saved

@@ -12,8 +12,8 @@ from pathlib import Path
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from pipelines.demo import example
 from pipelines.lines import publishing
+from pipelines.lines.demo import example
 from pipelines.models import User
 from tests.factories import World
 from tests.fixtures.site import Site

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from pipelines.demo import lint_example
+from pipelines.lines.demo import lint_example
 from pipelines.models import Membership, Task, User
 from tests.browser.looking import look
 from tests.factories import World

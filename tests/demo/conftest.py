@@ -15,7 +15,7 @@ import pytest
 
 from tests.waiting import LONG
 
-BIN = Path(__file__).resolve().parents[2] / "pipelines" / "demo" / "bin"
+BIN = Path(__file__).resolve().parents[2] / "pipelines" / "lines" / "demo" / "bin"
 VENV = Path(sys.executable).parent
 
 

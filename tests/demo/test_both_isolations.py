@@ -93,7 +93,7 @@ def rest(task: Task, log: Path, *states: str) -> None:
 def programs() -> list[Path]:
     """Every file that a station is started with: those of the demo, and scripts of the product."""
     scripts = [ROOT / name for name in PROGRAMS if name.endswith(".py") and not name.endswith("__init__.py")]
-    return [*sorted((ROOT / "pipelines" / "demo" / "bin").iterdir()), *scripts]
+    return [*sorted((ROOT / "pipelines" / "lines" / "demo" / "bin").iterdir()), *scripts]
 
 
 @pytest.mark.parametrize("name", BOTH)

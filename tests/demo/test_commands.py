@@ -10,8 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from pipelines.demo import example, lint_example
 from pipelines.lines import publishing, scenarios
+from pipelines.lines.demo import example, lint_example
 from pipelines.models import Line, LineVersion, Membership, Project, Role, Scenario, User
 from pipelines.models import Repository as ConnectedRepository
 from pipelines.ports.terms import SHIPPED

@@ -15,8 +15,8 @@ import pytest
 from django.core.management import call_command
 
 from pipelines import engine
-from pipelines.demo import lint_example
 from pipelines.lines import publishing
+from pipelines.lines.demo import lint_example
 from pipelines.models import ENDED, Artifact, GateVisit, Job, Line, Status, Task, Token, User
 from pipelines.models import Repository as ConnectedRepository
 from pipelines.work import logs

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo import example, lint_example
 from pipelines.formats import native
+from pipelines.lines.demo import example, lint_example
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation

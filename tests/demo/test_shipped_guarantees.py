@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo import example
 from pipelines.formats import native
+from pipelines.lines.demo import example
 from pipelines.lines.starters import catalogue
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.routing.document.line import Line, read_line

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The parsed document and the row that keeps it; what each `manage.py` command is called by Django.
 SHARED = {"Line", "Command"}
 # Programs of the demo's stations know nothing of the product, nor the product of them.
-APART = ROOT / "pipelines" / "demo"
+APART = ROOT / "pipelines" / "lines" / "demo"
 
 
 def test_a_class_name_is_unique_in_the_repository() -> None:

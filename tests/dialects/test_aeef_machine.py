@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo import example
 from pipelines.formats import native
+from pipelines.lines.demo import example
 from pipelines.routing.document.line import Line, read_line
 from pipelines.routing.document.publishable import publishing_problems
 from tests.dialects.aeef import FAILS, HANDOFF, OWNERS, REWORKS, STAGES, machine, owned

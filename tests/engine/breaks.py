@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.models import Agent, Due, GateVisit, Job, Lease, Task
 from tests.engine.test_words_stand import asked_then_right_moves, forked
 from tests.factories import World, make_project, station

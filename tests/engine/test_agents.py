@@ -12,7 +12,7 @@ from pipelines import engine
 from pipelines.engine.commands.export import exported
 from pipelines.engine.core import agent_capacity
 from pipelines.engine.core.errors import Conflict, Invalid
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.models import Agent, Due, Job, LineVersion, Task
 from pipelines.work.scheduler import timers
 from tests.factories import World, make_project, station

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from pipelines import engine
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.models import Agent, Deadlock, Due, LineVersion, Task
 from pipelines.work.scheduler import timers
 from tests.engine.stateful import clock

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from tests.engine.stateful import clock
 from tests.factories import World, document
 

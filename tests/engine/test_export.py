@@ -15,8 +15,8 @@ from django.urls import reverse
 
 from pipelines.engine.commands.export import exported, exported_all, handoff_id
 from pipelines.engine.core import gate_results
-from pipelines.invariants import check
-from pipelines.invariants.gates import events_name_what_was_evaluated
+from pipelines.engine.invariants import check
+from pipelines.engine.invariants.gates import events_name_what_was_evaluated
 from pipelines.models import Task
 from tests.factories import World, station
 from tests.reviews.test_pages import as_

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from hypothesis import strategies as st
 
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
 from pipelines.models import Event, Task, Token

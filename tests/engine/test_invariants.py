@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.core.management import CommandError, call_command
 
-from pipelines.invariants import CHECKS, check
+from pipelines.engine.invariants import CHECKS, check
 from pipelines.models import Task
 from tests.engine.breaks import (
     break_task,

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.invariants import (
+from pipelines.engine.invariants import (
     CHECKS,
     agents,
     check,
@@ -20,7 +20,7 @@ from pipelines.invariants import (
     record,
     replay,
 )
-from pipelines.invariants import timers as times
+from pipelines.engine.invariants import timers as times
 from pipelines.models import Agent, Deadlock, Dependency, Due, Escalation, Handoff, Incident, Task
 from pipelines.ports.observers import Invariant
 from tests.engine.breaks import due, sql

@@ -9,9 +9,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from pipelines import engine, invariants
-from pipelines.invariants import agents, budgets, deadlocks, escalations, joins, positions, questions
-from pipelines.invariants import timers as times
+from pipelines import engine
+from pipelines.engine import invariants
+from pipelines.engine.invariants import agents, budgets, deadlocks, escalations, joins, positions, questions
+from pipelines.engine.invariants import timers as times
 from pipelines.models import Deadlock, Due, Escalation, Task
 from pipelines.ports.observers import Invariant
 from pipelines.work.scheduler import timers

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pipelines import engine, invariants
+from pipelines import engine
+from pipelines.engine import invariants
 from pipelines.engine.core.errors import Conflict
 from pipelines.models import LineVersion, Task, Token
 from tests.engine.joining import FAILED, begun, gate5, on

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines import invariants
+from pipelines.engine import invariants
 from pipelines.lines import migrating, promises, publishing
 from pipelines.models import Decision, Line, LineVersion
 from pipelines.queries import versions

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.engine.core.errors import Conflict
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.lines import migrating, publishing
 from pipelines.models import GateVisit, Line, LineVersion, Migration, Task
 from tests.engine.test_races import at_once, gated, open_gates, word

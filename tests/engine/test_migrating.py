@@ -9,7 +9,8 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from pipelines import engine, invariants
+from pipelines import engine
+from pipelines.engine import invariants
 from pipelines.engine.commands.export import exported
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines import migrating

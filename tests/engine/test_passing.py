@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from pipelines import engine
 from pipelines.engine.core.batch import Batch
+from pipelines.engine.invariants import check
 from pipelines.engine.moves import effects, passing
 from pipelines.errors import Invalid
-from pipelines.invariants import check
 from pipelines.lines.publishing import PublishRefused
 from pipelines.models import Decision, Due, Event, Job, Lease, Task, Worker
 from pipelines.ports.leases import Claim

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines import engine
 from pipelines.engine.core.errors import Conflict
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.models import ENDED, Agent, Deadlock, Due, Escalation, Handoff, LineVersion, Task
 from pipelines.work.scheduler import timers
 from tests.engine.test_agents import agent

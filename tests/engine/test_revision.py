@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from django.db import connection
 
-from pipelines import invariants
+from pipelines.engine import invariants
 from pipelines.models import Decision, Task
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Stuck

@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 
 from pipelines import engine
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.models import Decision, LineVersion, Task
 from pipelines.models.plumbing import rows
 from reviews.decision.consequences import options

@@ -15,8 +15,8 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import connections
 
-from pipelines.live.routing import sockets
 from pipelines.models import Project, User
+from pipelines.web.live.routing import sockets
 from tests.waiting import LONG
 
 HOST = "127.0.0.1:8000"

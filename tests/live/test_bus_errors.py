@@ -12,7 +12,7 @@ from pipelines.ports.bus import bus_errors
 from tests.fixtures.site import ROOT, environment, free_port
 
 STARTS = (
-    "import django, sys; django.setup(); import config.urls, pipelines.live.consumer; "
+    "import django, sys; django.setup(); import config.urls, pipelines.web.live.consumer; "
     "sys.exit('redis' in sys.modules)"
 )
 

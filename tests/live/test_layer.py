@@ -10,8 +10,8 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from pipelines.live.layer import HINTS, MOST, RESYNC, PostgresLayer
-from pipelines.live.wire import MessageTooLarge, Parcel
+from pipelines.web.live.layer import HINTS, MOST, RESYNC, PostgresLayer
+from pipelines.web.live.wire import MessageTooLarge, Parcel
 from tests.waiting import LONG, eventually, let_others_run
 
 pytestmark = pytest.mark.django_db(transaction=True)

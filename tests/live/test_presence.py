@@ -13,8 +13,8 @@ from channels.testing import WebsocketCommunicator
 from django.utils import timezone
 
 from pipelines.lines import comments, publishing
-from pipelines.live import hints, presence
 from pipelines.models import Line, Membership, User
+from pipelines.web.live import hints, presence
 from tests.factories import World, document
 from tests.live.conftest import session_of
 from tests.waiting import LONG

@@ -24,7 +24,7 @@ from tests.waiting import LONG, until
 pytestmark = pytest.mark.django_db(transaction=True)
 needs_redis = pytest.mark.skipif(shutil.which("redis-server") is None, reason="redis-server is not installed")
 PUSH = (
-    "from pipelines.live.hints import push; from pipelines.ports.observers import Hint; "
+    "from pipelines.web.live.hints import push; from pipelines.ports.observers import Hint; "
     "push([Hint(1, 1, 'WI-a-1', 1)])"
 )
 

@@ -10,10 +10,10 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.models import Session
 from django.db import transaction
 
-from pipelines.live import healing, hints
-from pipelines.live.consumer import NO_LONGER, TRY_AGAIN
 from pipelines.models import LineVersion, Membership, Role, Task, User
 from pipelines.ports.observers import Hint, PersonHint
+from pipelines.web.live import healing, hints
+from pipelines.web.live.consumer import NO_LONGER, TRY_AGAIN
 from tests.factories import World, make_member, make_project, make_user
 from tests.live.conftest import hints as told
 from tests.live.conftest import session_of

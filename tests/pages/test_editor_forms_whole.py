@@ -24,7 +24,7 @@ from tests.routing.test_work_kinds import INPUTS, TOOL, WHOLE
 pytestmark = pytest.mark.django_db
 
 
-DEMO = sorted((Path(settings.BASE_DIR) / "pipelines/demo/lines").glob("*.yaml"))
+DEMO = sorted((Path(settings.BASE_DIR) / "pipelines/lines/demo/lines").glob("*.yaml"))
 
 
 # --- What a form does not know ------------------------------------------------------------------

@@ -13,8 +13,8 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from pipelines import access
-from pipelines.live.subscriptions import subscription_for
 from pipelines.models import AdministrativeAct, Membership
+from pipelines.web.live.subscriptions import subscription_for
 from tests.factories import World
 from tests.pages.conftest import PASSWORD, at, client_of, text
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo import example
 from pipelines.formats import native
 from pipelines.formats import scenarios as texts
+from pipelines.lines.demo import example
 from pipelines.models import Project, Task, User
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.simulate.run import run

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo import example
 from pipelines.formats import native
 from pipelines.formats.scenarios import dumps
+from pipelines.lines.demo import example
 from pipelines.lines.starters.catalogue import LINES as STARTERS_AT
 from pipelines.lines.starters.catalogue import STARTERS
 from pipelines.models import Blob, Handoff, Upload

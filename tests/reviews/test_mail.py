@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import get_script_prefix, reverse, set_script_prefix
 from django.utils import timezone
 
-from pipelines import engine, invariants
+from pipelines import engine
+from pipelines.engine import invariants
 from pipelines.models import Due, Task
 from pipelines.work.scheduler import timers
 from reviews.mail.review_mail import compose

@@ -16,7 +16,7 @@ from django.db.models import F
 from django.test import RequestFactory
 from django.urls import reverse
 
-from pipelines import invariants
+from pipelines.engine import invariants
 from pipelines.models import Escalation, Membership, Role, Token, User
 from pipelines.people import invitations, members
 from pipelines.templatetags.mail import TONES

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LINE = "pipelines/demo/lines/repository-check.yaml"
+LINE = "pipelines/lines/demo/lines/repository-check.yaml"
 SITUATION = '{"station": "lint", "outcome": {"result": "success"}}\n'
 UNPUBLISHABLE = """
 gateline: 1

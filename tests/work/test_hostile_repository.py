@@ -44,7 +44,7 @@ def installation(tmp_path: Path, settings: Any) -> Path:
         "pipelines/__init__.py": "",
         "pipelines/work/results/git_changes.py": "",
         "pipelines/work/handlers/command.py": "",
-        "pipelines/demo/stations/agent.py": "",
+        "pipelines/lines/demo/stations/agent.py": "",
         "pipelines/work/outgoing/guard.py": "",
         ".git/HEAD": "ref: refs/heads/main",
         ".git/packed-refs": "# pack-refs",
@@ -65,7 +65,10 @@ def installation(tmp_path: Path, settings: Any) -> Path:
     settings.WORKSPACES_DIR = base / ".gateline" / "workspaces"
     settings.WORKSPACES_DIR.mkdir()
     settings.REPOSITORY_ROOTS = [base]
-    settings.STATION_PATH = [str(base / "pipelines" / "demo" / "bin"), str(Path(sys.executable).parent)]
+    settings.STATION_PATH = [
+        str(base / "pipelines" / "lines" / "demo" / "bin"),
+        str(Path(sys.executable).parent),
+    ]
     settings.STATION_READABLE = []
     return base
 
@@ -224,7 +227,7 @@ async def test_of_the_installation_only_programs_are_seen(
     assert [file for file in got(inside) if not file.startswith(mine)] == [
         str(installation / path)
         for path in (
-            "pipelines/demo/stations/agent.py",
+            "pipelines/lines/demo/stations/agent.py",
             "pipelines/work/results/git_changes.py",
         )
     ]
@@ -303,7 +306,7 @@ def files(installation: Path) -> list[str]:
         ("run.log", "landlock", True),
         (".gateline/run.log", "landlock", True),
         # In a folder that every station may read, and where stations may read everything.
-        ("pipelines/demo/run.log", "bubblewrap", False),
+        ("pipelines/lines/demo/run.log", "bubblewrap", False),
         ("run.log", "none", False),
         ("run.log", "prefix", False),
         ("run.log", "", False),

@@ -86,7 +86,7 @@ def test_the_setting_reaches_the_worker(runs: bool) -> None:
 
 @pytest.mark.wide
 def test_the_doctor_names_it() -> None:
-    words = [sys.executable, "-m", "pipelines.runner.doctor"]
+    words = [sys.executable, "-m", "pipelines.work.program.doctor"]
     env = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "GATELINE_RUN_PROGRAMS": "no"}
     said = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=LONG, check=False)
     assert "programs: a server that is started here runs none itself" in said.stdout, said.stderr

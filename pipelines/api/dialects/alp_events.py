@@ -19,8 +19,8 @@ from pipelines.api.auth import RunnerBearer
 from pipelines.api.dialects.alp import RUNNERS, runner_of
 from pipelines.api.lookup import Operations
 from pipelines.api.runners import RunnerRequest
-from pipelines.live.hints import group_of
 from pipelines.models import Worker
+from pipelines.web.live.hints import group_of
 from pipelines.work.runners import elsewhere
 
 router = Operations("ALP runners", (401, 404), auth=RunnerBearer())

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
-from pipelines.invariants import check
+from pipelines.engine.invariants import check
 from pipelines.management import printing
 from pipelines.models import Task
 from pipelines.ports.observers import Violation

@@ -11,12 +11,12 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pipelines.demo import example, lint_example
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
 from pipelines.formats import native
 from pipelines.formats import scenarios as texts
 from pipelines.lines import publishing, scenarios
+from pipelines.lines.demo import example, lint_example
 from pipelines.lines.four_eyes import SecondPersonNeeded
 from pipelines.management import printing
 from pipelines.models import (

@@ -100,6 +100,6 @@ def _next(request: HttpRequest) -> str:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """The sockets of this browser notice within seconds (pipelines.live.healing)."""
+    """The sockets of this browser notice within seconds (pipelines.web.live.healing)."""
     logout(request)
     return redirect("sign-in")

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from pipelines.demo.lint_example import FINDINGS, IN_FILES
+from pipelines.lines.demo.lint_example import FINDINGS, IN_FILES
 from pipelines.models import ENDED, Job, Line, LineVersion, Status, Task, User
 from pipelines.ports.terms import SHIPPED
 from pipelines.queries import log, versions

@@ -14,7 +14,7 @@ STATE_FOLDERS: Final = (".gateline", ".test-state")
 # Of this installation: the demo's programs, our agent, and what reads a workspace's repositories behind the isolation
 # of its station. Each runs by its path and imports nothing of ours: no folder above may be listed.
 PROGRAMS: Final = (
-    "pipelines/demo",
+    "pipelines/lines/demo",
     "pipelines/work/agents/codemod.py",
     "pipelines/work/results/git_changes.py",
 )

@@ -100,7 +100,7 @@ describe("a text that cannot be read", () => {
 });
 
 describe("the documents that come with the product", () => {
-  const folders = ["pipelines/lines/starters/lines", "pipelines/demo/lines"];
+  const folders = ["pipelines/lines/starters/lines", "pipelines/lines/demo/lines"];
   const paths = folders.flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
 
   it.each(paths.filter((path) => path.endsWith(".yaml")))("%s is read, drawn, and written to the same", (path) => {

@@ -48,7 +48,7 @@ describe("a line that nobody has put anywhere", () => {
 const WINDOW = [820, 590] as const;
 
 describe("the lines that come with the product", () => {
-  const folders = ["pipelines/lines/starters/lines", "pipelines/demo/lines"];
+  const folders = ["pipelines/lines/starters/lines", "pipelines/lines/demo/lines"];
   const paths = folders.flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}`));
 
   it.each(paths.filter((path) => path.endsWith(".yaml")))("%s", async (path) => {

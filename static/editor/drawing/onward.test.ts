@@ -15,7 +15,7 @@ const elk = new ELK() as unknown as Engine;
 const FAILURE = { result: "failure" };
 const OK = { result: "success" };
 
-const ALP = parse(readFileSync("pipelines/demo/lines/alp-code-review.yaml", "utf8")) as LineDocument;
+const ALP = parse(readFileSync("pipelines/lines/demo/lines/alp-code-review.yaml", "utf8")) as LineDocument;
 const ALP_ONWARD = { intake: "architecture", architecture: "security", deliver: "completed" };
 
 const outletsOf = (graph: Graph, key: string) => graph.parts.find((part) => part.key === key)?.outlets ?? [];

@@ -38,7 +38,7 @@ interface Window {
 }
 
 const BEAT = 4_000;
-/** Three beats without a word: gone, however they went (EVERY of pipelines/live/presence.py). */
+/** Three beats without a word: gone, however they went (EVERY of pipelines/web/live/presence.py). */
 const GONE = 12_500;
 const QUIET = 120;
 

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines import invariants
+from pipelines.engine import invariants
 from tests.engine.stateful.commands import COMMANDS, Act, Command
 from tests.engine.stateful.entries import DECIDED, LOCKED, MISSING, OVER, REVIEW, Entry
 from tests.engine.stateful.scene import Scene

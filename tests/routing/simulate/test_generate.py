@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo import example
 from pipelines.formats import native
+from pipelines.lines.demo import example
 from pipelines.routing.document.line import Line, read_line
 from pipelines.routing.simulate.generate import NEVER, NOT_FOUND, Generated, generate
 from pipelines.routing.simulate.report import report

@@ -17,10 +17,10 @@ from pipelines.models import Job, Snapshot, Task, Token, Worker
 from pipelines.queries.runners import runners as listed
 from pipelines.queries.unoffered import without_a_worker
 from pipelines.routing.document.agents import PRESETS, TABLE
-from pipelines.runner.options import WrongOptions, options
 from pipelines.web.setup.agents import choices
 from pipelines.work.agents.lent import LentSignIn, is_renewal
 from pipelines.work.agents.signed_in import folders, lend, take_back, tokens
+from pipelines.work.program.options import WrongOptions, options
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.vault.conftest import Put, key_file, put

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.runner.doctor.machine import enforced, of_images
-from pipelines.runner.doctor.main import main
 from pipelines.work.processes.isolation import Isolation
+from pipelines.work.program.doctor.machine import enforced, of_images
+from pipelines.work.program.doctor.main import main
 from tests.waiting import LONG
 from tests.work.hosts.servers import PATH, TOKEN, host
 from tests.work.remotes import RemoteRepository, remote
@@ -117,7 +117,7 @@ def test_a_token_that_no_header_takes_is_not_shown(origin: RemoteRepository, odd
 def test_nothing_of_the_folder_in_which_it_is_called_runs(tmp_path: Path) -> None:
     """It may be a stranger's repository, with modules called like ours or like those of Python."""
     stranger = tmp_path / "stranger"
-    inner = stranger / "pipelines" / "runner" / "doctor"
+    inner = stranger / "pipelines" / "work" / "program" / "doctor"
     inner.mkdir(parents=True)
     for file in (stranger / "argparse.py", inner.parent.parent / "__init__.py", inner / "__main__.py"):
         file.write_text("raise SystemExit('the stranger ran')")

@@ -23,7 +23,7 @@ class RunnerProcess:
     home: Path
     labels: tuple[str, ...] = ()
     more: tuple[str, ...] = ()
-    program: tuple[str, ...] = ("-m", "pipelines.runner")
+    program: tuple[str, ...] = ("-m", "pipelines.work.program")
     before: tuple[str, ...] = ()
     # What else its machine's environment holds.
     env: Mapping[str, str] = field(default_factory=dict)

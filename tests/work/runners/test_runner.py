@@ -81,7 +81,7 @@ def test_a_revoked_runner_kills_its_work_and_ends(site: Site, world: World, tmp_
 
 def test_a_runner_needs_neither_django_nor_a_database() -> None:
     program = (
-        "import sys; import pipelines.runner.main;"
+        "import sys; import pipelines.work.program.main;"
         "print([name for name in sys.modules if name.split('.')[0] in ('django', 'psycopg', 'procrastinate')])"
     )
     said = subprocess.run(

@@ -1,0 +1,99 @@
+"""What agents do at once (I18), what is told of them (I11), and who waits for them (I17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet
+
+from pipelines.engine.core.agent_capacity import FACTS, MISSING
+from pipelines.engine.core.unassigned import UNLEASED
+from pipelines.engine.invariants.reading import whole
+from pipelines.models import Agent, AgentEvent, Deadlock, Job, Status
+from pipelines.models.plumbing.compiled import kept
+from pipelines.ports.clock import now
+from pipelines.ports.observers import Violation
+
+
+def agents_within_capacity(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I18: no agent has more jobs running than its capacity, unless the work is a person's or the capacity was lowered
+    since they began."""
+    counted = {(project, key): n for project, key, n in _running()}
+    if not counted:
+        return
+    for agent in Agent.objects.filter(
+        capacity__isnull=False, project__in={project for project, _ in counted}
+    ):
+        n = counted.get((agent.project_id, agent.key), 0)
+        if agent.capacity is not None and n > agent.capacity and not _lowered(agent):
+            yield Violation(
+                "I18", f"agent {agent.pk}", f"has {n} jobs running, its capacity is {agent.capacity}"
+            )
+
+
+@kept()
+def _running() -> QuerySet[Job, tuple[Any, ...]]:
+    work = Job.objects.filter(state=Job.State.RUNNING).exclude(agent="").exclude(kind__in=UNLEASED)
+    return work.values_list("task__project", "agent").annotate(n=Count("pk")).order_by()
+
+
+def _lowered(agent: Agent) -> bool:
+    return agent.events.filter(kind="changed", data__has_key="capacity").exists()
+
+
+def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I18: an agent that is suspended, or party to a deadlock, began no work since (AEEF E18, E23). People's is not
+    given to it."""
+    for each in whole(task_ids, "jobs"):
+        for job in each.jobs:
+            if job.state != Job.State.RUNNING or not job.agent or job.kind in UNLEASED:
+                continue
+            suspended = Agent.objects.filter(
+                project=each.task.project_id, key=job.agent, suspended_at__lt=job.started_at
+            )
+            if suspended.exists():
+                yield each.broken("I18", f"job {job.pk} began while {job.agent} was suspended")
+            locked = Deadlock.objects.filter(
+                Q(resolved_at__isnull=True) | Q(resolved_at__gt=job.started_at),
+                task__project=each.task.project_id,
+                agents__contains=[job.agent],
+                found_at__lt=job.started_at,
+            )
+            if locked.exists():
+                yield each.broken("I18", f"job {job.pk} began during a deadlock of {job.agent}")
+
+
+def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I11: an agent is suspended exactly if the last that its audit tells of it says so."""
+    for event in _told():
+        if (event.kind == "suspended") != (event.agent.suspended_at is not None):
+            yield Violation(
+                "I11", f"agent {event.agent_id}", f"was {event.kind} last, its row says otherwise"
+            )
+
+
+@kept()
+def _told() -> QuerySet[AgentEvent]:
+    told = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
+    return told.distinct("agent").select_related("agent")
+
+
+def who_waits_for_an_agent_is_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I17: who is held only for an agent that is free is decided again by a due time."""
+    for each in whole(task_ids, "tokens", "dues"):
+        told = {due.token_id for due in each.dues if due.kind == FACTS}
+        for token in each.tokens:
+            missing: list[str] = token.wait.get("missing", []) if token.status == Status.HELD else []
+            if len(missing) != 1 or not missing[0].startswith(MISSING) or token.pk in told:
+                continue
+            if len(token.wait.get("to", ())) == 1 and _is_free(each.task.project_id, missing[0]):
+                yield each.broken("I17", f"token {token.pk} is held for {missing[0]}, which is free")
+
+
+def _is_free(project: int, missing: str) -> bool:
+    agent = Agent.objects.filter(project=project, key=missing.removeprefix(MISSING)).first()
+    if agent is None or agent.suspended_at is not None or not agent.has_contract(now()):
+        return False
+    taken = Job.objects.filter(task__project=project, agent=agent.key).exclude(state=Job.State.DONE)
+    return agent.capacity is None or taken.count() < agent.capacity

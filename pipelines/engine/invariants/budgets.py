@@ -1,0 +1,57 @@
+"""Named budgets: I10."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.routing.decide.budget_usage import MoveTarget, spent
+from pipelines.routing.document.budgets import Budget
+from pipelines.routing.document.line import Line
+
+
+@dataclass
+class CountedMoves:
+    """What was decided, counted from the events; moves by hand bind no budget."""
+
+    visits: Counter[str] = field(default_factory=Counter)
+    edges: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+
+
+def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
+    """I10: nothing was taken more often than a named budget of its version allows. Of a task that was migrated every
+    decision was bound by its own version, which I9 decides again."""
+    for each in whole(task_ids, "events"):
+        line = versions.by_id(each.task.pinned_id)
+        if line.named_limits and not any(event.kind == "task.migrated" for event in each.events):
+            counted = _counted(each)
+            for budget in line.named_limits:
+                yield from _beyond(each, line, budget, counted)
+
+
+def _counted(each: Whole) -> CountedMoves:
+    counted = CountedMoves()
+    for event in each.events:
+        if event.decision_id or event.kind == "task.submitted":
+            for name, added in event.data.get("count", {}).items():
+                if hasattr(counted, name):
+                    getattr(counted, name).update(added)
+    return counted
+
+
+def _beyond(each: Whole, line: Line, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
+    stages = (
+        {line.stage(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
+    )
+    for stage in sorted(stages):
+        taken = spent(line, budget, MoveTarget(stage, stage), counted, counted.visits)
+        # A task begins at its first station whatever the budget says.
+        begun = 1 if budget.kind == "station" and line.start in budget.stations else 0
+        if budget.most is not None and taken > max(budget.most, begun):
+            yield each.broken("I10", f"{taken} of budget {budget.key} are spent, it allows {budget.most}")

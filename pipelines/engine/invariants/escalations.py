@@ -1,0 +1,149 @@
+"""Escalations: what is open keeps its task from going forward, and all that they hold is let go (I10, I11, I17)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pipelines.engine.core.agent_capacity import FACTS
+from pipelines.engine.core.holds import BLOCK, each_of
+from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.moves.pausing import WORKING
+from pipelines.engine.moves.releases import RESUME
+from pipelines.models import (
+    ENDED,
+    Deadlock,
+    Decision,
+    Escalation,
+    Event,
+    GateVisit,
+    Incident,
+    Status,
+    Token,
+)
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.queries.branches import waits_at_join
+from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
+
+Ids = Sequence[int] | None
+TOLD = ("escalation.opened", "escalation.breached", "escalation.resolved")
+
+
+def escalations_are_kept(task_ids: Ids) -> Iterable[Violation]:
+    """I11: a task counts the escalations that are open; each was told once of opening, of its breach and of its
+    resolution; an incident is kept where one that was not answered in time asks for it; none outlives its task, nor
+    the review that it is about (I8)."""
+    for each in whole(task_ids, "events", "escalated", "visits"):
+        still = [one for one in each.escalated if one.state == Escalation.State.OPEN]
+        if each.task.escalations != len(still):
+            yield each.broken(
+                "I11", f"counts {each.task.escalations} open escalations, there are {len(still)}"
+            )
+        if still and each.task.status in ENDED:
+            yield each.broken("I8", f"escalation {still[0].pk} is open although its task has ended")
+        told = Counter((e.kind, e.data["escalation"]) for e in each.events if e.kind in TOLD)
+        for one in each.escalated:
+            wanted = (1, int(one.breached_at is not None), int(one.state == Escalation.State.RESOLVED))
+            found = tuple(told[kind, str(one.pk)] for kind in TOLD)
+            if found != wanted:
+                yield each.broken("I11", f"escalation {one.pk} was told {found} times, not {wanted}")
+            if one.breached_at and (one.due_at is None or one.breached_at < one.due_at):
+                yield each.broken("I11", f"escalation {one.pk} was breached before it was due")
+        over = {visit.pk for visit in each.visits if visit.state != GateVisit.State.OPEN}
+        for one in still:
+            if one.visit_id in over:
+                yield each.broken("I8", f"escalation {one.pk} is open although its review is over")
+        yield from _incidents(each)
+
+
+def _incidents(each: Whole) -> Iterable[Violation]:
+    wanted = {one.pk for one in each.escalated if one.breached_at and "create_incident" in one.on_breach}
+    if not wanted:
+        return
+    kept = set(Incident.objects.filter(task=each.task.pk).values_list("escalation", flat=True))
+    for pk in sorted(wanted - kept, key=str):
+        yield each.broken("I11", f"no incident is kept of the breach of escalation {pk}")
+
+
+def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
+    """I10: while an escalation is open that blocks its task since its breach, nothing of the task is queued for work
+    or works (law §8)."""
+    for each in whole(task_ids, "tokens", "escalated"):
+        blocks = [
+            one.pk
+            for one in each.escalated
+            if one.state == Escalation.State.OPEN and one.breached_at and BLOCK in one.on_breach
+        ]
+        for token in each.tokens if blocks else ():
+            works = token.status in WORKING and not token.forked and not waits_at_join(token)
+            if works:
+                yield each.broken(
+                    "I10", f"token {token.pk} is {token.status}, escalation {blocks[0]} blocks it"
+                )
+
+
+def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
+    """I10: no rule, policy or gate led forward while an escalation was open (law §8). By hand a station is
+    only run again."""
+    for each in whole(task_ids, "events", "decisions"):
+        decisions = {decision.pk: decision for decision in each.decisions}
+        still = 0
+        for event in each.events:
+            decision = decisions.get(event.decision_id) if event.decision_id else None
+            if still and decision and _forward(decision, event):
+                yield each.broken(
+                    "I10", f"event {event.seq} went forward while {still} escalations were open"
+                )
+            still = event.data.get("escalations", still)
+
+
+def _forward(decision: Decision, event: Event) -> bool:
+    line = versions.by_id(decision.pinned_id)
+    if event.kind == "token.ended":
+        end = line.ends_by_key.get(event.target)
+        return end is not None and end.kind == "completed"
+    if event.kind not in ("token.moved", "token.forked"):
+        return False
+    here = line.position(decision.station)
+    return any(line.position(to) > here for to in decision.answer["to"])
+
+
+def what_is_held_is_let_go(task_ids: Ids) -> Iterable[Violation]:
+    """I17: who is held by an escalation or a deadlock is held by one that is open, or will be told that it is over by a
+    due time; so is who is held only because something is escalated; an open escalation that is to be answered in time
+    has its due time until it is breached."""
+    for each in whole(task_ids, "tokens", "dues", "escalated"):
+        still = {str(one.pk): one for one in each.escalated if one.state == Escalation.State.OPEN}
+        timed = {due.key for due in each.dues if due.kind == "escalation"}
+        for key, one in still.items():
+            if one.due_at and not one.breached_at and key not in timed:
+                yield each.broken("I17", f"escalation {key} is to be answered in time and nothing would tell")
+        for key in timed - set(still):
+            yield each.broken("I8", f"a due time is kept for the escalation {key}, which is resolved")
+        for token in each.tokens:
+            only = token.status == Status.HELD and token.wait.get("missing") == [NO_ESCALATION]
+            if only and not still and not _decided_again(each, token):
+                yield each.broken("I17", f"token {token.pk} is held for an escalation, and none is open")
+        going_on = {due.key for due in each.dues if due.kind == RESUME}
+        yield from _held(each, {*still, *_locked(each), *going_on})
+
+
+def _decided_again(each: Whole, token: Token) -> bool:
+    return any(due.kind == FACTS and due.token_id == token.pk for due in each.dues)
+
+
+def _locked(each: Whole) -> set[str]:
+    """Open deadlocks to which it is party."""
+    if not any("deadlock" in wait for token in each.tokens for wait in each_of(token.wait)):
+        return set()
+    found = Deadlock.objects.filter(tasks=each.task.pk, state=Deadlock.State.OPEN)
+    return {str(pk) for pk in found.values_list("pk", flat=True)}
+
+
+def _held(each: Whole, still: set[str]) -> Iterable[Violation]:
+    for token in each.tokens:
+        waits = each_of(token.wait)
+        for holds in (wait.get(name) for wait in waits for name in ("escalation", "paused_by")):
+            if holds and holds not in still:
+                yield each.broken("I17", f"token {token.pk} is held by {holds}, which is not open")

@@ -1,0 +1,202 @@
+"""Gates, the words said at them, and what events tell of them: I5, I6, I11."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from django.db.models import QuerySet, UUIDField
+
+from pipelines.engine.commands.export import TRANSITIONS
+from pipelines.engine.core import gate_results
+from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.moves.absences import LONGEST_CHAIN
+from pipelines.engine.moves.entitlement import (
+    EntitledPerson,
+    barred,
+    counted,
+    decides_alone,
+    is_barred,
+    meets_any,
+)
+from pipelines.engine.moves.gates import JUMP, gate_of, policy_at, policy_of
+from pipelines.models import Decision, Event, GateVisit, Role, Task, Vote, Word
+from pipelines.models.plumbing.compiled import ids, kept
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.routing.decide.approval import Voter
+from pipelines.routing.document.line import Approval, Line
+
+Ids = Sequence[int] | None
+
+
+def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
+    """I5: no gate passed without the votes that its policy asks for, by entitled people, none of them barred, on that
+    visit and that evidence; and no other word without a vote that says it."""
+    for each in whole(task_ids, "visits", "decisions", "events"):
+        overridden = {e.data["visit"]: e for e in each.events if e.kind == "gate.overridden"}
+        unanimous = {e.data["visit"]: e.data["everyone"] for e in each.events if "everyone" in e.data}
+        decided = [visit for visit in each.visits if visit.state == GateVisit.State.DECIDED]
+        votes = defaultdict(list)
+        for vote in _votes(visits=[visit.pk for visit in decided]) if decided else ():
+            votes[vote.visit_id].append(vote)
+        asked = {decision.pk: decision.pinned_id for decision in each.decisions}
+        for visit in decided:
+            event = overridden.get(str(visit.pk))
+            if visit.overridden or event:
+                why = _by_override(each.task, visit, event)
+            else:
+                everyone = unanimous.get(str(visit.pk), ())
+                why = _fault(each.task, visit, asked[visit.asked_by_id], votes[visit.pk], everyone)
+            if why:
+                yield each.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
+        yield from _demanded(each)
+
+
+@kept(visits=ids(UUIDField()))
+def _votes(visits: Any) -> QuerySet[Vote]:
+    return Vote.objects.filter(visit__among=visits).select_related("user").order_by("pk")
+
+
+def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
+    """What is wrong with a vote in the place of somebody who was away."""
+    people = vote.entitled_as.get("people", [vote.user_id])
+    if (people[0], people[-1], len(set(people))) != (vote.seat_id, vote.user_id, len(people)):
+        return f"vote {vote.pk} stands for somebody else than it says"
+    if len(people) > LONGEST_CHAIN + 1:
+        return f"vote {vote.pk} stands in at the end of a longer chain than there may be"
+    if len(people) > 1 and any(is_barred(user_id, task, visit, policy) for user_id in people):
+        return f"vote {vote.pk} stands in for, or through, somebody who is barred"
+    return ""
+
+
+def _fault(
+    task: Task, visit: GateVisit, asked_under: int, votes: list[Vote], everyone: Collection[str]
+) -> str:
+    """`everyone`: who was asked as one of all when it was approved, as its event says."""
+    line = versions.by_id(asked_under)
+    if visit.gate != JUMP and visit.gate not in line.gates_by_key:
+        return "its line has no such gate"
+    if visit.decided_by_id is None:
+        return _by_its_time(line, visit, votes)
+    policy = policy_at(visit, line)
+    for vote in votes:
+        person = EntitledPerson.from_dict(vote.seat_id, vote.entitled_as)
+        if not meets_any(person, policy.who):
+            return f"vote {vote.pk} is by somebody whom the gate does not ask"
+        if barred(person, task, visit, policy):
+            return f"vote {vote.pk} is by somebody who is barred"
+        if why := _instead(vote, task, visit, policy):
+            return why
+        alone = vote.word == Word.APPROVE and decides_alone(person, task, visit, policy)
+        if alone != vote.self_approved:
+            return f"vote {vote.pk} is recorded as self-approved and is not, or the other way round"
+        if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
+            return f"vote {vote.pk} is about other evidence"
+    tally = counted(policy, votes, None if visit.word == Word.APPROVE else _somebody_else(policy))
+    said = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
+    if visit.word == Word.APPROVE and not said.issuperset(everyone):
+        return "approved before all who were asked had approved"
+    if tally.word != visit.word:
+        return f"decided {visit.word} without the votes that its policy asks for ({tally.status})"
+    last = next(vote for vote in votes if vote.entitled_as["username"] == tally.by)
+    return "" if last.user_id == visit.decided_by_id else "its last vote is not by whom it names"
+
+
+def _by_override(task: Task, visit: GateVisit, event: Event | None) -> str:
+    """An administrator approved, with a comment, and an event says so."""
+    if event is None or not visit.overridden or visit.word != Word.APPROVE or not visit.reason.strip():
+        return "an override without its event, its mark or its comment"
+    person = EntitledPerson.from_dict(visit.decided_by_id or 0, event.data["entitled_as"])
+    policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
+    if Role.ADMIN not in person.roles or barred(person, task, visit, policy):
+        return "overridden by somebody who is no administrator, or is barred"
+    return ""
+
+
+def _by_its_time(line: Line, visit: GateVisit, votes: list[Vote]) -> str:
+    """No person decided: then it is the rejection that its gate declares for a due time that has passed."""
+    gate = gate_of(line, visit.gate)
+    if gate is None or gate.due is None or gate.due.then != "reject":
+        return "decided by nobody, and its gate rejects at no time"
+    if visit.word != "reject" or visit.due_at is None or visit.decided_at < visit.due_at:  # type: ignore[operator]
+        return f"decided {visit.word} by nobody before it was due"
+    policy = policy_at(visit, line)
+    tally = counted(policy, votes, _somebody_else(policy))
+    return "" if tally.word is None else "decided by nobody although votes decide it"
+
+
+def _somebody_else(policy: Approval) -> list[Voter] | None:
+    """Of a unanimous policy that was not approved: that somebody was asked who did not approve.
+    Who it was is not kept."""
+    names = frozenset(need.name for need in policy.who if need.everyone)
+    return [Voter("@somebody else", names, names)] if policy.unanimous else None
+
+
+def _demanded(each: Whole) -> Iterable[Violation]:
+    """A decision was told of no word that was not said about the same job's outcome. (That it needed the word, the
+    decision itself says when it is made again: I9.)"""
+    said = {(visit.job_id, visit.gate, visit.word) for visit in each.visits if visit.word}
+    for decision in each.decisions:
+        for gate, fact in decision.situation["facts"].get("gates", {}).items():
+            if (decision.job_id, gate, fact["decision"]) not in said:
+                yield each.broken("I5", f"decision {decision.pk} was told “{fact['decision']}” of {gate}")
+
+
+def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
+    """I6: awaiting_review ⇔ open gate visits, all of one decision, per token; every vote can still count."""
+    for each in whole(task_ids, "tokens", "visits"):
+        for token in each.tokens:
+            visits = [v for v in each.visits if v.token_id == token.pk and v.state == GateVisit.State.OPEN]
+            if (token.status == "awaiting_review") != bool(visits):
+                yield each.broken(
+                    "I6", f"token {token.pk} is {token.status} with {len(visits)} open gate visits"
+                )
+            if len({visit.asked_by_id for visit in visits}) > 1:
+                yield each.broken("I6", f"the open gate visits of token {token.pk} are of several decisions")
+            if any(visit.token_version != token.version for visit in visits):
+                yield each.broken(
+                    "I6", f"an open gate visit of token {token.pk} is about another version of it"
+                )
+
+
+def events_name_what_was_evaluated(task_ids: Ids) -> Iterable[Violation]:
+    """I11: what the event of a transition says of gates is what was evaluated: each result is that of a check or tool
+    in the trace of its decision, or of a word that was said; a gate that it names has one of these."""
+    for each in whole(task_ids, "events", "visits", "decisions"):
+        decided = {decision.pk: decision for decision in each.decisions}
+        for event in each.events:
+            decision = decided.get(event.decision_id) if event.decision_id else None
+            if decision is None or event.kind not in TRANSITIONS:
+                continue
+            visits = [visit for visit in each.visits if visit.job_id == decision.job_id and visit.word]
+            for why in _not_evaluated(decision, visits):
+                yield each.broken("I11", f"event {event.seq} {why}")
+
+
+def _not_evaluated(decision: Decision, visits: list[GateVisit]) -> Iterable[str]:
+    said = {(visit.gate, visit.word == "approve") for visit in visits}
+    checked = {
+        (check.get("label") or check["field"], check["passed"])
+        for entry in decision.trace
+        for check in entry.get("saw") or ()
+        if "passed" in check
+    }
+    ran = {f"{gate}: tool" for gate, _, told in _notes(decision) if told.startswith("its tool says")}
+    for name, result in gate_results.results(decision).items():
+        if (name, result == "pass") not in said | checked and name not in ran:
+            yield f"says {name}: {result}, which was not evaluated"
+    named = gate_results.trigger(decision)
+    gates = {gate for gate, _ in said} | {name.removesuffix(": tool") for name in ran}
+    gates |= {gate_results.gate_of(entry) for entry in decision.trace if _has_checks(entry)}
+    if named and not any(named.startswith(f"{gate}_") for gate in gates):
+        yield f"has the trigger {named}, and nothing was evaluated there"
+
+
+def _notes(decision: Decision) -> Iterable[tuple[str, str, str]]:
+    return (str(entry.get("why", "")).partition(": ") for entry in decision.trace)
+
+
+def _has_checks(entry: dict[str, Any]) -> bool:
+    return any("passed" in check for check in entry.get("saw") or ())

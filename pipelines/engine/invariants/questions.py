@@ -1,0 +1,55 @@
+"""Evaluations and what was answered: of I9, that a decision was told no answer that nobody gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.models import Event, Job, Purpose
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.routing.decide.effects import answer_of
+
+Ids = Sequence[int] | None
+Told = tuple[int | None, dict[str, Any]]
+
+
+def answers_were_given(task_ids: Ids) -> Iterable[Violation]:
+    """I9: every answer among the facts of a decision was given at its token, by a person or by the job of that very
+    question; a job's is what its outcome says."""
+    for each in whole(task_ids, "decisions", "events", "jobs", "tokens"):
+        given = [(event.token_id, event.data["answer"]) for event in _answered(each)]
+        for decision in each.decisions:
+            for answer in decision.situation["facts"].get("answers", []):
+                if (decision.token_id, answer) not in given:
+                    yield each.broken("I9", f"decision {decision.pk} was told an answer that nobody gave")
+        yield from _by_jobs(each)
+        yield from _asked(each)
+
+
+def _answered(each: Whole) -> list[Event]:
+    return [event for event in each.events if event.kind == "evaluation.answered"]
+
+
+def _by_jobs(each: Whole) -> Iterable[Violation]:
+    jobs = {job.pk: job for job in each.jobs}
+    for event in _answered(each):
+        if "job" not in event.data:
+            continue
+        job = jobs[event.data["job"]["id"]]
+        if (
+            answer_of(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
+            != event.data["answer"]
+        ):
+            yield each.broken("I9", f"event {event.seq} tells another answer than job {job.pk} gave")
+
+
+def _asked(each: Whole) -> Iterable[Violation]:
+    """An open question is the one that its token waits for."""
+    tokens = {token.pk: token for token in each.tokens}
+    for job in each.jobs:
+        if job.purpose == Purpose.STATION or job.state == Job.State.DONE:
+            continue
+        if tokens[job.token_id].wait.get("evaluation") != job.question:
+            yield each.broken("I9", f"job {job.pk} asks what its token does not wait for")

@@ -1,0 +1,116 @@
+"""Deciding again: I9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.models import Decision, Event
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.routing.analysis.redecide.kept import comes_out_again
+from pipelines.routing.analysis.redecide.recorded import again, said
+
+Ids = Sequence[int] | None
+
+
+def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
+    """I9: the edge taken is the first match recomputed from the stored outcome, Situation and pinned version, of every
+    decision of the revision of the law under which that version is read (law §12)."""
+    for each in whole(task_ids, "decisions", "events", "jobs"):
+        outcomes = {job.pk: job.outcome for job in each.jobs}
+        for decision in each.decisions:
+            same = decision.revision == versions.by_id(decision.pinned_id).revision
+            now = _again(decision) if same else decision.answer
+            if now != decision.answer:
+                yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
+            elif same and not _tested_again(decision):
+                yield each.broken("I9", f"the trace of decision {decision.pk} does not come out again")
+            if decision.situation["outcome"] != outcomes.get(decision.job_id):
+                yield each.broken("I9", f"decision {decision.pk} was not about the outcome of its job")
+        yield from _followed(each)
+        yield from _judges(each)
+
+
+def _judges(each: Whole) -> Iterable[Violation]:
+    """What judged was a version to which the task was pinned: the one under which the job started, or one to which the
+    task had been migrated by then (law §1, LineVersion)."""
+    started = {job.pk: job.pinned_id for job in each.jobs}
+    judged = {decision.pk: decision for decision in each.decisions}
+    brought = {event.data["was"] for event in each.events if event.kind == "task.migrated"}
+    brought |= {event.data["pinned"] for event in each.events if event.kind == "task.migrated"}
+    for job in each.jobs:
+        if job.pinned_id not in {each.task.pinned_id, *brought}:
+            yield each.broken("I9", f"job {job.pk} is of a version that the task was never on")
+    so_far: set[int] = set()
+    for event in each.events:
+        if event.kind == "task.migrated":
+            so_far.add(event.data["pinned"])
+        decision = judged.get(event.decision_id) if event.decision_id else None
+        if decision and decision.pinned_id not in {started.get(decision.job_id), *so_far}:
+            yield each.broken("I9", f"decision {decision.pk} is by a version that the task was not on then")
+
+
+SAYS = ("missing", "trigger", "evaluation")
+
+
+def waits_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
+    """I9: what a token is said to wait for is what its decision came to: the preconditions that are missing, what was
+    escalated, what is asked."""
+    for each in whole(task_ids, "decisions", "tokens"):
+        decided = {str(decision.pk): decision.answer for decision in each.decisions}
+        for token in each.tokens:
+            answer = decided.get(token.wait.get("decision", ""))
+            for name in SAYS if answer else ():
+                told = token.wait.get(name) or None
+                if answer is not None and told != (answer.get(name) or None):
+                    yield each.broken("I9", f"token {token.pk} waits for {name} {told}, decided was another")
+
+
+def _again(decision: Decision) -> dict[str, Any]:
+    return said(again(versions.by_id(decision.pinned_id), decision.situation))
+
+
+def _tested_again(decision: Decision) -> bool:
+    return comes_out_again(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
+
+
+def _followed(each: Whole) -> Iterable[Violation]:
+    """What was done is what was decided."""
+    decided = {decision.pk: decision for decision in each.decisions}
+    for event in each.events:
+        decision = decided.get(event.decision_id) if event.decision_id else None
+        if decision and _done(event) != _said(decision, event):
+            yield each.broken(
+                "I9", f"event {event.seq} does {_done(event)}, decided was {_said(decision, event)}"
+            )
+
+
+def _done(event: Event) -> tuple[str, ...]:
+    match event.kind:
+        case "token.moved":
+            return ("move", event.target)
+        case "token.forked":
+            return ("move", *[branch["station"] for branch in event.data["tokens"][1:]])
+        case "token.ended":
+            return ("finish", event.target)
+        case "token.stuck":
+            return ("stuck",)
+    return ("stay",)
+
+
+def _said(decision: Decision, event: Event) -> tuple[str, ...]:
+    """What was decided, as it reads in the version that the task was migrated to since the job started."""
+    match decision.answer["decision"]:
+        case "move" if event.data.get("gone"):
+            return ("stuck",)
+        case "move" if event.data.get("decided") == decision.answer["to"]:
+            return _done(event)
+        case "move":
+            return ("move", *decision.answer["to"])
+        case "finish":
+            return ("finish", decision.answer["end"])
+        case "stuck":
+            return ("stuck",)
+    return ("stay",)

@@ -1,0 +1,69 @@
+"""Due times: none outlives what waits for it (I8), and what waits for a time has one (I17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pipelines.engine.core.expected_times import LATE, expected
+from pipelines.engine.core.unassigned import WAIT
+from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.models import ENDED, Due, GateVisit, Job, Purpose
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+
+Ids = Sequence[int] | None
+
+
+def due_times_end_with_their_wait(task_ids: Ids) -> Iterable[Violation]:
+    """I8: no due time of a task, token, job or gate visit that is over, nor of a token that has moved on since."""
+    for each in whole(task_ids, "tokens", "jobs", "visits", "dues"):
+        for due in each.dues:
+            why = _stale(each, due)
+            if why:
+                yield each.broken("I8", f"due time {due.kind} {due.key} is kept although {why}")
+
+
+def _stale(each: Whole, due: Due) -> str:
+    if each.task.status in ENDED:
+        return "its task has ended"
+    if due.job_id and any(job.pk == due.job_id and job.state == Job.State.DONE for job in each.jobs):
+        return "its job is done"
+    if due.visit_id and not any(visit.pk == due.visit_id and _open(visit) for visit in each.visits):
+        return "its gate visit is over"
+    token = next((token for token in each.tokens if token.pk == due.token_id), None)
+    if token is None:
+        return ""
+    if token.status in ENDED or token.forked:
+        return "its token has ended"
+    return "its token has moved on" if token.entered_at > due.set_at else ""
+
+
+def late_work_is_noticed(task_ids: Ids) -> Iterable[Violation]:
+    """I17: work of which a time is expected has its due time while it runs, in a line that looks for deadlocks. (A
+    migration changes no time that was set.)"""
+    for each in whole(task_ids, "tokens", "jobs", "dues", "events"):
+        if any(event.kind == "task.migrated" for event in each.events):
+            continue
+        kept = {due.key for due in each.dues if due.kind == LATE}
+        for job in each.jobs:
+            if job.state == Job.State.RUNNING and str(job.token_id) not in kept and _is_watched(job):
+                yield each.broken("I17", f"job {job.pk} may take as long as it likes, and nothing would tell")
+
+
+def _is_watched(job: Job) -> bool:
+    looks = versions.by_id(job.pinned_id).policy.deadlocks
+    return looks and job.kind != WAIT and job.purpose == Purpose.STATION and expected(job) is not None
+
+
+def _open(visit: GateVisit) -> bool:
+    return visit.state == GateVisit.State.OPEN
+
+
+def gates_keep_their_times(task_ids: Ids) -> Iterable[Violation]:
+    """I17: an open gate visit whose time is still to come has its due time."""
+    for each in whole(task_ids, "visits", "dues", "events"):
+        kept = {due.visit_id for due in each.dues}
+        told = {event.data.get("visit") for event in each.events if event.kind == "gate.overdue"}
+        for visit in each.visits:
+            if _open(visit) and visit.due_at and visit.pk not in kept and str(visit.pk) not in told:
+                yield each.broken("I17", f"gate visit {visit.pk} is due and nothing would tell")

@@ -1,0 +1,68 @@
+"""What a person's word led to: I19."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.models import Decision
+from pipelines.ports.observers import Violation
+from pipelines.queries import versions
+from pipelines.queries.trace import trace_of
+from pipelines.routing.analysis.redecide.recorded import again
+
+Ids = Sequence[int] | None
+Json = Mapping[str, Any]
+OF_STEP_SEVEN = ("feedback", "variables", "trace")
+"""Of an answer: what step 7 composes from what it finds, and the trace."""
+
+
+def words_lead_where_shown(task_ids: Ids) -> Iterable[Violation]:
+    """I19: the move after a decided visit is the one that the visit's page showed, or what step 7 made of it (law §12,
+    Gates and words): rules and checks come out as they did when the gate asked."""
+    for each in whole(task_ids, "visits", "decisions"):
+        asked = {str(visit.pk): visit.asked_by_id for visit in each.visits}
+        decisions = {decision.pk: decision for decision in each.decisions}
+        for decision in each.decisions:
+            visit = decision.cause.removeprefix("gate:")
+            question = decisions.get(asked[visit]) if visit in asked else None
+            if question and question.revision == decision.revision == _revision(question):
+                yield from _swallowed(each, question, decision)
+
+
+def _revision(decision: Decision) -> int:
+    return versions.by_id(decision.pinned_id).revision
+
+
+def _swallowed(each: Whole, question: Decision, decision: Decision) -> Iterator[Violation]:
+    shown = _shown(question, decision)
+    stands, stood = list(_tried(trace_of(decision))), list(_tried(shown["trace"]))
+    refused = [place for place in map(_refused, (stands, stood)) if place is not None]
+    until = min(refused, default=None)
+    if stands[:until] != stood[:until]:
+        yield each.broken(
+            "I19", f"decision {decision.pk} tried rules and checks anew after its gate had asked"
+        )
+    elif until is None and _led(decision.answer) != _led(shown):
+        yield each.broken("I19", f"decision {decision.pk} leads elsewhere than the page of its gate showed")
+
+
+def _shown(question: Decision, decision: Decision) -> dict[str, Any]:
+    """What the page of the question says of these words."""
+    words = decision.situation["facts"]["gates"]
+    facts = {**question.situation["facts"], "gates": words}
+    return again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
+
+
+def _tried(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
+    return ((entry["step"], entry["rule"], entry["result"]) for entry in trace)
+
+
+def _refused(tried: Sequence[tuple[Any, ...]]) -> int | None:
+    """Where step 7 first stood in the way, if it did."""
+    return next((place for place, (step, _, _) in enumerate(tried) if step == "target"), None)
+
+
+def _led(answer: Json) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name not in OF_STEP_SEVEN}

@@ -1,0 +1,217 @@
+"""What repairs the live view: lost hints, lost memberships, ended sessions. One process asks for all of its sockets.
+
+Once per second one query names the tasks that changed lately in the watched projects, and the sockets get a hint for
+those whose version they were not told (house §4) by the next look: a hint that is on its way, or waits for a busy loop,
+is not lost, and to send it twice would make that loop busier. Every two seconds one look-up each for people,
+memberships and sessions closes the sockets that may no longer see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from channels.db import database_sync_to_async
+from django.db import DatabaseError, connection
+
+from pipelines.web.live.hints import Row
+from pipelines.web.live.subscriptions import Subscription, entitlement
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0
+SEATS_EVERY = 2  # ticks
+OVERLAP = timedelta(seconds=5)  # a commit becomes visible this much after its changed_at, at most
+MOST = 2_000  # rows; beyond, the sockets are told to take a new snapshot
+
+
+class Socket(Protocol):
+    subscription: Subscription
+
+    async def tell(self, rows: list[Row]) -> None: ...
+    async def tell_line(self, what: str, number: int) -> None: ...
+    async def resync(self) -> None: ...
+    async def dismiss(self, *, again: bool) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedTask:
+    project_id: int
+    line_id: int
+    name: str
+    seq: int
+
+
+LATELY = """
+    SELECT clock.now, task.project_id, task.line_id, task.key, task.number, task.seq
+    FROM (SELECT clock_timestamp() AS now) clock LEFT JOIN (
+        SELECT t.project_id, t.line_id, p.key, t.number, t.seq
+        FROM pipelines_task t JOIN pipelines_project p ON p.id = t.project_id
+        WHERE t.project_id = ANY(%s) AND t.changed_at >= %s ORDER BY t.changed_at DESC LIMIT %s
+    ) task ON true"""
+
+
+def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[ChangedTask]]:
+    """The database's clock now, and what changed after `since` (None: only the clock), by one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(LATELY, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1])
+        rows = cursor.fetchall()
+    found = [
+        ChangedTask(project, line, f"WI-{key}-{number}", seq)
+        for _, project, line, key, number, seq in rows
+        if project is not None
+    ]
+    return rows[0][0], found
+
+
+ROOMS = """
+    SELECT l.id, l.draft_number, v.number,
+           (SELECT sum(c.revision) FROM pipelines_comment c WHERE c.line_id = l.id)
+    FROM pipelines_line l LEFT JOIN pipelines_lineversion v ON v.id = l.live_id WHERE l.id = ANY(%s)"""
+
+
+def rooms_now(line_ids: Iterable[int]) -> dict[tuple[int, str], int]:
+    """The numbers of the lines that are open on a canvas, by one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(ROOMS, [list(line_ids)])
+        rows = cursor.fetchall()
+    found: dict[tuple[int, str], int] = {}
+    for line_id, draft, live, comments in rows:
+        found |= {
+            (line_id, "draft"): draft,
+            (line_id, "live"): live or 0,
+            (line_id, "comments"): comments or 0,
+        }
+    return found
+
+
+class Healer:
+    """Runs while its process has sockets, on their loop."""
+
+    def __init__(self) -> None:
+        self._sockets: set[Socket] = set()
+        self._told: dict[tuple[int, str], tuple[int, datetime | None]] = {}  # by line id and name
+        self._missing: dict[tuple[int, str], int] = {}  # versions that nobody was told of at the look before
+        self._rooms: dict[tuple[int, str], int] = {}
+        self._since: datetime | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def join(self, socket: Socket) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # a test's loop came and went
+            self._sockets, self._task, self._loop = set(), None, loop
+        self._sockets.add(socket)
+        if self._task is None or self._task.done():
+            self._since, self._told, self._missing, self._rooms = None, {}, {}, {}
+            self._task = loop.create_task(self._run())
+
+    def leave(self, socket: Socket) -> None:
+        self._sockets.discard(socket)
+
+    def note(self, rows: Iterable[Row]) -> None:
+        """These versions have reached the sockets of this process already."""
+        for line_id, name, seq in rows:
+            known = self._told.get((line_id, name))
+            if known is None or known[0] < seq:
+                self._told[line_id, name] = (seq, known[1] if known else None)
+
+    def note_line(self, line_id: int, what: str, number: int) -> None:
+        """The canvases of this process have been told."""
+        known = self._rooms.get((line_id, what), 0)
+        self._rooms[line_id, what] = max(known, number)
+
+    async def _run(self) -> None:
+        tick = 0
+        while self._sockets:
+            try:
+                await self.heal()
+                await self.heal_rooms()
+                if tick % SEATS_EVERY == 0:
+                    await self.check_subscriptions()
+            except (DatabaseError, OSError) as error:
+                log.warning("live: healing waits: %s", str(error).strip())
+            tick += 1
+            await asyncio.sleep(EVERY)
+
+    async def heal(self) -> None:
+        """One query for all sockets of the process."""
+        projects = {project for socket in self._sockets for project in socket.subscription.project_ids}
+        since = self._since - OVERLAP if self._since else None
+        now, changed = await database_sync_to_async(changed_since)(projects, since)
+        self._since = now
+        if len(changed) > MOST:
+            await asyncio.gather(*(socket.resync() for socket in list(self._sockets)))
+            return
+        news = self._lost(changed)
+        self.note((one.line_id, one.name, one.seq) for one in news)
+        self._remember(changed, now)
+        for project_id in {one.project_id for one in news}:
+            rows = [(one.line_id, one.name, one.seq) for one in news if one.project_id == project_id]
+            await asyncio.gather(
+                *(s.tell(rows) for s in list(self._sockets) if project_id in s.subscription.project_ids)
+            )
+
+    def _lost(self, changed: list[ChangedTask]) -> list[ChangedTask]:
+        """Those of which a version was missing at the look before and still is."""
+        before, self._missing, lost = self._missing, {}, []
+        for one in changed:
+            task = one.line_id, one.name
+            told = self._told.get(task, (0, None))[0]
+            if task in before and told < before[task]:
+                lost.append(one)
+            elif told < one.seq:
+                self._missing[task] = one.seq
+        return lost
+
+    async def heal_rooms(self) -> None:
+        """One query more while a canvas is open. A number that is told twice is no news to a page."""
+        watched = {
+            s.subscription.line_id
+            for s in self._sockets
+            if s.subscription.draws and s.subscription.line_id is not None
+        }
+        if not watched:
+            self._rooms = {}
+            return
+        now = await database_sync_to_async(rooms_now)(watched)
+        news = [key for key, number in now.items() if self._rooms.get(key, 0) < number]
+        self._rooms = now
+        for line_id, what in news:
+            await asyncio.gather(
+                *(
+                    s.tell_line(what, now[line_id, what])
+                    for s in list(self._sockets)
+                    if s.subscription.draws and s.subscription.line_id == line_id
+                )
+            )
+
+    def _remember(self, changed: list[ChangedTask], now: datetime) -> None:
+        """Keep the versions told of what can still show up in the next looks, and drop the others."""
+        self._told = {
+            task: (seq, at or now)
+            for task, (seq, at) in self._told.items()
+            if at is None or at > now - 4 * OVERLAP
+        }
+        for one in changed:
+            known = self._told.get((one.line_id, one.name), (0, None))[0]
+            self._told[one.line_id, one.name] = (known, now)
+
+    async def check_subscriptions(self) -> None:
+        """Dismiss the sockets of people who signed out, lost or got a membership, or changed their password."""
+        sockets = list(self._sockets)
+        found = await database_sync_to_async(entitlement)({socket.subscription for socket in sockets})
+        await asyncio.gather(
+            *(
+                socket.dismiss(again=socket.subscription in found.renewed)
+                for socket in sockets
+                if socket.subscription not in found.kept
+            )
+        )
+
+
+healer = Healer()

@@ -1,0 +1,154 @@
+"""The way of a hint out of a process: after the commit, merged for at most 50 ms, ids and versions only (house §4).
+
+`push` is the sink that `pipelines.ports.observers` calls (settings.HINT_SINK); it never waits and never fails a caller.
+A thread of its own sends, so that no move waits for the bus. What is lost on the way is healed by
+`pipelines.web.live.healing`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import psycopg
+from channels.layers import get_channel_layer
+
+from pipelines.ports.bus import bus_errors
+from pipelines.ports.observers import LineHint, LiveHint, PersonHint
+from pipelines.web.live.layer import PostgresLayer
+
+log = logging.getLogger(__name__)
+
+WINDOW = 0.05  # seconds between two sendings of one process
+PER_MESSAGE = 55  # hints; with the longest key and numbers one takes 130 bytes, and a message has 7,900
+
+Row = tuple[int, str, int]  # line id, task name, version
+
+
+def group_of(project_id: int) -> str:
+    return f"live.project.{project_id}"
+
+
+def room_of(line_id: int) -> str:
+    """The group of those who have the canvas of this line open."""
+    return f"live.line.{line_id}"
+
+
+def room_message(what: str, number: int) -> dict[str, Any]:
+    return {"type": "live.line", "what": what, "number": number}
+
+
+def group_of_person(user_id: int) -> str:
+    """The group of the sockets of one person."""
+    return f"live.person.{user_id}"
+
+
+def message_of(rows: Sequence[Row]) -> dict[str, Any]:
+    return {"type": "live.hints", "hints": [list(row) for row in rows]}
+
+
+class Sender:
+    """Merges hints (the highest version of a task wins) and hands them to the channel layer from its own thread."""
+
+    def __init__(self) -> None:
+        self._pending: dict[tuple[int, str], LiveHint] = {}
+        self._work = threading.Condition()
+        self._busy = self._ending = False
+        self._thread: threading.Thread | None = None
+
+    def put(self, hints: Iterable[LiveHint]) -> None:
+        with self._work:
+            for hint in hints:
+                key = _subject(hint)
+                known = self._pending.get(key)
+                if known is None or _number(known) < _number(hint):
+                    self._pending[key] = hint
+            if self._pending and self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="live-hints", daemon=True)
+                self._thread.start()
+                atexit.register(self._end)
+            self._work.notify_all()
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until all is sent: a short command would else exit before its hints have left."""
+        deadline = time.monotonic() + timeout
+        with self._work:
+            sent = self._work.wait_for(lambda: not self._pending and not self._busy, timeout)
+        layer = get_channel_layer()
+        # Another layer has sent when it answers; and asking Redis' for a name it has not needs a loop.
+        return sent and (
+            not isinstance(layer, PostgresLayer) or layer.drain(max(0.0, deadline - time.monotonic()))
+        )
+
+    def _end(self) -> None:
+        """At the end of the process: what is left goes out, and the thread closes its loop, with its connections."""
+        self.drain(1.0)
+        with self._work:
+            self._ending = True
+            self._work.notify_all()
+        if self._thread is not None:
+            self._thread.join(1.0)
+
+    def _run(self) -> None:
+        with asyncio.Runner() as runner:
+            while True:
+                with self._work:
+                    self._work.wait_for(lambda: bool(self._pending) or self._ending)
+                    if not self._pending:
+                        return
+                    batch, self._pending, self._busy = list(self._pending.values()), {}, True
+                self._send(runner, batch)
+                with self._work:
+                    self._busy = False
+                    self._work.notify_all()
+                time.sleep(WINDOW)
+
+    def _send(self, runner: asyncio.Runner, batch: list[LiveHint]) -> None:
+        try:
+            runner.run(_publish(batch))
+        except bus_errors(psycopg.Error, OSError) as error:
+            log.warning("live: %d hints lost, healing will replace them: %s", len(batch), str(error).strip())
+
+
+def _subject(hint: LiveHint) -> tuple[int, str]:
+    """No name of a task has a space in it."""
+    if isinstance(hint, PersonHint):
+        return hint.user_id, "a person"
+    if isinstance(hint, LineHint):
+        return hint.line_id, f"line {hint.what}"
+    return hint.project_id, hint.task
+
+
+def _number(hint: LiveHint) -> int:
+    if isinstance(hint, PersonHint):
+        return 0
+    return hint.number if isinstance(hint, LineHint) else hint.seq
+
+
+async def _publish(batch: list[LiveHint]) -> None:
+    layer = get_channel_layer()
+    rows: defaultdict[int, list[Row]] = defaultdict(list)
+    for hint in batch:
+        if isinstance(hint, PersonHint):
+            await layer.group_send(group_of_person(hint.user_id), {"type": "live.person"})
+        elif isinstance(hint, LineHint):
+            await layer.group_send(room_of(hint.line_id), room_message(hint.what, hint.number))
+        else:
+            rows[hint.project_id].append((hint.line_id, hint.task, hint.seq))
+    for project_id, of_project in rows.items():
+        for start in range(0, len(of_project), PER_MESSAGE):
+            await layer.group_send(group_of(project_id), message_of(of_project[start : start + PER_MESSAGE]))
+
+
+sender = Sender()
+
+
+def push(hints: Sequence[LiveHint]) -> None:
+    """What a commit changed. Called after it, by any thread."""
+    sender.put(hints)

@@ -1,0 +1,217 @@
+"""Our Channels layer: groups in the process, PostgreSQL NOTIFY between processes.
+
+Messages are hints: a full mailbox or a lost connection drops them and leaves one `{"type": "live.resync"}` instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import uuid
+from collections import defaultdict, deque
+from typing import Any
+
+from channels.layers import BaseChannelLayer
+from django.db import connections
+from psycopg.conninfo import make_conninfo
+
+from pipelines.web.live.postgres import Listener, Notifier
+from pipelines.web.live.wire import Parcel, decode
+
+RESYNC: dict[str, Any] = {"type": "live.resync"}
+HINTS = "live.hints"
+MOST = 1_000  # tasks that one message names; beyond, a new snapshot costs the page less
+EVERYWHERE = "*"
+_CONNINFO = ("dbname", "user", "password", "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey")
+
+
+def default_conninfo() -> str:
+    """The address of Django's default database, without its pool; in tests that is the test database."""
+    params = connections["default"].get_connection_params()
+    return make_conninfo(**{key: params[key] for key in _CONNINFO if params.get(key)})
+
+
+class Mailbox:
+    """What waits for one channel, on the loop that reads it."""
+
+    def __init__(self, capacity: int) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._waiting: deque[dict[str, Any]] = deque()
+        self._something = asyncio.Event()
+        self._capacity = capacity
+
+    def put(self, message: dict[str, Any]) -> None:
+        """On its loop. Hints that wait behind one another become one message: where tasks move faster than sockets can
+        be told, each socket is told as often as there is time for, of the last version of every task."""
+        waiting = self._waiting
+        if waiting and waiting[-1]["type"] == message["type"] == HINTS:
+            waiting[-1] = _merged(waiting[-1], message)
+        elif len(waiting) < self._capacity:
+            waiting.append(message)
+        else:
+            waiting.clear()
+            waiting.append(RESYNC)
+        self._something.set()
+
+    async def get(self) -> dict[str, Any]:
+        while not self._waiting:
+            self._something.clear()
+            await self._something.wait()
+        return self._waiting.popleft()
+
+
+def _merged(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    newest = {(line, name): seq for line, name, seq in first["hints"]}
+    for line, name, seq in then["hints"]:
+        newest[line, name] = max(seq, newest.get((line, name), seq))
+    if len(newest) > MOST:
+        return RESYNC
+    return {"type": HINTS, "hints": [(line, name, seq) for (line, name), seq in newest.items()]}
+
+
+def _put(mailboxes: list[Mailbox], message: dict[str, Any]) -> None:
+    for mailbox in mailboxes:
+        mailbox.put(message)
+
+
+class PostgresLayer(BaseChannelLayer):
+    """`dsn`: a direct address of the database (LISTEN cannot pass PgBouncer); None = Django's default database."""
+
+    extensions = ["groups", "flush"]
+
+    def __init__(
+        self, dsn: str | None = None, topic: str = "gateline_live", capacity: int = 200, **options: Any
+    ) -> None:
+        super().__init__(capacity=capacity, **options)
+        self._dsn, self._topic = dsn or None, topic
+        self._origin = uuid.uuid4().hex[:12]
+        self._lock = threading.Lock()
+        self._mailboxes: dict[str, Mailbox] = {}
+        self._groups: defaultdict[str, set[str]] = defaultdict(set)
+        self._listener: Listener | None = None
+        self._notifier: Notifier | None = None
+
+    # -- channels ------------------------------------------------------------------------------------------------
+
+    async def new_channel(self, prefix: str = "specific.") -> str:
+        channel = f"{prefix}{self._origin}!{uuid.uuid4().hex}"
+        self._listen()
+        self._mailbox(channel)
+        return channel
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        mailbox = self._mailbox(channel)
+        try:
+            return await mailbox.get()
+        except (asyncio.CancelledError, GeneratorExit):
+            # Channels cancels a receive only when its consumer ends: the channel is gone for good.
+            self._forget(channel)
+            raise
+
+    async def send(self, channel: str, message: dict[str, Any]) -> None:
+        self.require_valid_channel_name(channel)
+        self._send(channel, message)
+
+    # -- groups --------------------------------------------------------------------------------------------------
+
+    async def group_add(self, group: str, channel: str) -> None:
+        self.require_valid_group_name(group)
+        with self._lock:
+            self._groups[group].add(channel)
+
+    async def group_discard(self, group: str, channel: str) -> None:
+        with self._lock:
+            self._discard(group, channel)
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        self.require_valid_group_name(group)
+        self._send(group, message)
+
+    async def flush(self) -> None:
+        with self._lock:
+            self._mailboxes.clear()
+            self._groups.clear()
+
+    # -- between threads and processes ---------------------------------------------------------------------------
+
+    @property
+    def listening(self) -> bool:
+        """Whether messages of other processes arrive at this moment."""
+        return self._listener is not None and self._listener.listening.is_set()
+
+    def wait_listening(self, timeout: float = 5) -> bool:
+        """Start to listen, and wait until messages of other processes arrive."""
+        self._listen()
+        return self._listener is not None and self._listener.listening.wait(timeout)
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until what was sent has reached PostgreSQL: for short commands, before they exit."""
+        return self._notifier is None or self._notifier.drain(timeout)
+
+    def close(self) -> None:
+        for end in (self._listener, self._notifier):
+            if end is not None:
+                end.stop()
+        self._listener = self._notifier = None
+
+    def _send(self, to: str, message: dict[str, Any]) -> None:
+        parcel = Parcel(self._origin, to, message)
+        payload = parcel.encode()
+        self._deliver(parcel)
+        with self._lock:
+            if self._notifier is None:
+                overflow = Parcel(self._origin, EVERYWHERE, RESYNC).encode()
+                self._notifier = Notifier(self._conninfo(), self._topic, overflow)
+        self._notifier.put(payload)
+
+    def _deliver(self, parcel: Parcel) -> None:
+        """From any thread: each loop is woken once, however many of its channels are told."""
+        of_loop: defaultdict[asyncio.AbstractEventLoop, list[Mailbox]] = defaultdict(list)
+        for mailbox in self._addressed(parcel.to):
+            of_loop[mailbox.loop].append(mailbox)
+        for loop, mailboxes in of_loop.items():
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_put, mailboxes, parcel.message)
+
+    def _addressed(self, to: str) -> list[Mailbox]:
+        with self._lock:
+            if to == EVERYWHERE:
+                return list(self._mailboxes.values())
+            channels = self._groups.get(to, {to})
+            return [self._mailboxes[channel] for channel in channels if channel in self._mailboxes]
+
+    def _take(self, payload: str) -> None:
+        parcel = decode(payload)
+        if parcel is not None and parcel.origin != self._origin:
+            self._deliver(parcel)
+
+    def _resync(self) -> None:
+        self._deliver(Parcel(self._origin, EVERYWHERE, RESYNC))
+
+    def _listen(self) -> None:
+        with self._lock:
+            if self._listener is None:
+                self._listener = Listener(self._conninfo(), self._topic, self._take, self._resync)
+                self._listener.start()
+
+    def _conninfo(self) -> str:
+        return self._dsn or default_conninfo()
+
+    def _mailbox(self, channel: str) -> Mailbox:
+        with self._lock:
+            if channel not in self._mailboxes:
+                self._mailboxes[channel] = Mailbox(self.get_capacity(channel))
+            return self._mailboxes[channel]
+
+    def _forget(self, channel: str) -> None:
+        with self._lock:
+            self._mailboxes.pop(channel, None)
+            for group in [name for name, members in self._groups.items() if channel in members]:
+                self._discard(group, channel)
+
+    def _discard(self, group: str, channel: str) -> None:
+        members = self._groups.get(group)
+        if members is not None:
+            members.discard(channel)
+            if not members:
+                del self._groups[group]

@@ -1,0 +1,163 @@
+"""What this machine offers to stations: programs, coding agents, and what is enforced."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+from pipelines.routing.document.agents import PRESETS, Preset
+from pipelines.work import images
+from pipelines.work.agents.installed import installed, programs
+from pipelines.work.agents.signed_in import NotSignedIn, folders
+from pipelines.work.hosts.checkup import CheckupLine
+from pipelines.work.outgoing.authorities import WrongBundle, of_environment
+from pipelines.work.processes.installation import of_installation
+from pipelines.work.processes.isolation import Isolation
+from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.workspace_folder.choice import of_server
+from pipelines.work.workspace_folder.upward import file_above
+
+CHECKOUT = Path(__file__).resolve().parents[4]
+SECONDS = 10.0
+OFF = ("0", "false", "no", "off")
+BUBBLEWRAP = "Allow user namespaces, or run apt-get install bubblewrap."
+
+
+async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:
+    path = tuple(
+        environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
+    )
+    yield CheckupLine(
+        "system", "ok", f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
+    )
+    if environment.get("GATELINE_RUN_PROGRAMS", "").strip().lower() in OFF:
+        said = "a server that is started here runs none itself, and leaves them to runners"
+        yield CheckupLine("programs", "ok", f"{said} (GATELINE_RUN_PROGRAMS)")
+    yield _certificates(environment)
+    git = await asyncio.to_thread(_version, "git")
+    without = "not installed: Gateline reads repositories by itself, and stations cannot call it"
+    yield CheckupLine(
+        "git",
+        "ok" if git else "unknown",
+        git or without,
+        "" if git else "Install git.",
+    )
+    agents = await asyncio.to_thread(lambda: installed(programs(path), path))
+    for key, about in sorted(agents.items()):
+        yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
+    for preset in PRESETS.values():
+        if said := await asyncio.to_thread(_signed_in, preset, environment):
+            yield CheckupLine(f"signed in with {preset.key}", "ok", said)
+    if not agents:
+        remedy = "Install one on the path of stations; lines without agents need none."
+        yield CheckupLine("agents", "unknown", "none found", remedy)
+    yield await asyncio.to_thread(_workspaces, environment)
+    for each in await _isolation(path):
+        yield each
+    for program in ("podman", "docker"):
+        yield await asyncio.to_thread(of_images, program)
+
+
+def of_images(program: str) -> CheckupLine:
+    """What brings images, as a runner tries it: docker without its daemon brings none."""
+    version, place = _version(program), shutil.which(program)
+    if place is None or not version:
+        return CheckupLine(program, "unknown", "not installed; Gateline does not need it")
+    if not images.answers(place):
+        remedy = f"Start it, or name its daemon in DOCKER_HOST; “{program} version” shows more."
+        return CheckupLine(
+            program, "unknown", f"{version}, which does not answer and brings no images", remedy
+        )
+    return CheckupLine(program, "ok", f"{version}; it brings the images of repositories")
+
+
+def _certificates(environment: Mapping[str, str]) -> CheckupLine:
+    try:
+        found = of_environment(environment)
+    except WrongBundle as error:
+        return CheckupLine("certificates", "failed", str(error), "Name a file with certificates in PEM.")
+    more = f"{len(found.own)} more of {found.source}" if found.own else "none besides"
+    return CheckupLine("certificates", "ok", f"the public authorities, and {more}")
+
+
+def _signed_in(preset: Preset, environment: Mapping[str, str]) -> str:
+    """Where, and how a runner lends it; "" of what nobody is signed in with."""
+    try:
+        [folder] = folders([preset.key], environment).values()
+    except NotSignedIn:
+        return ""
+    return f"{folder}; gateline runner --signed-in {preset.key} lends it to stations"
+
+
+def _workspaces(environment: Mapping[str, str]) -> CheckupLine:
+    """The folder of a server that is started from here."""
+    state = environment.get("GATELINE_HOME")
+    choice = of_server(Path(state).expanduser() if state else CHECKOUT / ".gateline", environment)
+    folder = choice.expected()
+    if path := file_above(folder):
+        text = f"{path} lies above {folder}: tools of stations take it for their own configuration"
+        return CheckupLine(
+            "workspaces", "failed", text, "Move it away, or name another folder in GATELINE_WORKSPACES."
+        )
+    return CheckupLine("workspaces", "ok", f"in {folder}, with no file above it that tools look for")
+
+
+async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:
+    with tempfile.TemporaryDirectory(prefix="gateline-doctor-") as folder:
+        places = of_installation(CHECKOUT, path, (), hidden=())
+        chosen = await choose("auto", places, Path(folder), None)
+    return enforced(chosen.isolation)
+
+
+def enforced(isolation: Isolation) -> list[CheckupLine]:
+    """Of a station, by what was tried with one here."""
+    if isolation.name == "none":
+        said = "nothing: stations can read what this user can read"
+        return [
+            CheckupLine("isolation", "failed", said, BUBBLEWRAP),
+            CheckupLine("network of a station", "failed", "nothing is enforced", BUBBLEWRAP),
+            CheckupLine(
+                "egress",
+                "failed",
+                "a list of hosts is not enforced: its stations do not start here",
+                BUBBLEWRAP,
+            ),
+        ]
+    network = (
+        CheckupLine("network of a station", "ok", "cut off where the station says so")
+        if isolation.cuts_network
+        else CheckupLine("network of a station", "failed", "open: it cannot be cut off here", BUBBLEWRAP)
+    )
+    egress = (
+        CheckupLine(
+            "egress", "ok", "a station reaches the hosts of its list, through the proxy, and nothing else"
+        )
+        if isolation.limits_hosts
+        else CheckupLine(
+            "egress",
+            "failed",
+            "a list of hosts cannot be enforced: its stations do not start here",
+            BUBBLEWRAP,
+        )
+    )
+    return [CheckupLine("isolation", "ok", isolation.name), network, egress]
+
+
+def _version(program: str) -> str:
+    """Its first line, "" where it is not there or does not say."""
+    place = shutil.which(program)
+    if place is None:
+        return ""
+    try:
+        said = subprocess.run(
+            [place, "--version"], capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout.strip().partition("\n")[0][:100]

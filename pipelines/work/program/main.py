@@ -1,0 +1,196 @@
+"""A runner process: from its options to its end."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import structlog
+
+from pipelines.work import images
+from pipelines.work.config import WorkerConfig
+from pipelines.work.outgoing.authorities import trust
+from pipelines.work.outgoing.endpoint import Endpoint, Outgoing
+from pipelines.work.outgoing.guard import Guard
+from pipelines.work.processes.installation import notices, of_installation
+from pipelines.work.processes.isolation import CannotIsolate, Isolation
+from pipelines.work.processes.isolation_choice import choose
+from pipelines.work.program.options import Options, WrongOptions, options
+from pipelines.work.transport.http.calls import BearerRefused, CallRefused, ServerCalls
+from pipelines.work.transport.http.polling import Polling
+from pipelines.work.transport.http.transport import HttpTransport
+from pipelines.work.worker.service import Service
+from pipelines.work.workspace_folder.choice import of_runner
+from pipelines.work.workspace_folder.moving import move_earlier
+from pipelines.work.workspace_folder.upward import file_above
+
+log = structlog.get_logger(__name__)
+HEARTBEAT_SECONDS = 3.0
+LEASE_SECONDS = 60.0
+REFUSED, WRONG = 3, 2
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+def main(words: Sequence[str]) -> int:
+    """The exit code: 0 stopped as planned, 2 cannot start like this, 3 the server refuses the token."""
+    try:
+        said = options(words, os.environ)
+        said.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with own_id(said.state) as runner:
+            return asyncio.run(_run(said, runner))
+    except (WrongOptions, CallRefused, CannotIsolate) as error:
+        print(f"gateline runner: {error}", file=sys.stderr)
+        return WRONG
+    except BearerRefused as error:
+        return _refused(str(error))
+
+
+@contextmanager
+def own_id(state: Path) -> Iterator[uuid.UUID]:
+    """The same each time it starts here, so that its server knows at once what an earlier process cannot do any more.
+    One process at a time has it. :raises WrongOptions: another one has it"""
+    with (state / "runner").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise WrongOptions(f"A runner already works in {state}. Give this one another --name.") from error
+        file.seek(0)
+        known = file.read().strip()
+        if not known:
+            known = str(uuid.uuid4())
+            file.write(known)
+            file.flush()
+        yield uuid.UUID(known)
+
+
+async def _run(said: Options, runner: uuid.UUID) -> int:
+    trust(said.authorities)
+    workspaces = _workspaces(said.state)
+    isolation = await _isolation(said, workspaces)
+    if isolation.name == "none":
+        print(
+            "Nothing isolates stations on this machine: they can read what this user can read.",
+            file=sys.stderr,
+        )
+    for notice in notices(isolation):
+        print(notice, file=sys.stderr)
+    loop, refused = asyncio.get_running_loop(), list[str]()
+    config = config_of(said, isolation, workspaces)
+
+    def on_refused(why: str) -> None:
+        refused.append(why)
+        loop.call_soon_threadsafe(service.stop)
+        loop.call_soon_threadsafe(service.stop)  # at once: nothing that it does counts any more
+
+    calls = ServerCalls(said.server, said.token, runner, on_refused)
+    transport = HttpTransport(calls, machine())
+    service = Service(uuid.uuid4(), config, said.name, transport, Polling(transport, config.concurrency))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, service.stop)
+    await service.run()
+    return _refused(refused[0]) if refused else 0
+
+
+def _workspaces(state: Path) -> Path:
+    """The folder of workspaces, made. One process at a time works there. :raises WrongOptions"""
+    choice = of_runner(state, os.environ)
+    folder = choice.renew()
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        reason = f"The folder of workspaces {folder} cannot be made: {error.strerror}."
+        raise WrongOptions(f"{reason} Name another one in GATELINE_WORKSPACES.") from error
+    move_earlier(choice, folder, _print_error)
+    if path := file_above(folder):
+        _print_error(
+            f"{path} lies above the workspaces in {folder}: tools that stations run take it for the configuration of "
+            "each repository. Move it away, or name another folder in GATELINE_WORKSPACES."
+        )
+    return folder
+
+
+def _print_error(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _refused(why: str) -> int:
+    print(f"gateline runner: the server does not take this token: {why}", file=sys.stderr)
+    print(
+        "It is wrong, expired or revoked. Project settings, Runners, Add a runner makes another.",
+        file=sys.stderr,
+    )
+    return REFUSED
+
+
+async def _isolation(said: Options, workspaces: Path) -> Isolation:
+    """:raises CannotIsolate"""
+    where = of_installation(CHECKOUT, said.path, said.readable, hidden=(said.state, workspaces))
+    return (await choose(said.isolation, where, workspaces, None)).isolation
+
+
+def config_of(said: Options, isolation: Isolation, workspaces: Path) -> WorkerConfig:
+    url, model, key = said.model
+    return WorkerConfig(
+        workspaces=workspaces,
+        isolation=isolation,
+        images=images.found(isolation, workspaces, said.path),
+        station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *said.path))),
+        repository_roots=said.roots,
+        protected=(str(said.state), *map(str, of_runner(said.state, os.environ).neighbours())),
+        elsewhere=True,
+        labels=frozenset(said.labels),
+        concurrency=said.concurrency,
+        lease_seconds=LEASE_SECONDS,
+        heartbeat_seconds=HEARTBEAT_SECONDS,
+        drain_seconds=said.drain,
+        secrets=(said.token, *said.secrets.values(), *((key,) if key else ())),
+        named_secrets=said.secrets,
+        signed_in=said.signed_in,
+        outgoing=Outgoing(Guard(said.private_hosts), Endpoint(url, model, key)),
+        authorities=said.authorities,
+    )
+
+
+def machine() -> dict[str, str]:
+    """What the page of runners shows besides."""
+    return {
+        "os": f"{platform.system()} {platform.release()}",
+        "arch": platform.machine(),
+        "python": platform.python_version(),
+        "git": _git(),
+        "version": _version(),
+    }
+
+
+def _git() -> str:
+    """The system's, "" where there is none: then repositories are read by our own library."""
+    program = shutil.which("git")
+    if program is None:
+        return ""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout.strip().removeprefix("git version ")[:100]
+
+
+def _version() -> str:
+    """Of this checkout: its commit, where it has one."""
+    head = CHECKOUT / ".git" / "HEAD"
+    try:
+        text = head.read_text().strip()
+        if text.startswith("ref: "):
+            text = (CHECKOUT / ".git" / text.removeprefix("ref: ")).read_text().strip()
+    except OSError:
+        return ""
+    return text[:12]
