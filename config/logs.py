@@ -96,8 +96,8 @@ def configure(*, level: str, as_json: bool) -> None:
                 "procrastinate": {"level": "WARNING"},
                 "asyncio": {"level": "WARNING"},
                 # An address that is called may hold a secret; at DEBUG they would also tell headers and bodies.
-                "httpx": {"level": "WARNING"},
-                "httpcore": {"level": "WARNING"},
+                "httpx2": {"level": "WARNING"},
+                "httpcore2": {"level": "WARNING"},
                 "openai": {"level": "WARNING"},
                 "django.channels.server": {"level": "WARNING"},
                 # At DEBUG it would tell all that a page was drawn from: links of invitations, values of variables.

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import certifi
+import httpx2
 
 from gateline import __version__
 from gateline.failures import (
@@ -25,16 +26,16 @@ from gateline.failures import (
 )
 from gateline.profiles import Profile
 
-TIMEOUT = httpx.Timeout(60, connect=10)
+TIMEOUT = httpx2.Timeout(60, connect=10)
 BASE = "/api/v1"
 
 
 class Client:
     """One server, as the person or machine of a profile. Paths are those below /api/v1."""
 
-    def __init__(self, profile: Profile, timeout: httpx.Timeout = TIMEOUT) -> None:
+    def __init__(self, profile: Profile, timeout: httpx2.Timeout = TIMEOUT) -> None:
         self.profile = profile
-        self._http = httpx.Client(
+        self._http = httpx2.Client(
             base_url=profile.url + BASE,
             headers={
                 "Authorization": f"Bearer {profile.token}",
@@ -60,14 +61,14 @@ class Client:
         return self._send("GET", path, params=_given(query)).text
 
     def post(self, path: str, body: object = None, **more: Any) -> Any:
-        """What a POST answers, as JSON. `more`: as httpx takes it. Raises a CommandFailure."""
+        """What a POST answers, as JSON. `more`: as httpx2 takes it. Raises a CommandFailure."""
         return self.send("POST", path, **({"json": body} if body is not None else {}), **more)
 
     def send(self, method: str, path: str, **more: Any) -> Any:
         return _json(self._send(method, path, **more), self.profile.url)
 
     @contextmanager
-    def stream(self, method: str, path: str, **more: Any) -> Iterator[httpx.Response]:
+    def stream(self, method: str, path: str, **more: Any) -> Iterator[httpx2.Response]:
         """An answer that is read while it comes. Raises a CommandFailure."""
         with reaching(self.profile.url), self._http.stream(method, path, **more) as response:
             if response.status_code >= 300:
@@ -75,7 +76,7 @@ class Client:
                 raise failure_of(response, self.profile)
             yield response
 
-    def _send(self, method: str, path: str, **more: Any) -> httpx.Response:
+    def _send(self, method: str, path: str, **more: Any) -> httpx2.Response:
         with reaching(self.profile.url):
             response = self._http.request(method, path, **more)
         if response.status_code >= 300:
@@ -90,7 +91,8 @@ def path(*parts: str | int) -> str:
 
 def _trusted() -> ssl.SSLContext:
     """The public authorities, or those of SSL_CERT_FILE, and those of GATELINE_CA_BUNDLE. Raises Unreachable."""
-    made = httpx.create_ssl_context()
+    elsewhere = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+    made = ssl.create_default_context(cafile=None if elsewhere else certifi.where())
     if named := os.environ.get("GATELINE_CA_BUNDLE", "").strip():
         try:
             made.load_verify_locations(cafile=os.path.expanduser(named))
@@ -106,21 +108,21 @@ def reaching(url: str) -> Iterator[None]:
     """Says of a connection that fails what is known about it. Raises Unreachable."""
     try:
         yield
-    except httpx.ConnectError as fault:
+    except httpx2.ConnectError as fault:
         if isinstance(_root(fault), ssl.SSLError):
             raise Unreachable(f"The certificate of {url} is not trusted: {_root(fault)}",
                               "Check the address, or name its authority: GATELINE_CA_BUNDLE.") from fault  # fmt: skip
         raise Unreachable(f"{url} cannot be reached: {_root(fault) or fault}",
                           "Check the address and the network.") from fault  # fmt: skip
-    except httpx.TimeoutException as fault:
+    except httpx2.TimeoutException as fault:
         raise Unreachable(f"{url} did not answer in time.", "Try again.") from fault
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as fault:
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as fault:
         raise Unreachable(f"“{url}” is not an address of a server: {fault}", "Use https://…") from fault
-    except httpx.TransportError as fault:
+    except httpx2.TransportError as fault:
         raise Unreachable(f"The connection to {url} broke: {fault}", "Try again.") from fault
 
 
-def failure_of(response: httpx.Response, profile: Profile) -> CommandFailure:
+def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
     """What a refusal means here."""
     status = response.status_code
     if status < 400:
@@ -163,7 +165,7 @@ def _place(said: dict[str, Any]) -> FaultPlace:
     )
 
 
-def _problem(response: httpx.Response) -> dict[str, Any] | None:
+def _problem(response: httpx2.Response) -> dict[str, Any] | None:
     try:
         said = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
@@ -171,7 +173,7 @@ def _problem(response: httpx.Response) -> dict[str, Any] | None:
     return said if isinstance(said, dict) and "detail" in said else None
 
 
-def _json(response: httpx.Response, url: str) -> Any:
+def _json(response: httpx2.Response, url: str) -> Any:
     if response.status_code == 204:
         return None
     try:

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-import httpx
+import httpx2
 import typer
 
 from gateline import profiles
 from gateline.client import Client
 from gateline.failures import CommandFailure
 
-SECONDS: Final = httpx.Timeout(1.5, connect=0.7)
+SECONDS: Final = httpx2.Timeout(1.5, connect=0.7)
 """Whoever presses Tab waits for this."""
 Found = list[tuple[str, str]]
 
@@ -69,6 +69,6 @@ def _offered(
     try:
         with Client(profiles.current(str(named)), SECONDS) as server:
             found = dict(ask(server))
-    except (CommandFailure, KeyError, TypeError, AttributeError, httpx.HTTPError):
+    except (CommandFailure, KeyError, TypeError, AttributeError, httpx2.HTTPError):
         return []
     return [(name, about) for name, about in found.items() if name.startswith(incomplete)]

@@ -70,7 +70,7 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
         found = table.found(repository.host, repository.address, repository.page)
     except ValueError:
         found = None
-    if not secret or found is None or not table.CLASSES[found[0]].signed(headers, body, secret, now):
+    if not secret or found is None or not table.CLASSES[found[0]].signed(headers, body, secret):
         raise Unsigned
     said = _read(body)
     heard, push = (

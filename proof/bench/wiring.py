@@ -39,7 +39,7 @@ LIBRARIES = {
     *(
         "pydantic",
         "openai",
-        "httpx",
+        "httpx2",
         "cryptography",
         "jsonschema",
         "ruamel",

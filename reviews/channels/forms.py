@@ -11,6 +11,7 @@ from django import forms
 from django.utils.translation import gettext as _
 
 from pipelines.models import Project
+from pipelines.ports import clock
 from reviews.channels.channel import ChannelError
 from reviews.channels.table import BY_KEY, KINDS
 from reviews.channels.webhook import PREFIX, signature
@@ -48,7 +49,7 @@ class ChannelForm(forms.Form):
         if kind.makes_secret:
             said["secret"] = said.get("secret") or made_secret()
             try:
-                signature(said["secret"], "", "", b"")
+                signature(said["secret"], "", clock.now(), b"")
             except ChannelError as problem:
                 self.add_error("secret", str(problem))
         elif kind.secret_label and not said.get("secret"):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import hashlib
-import hmac
 from dataclasses import replace
+from datetime import datetime
 
 from django.utils.translation import gettext_lazy
+from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from pipelines.ports import clock
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
@@ -34,23 +33,23 @@ def _call(message: ReviewMessage, target: Target) -> Call:
     }
     call = post(target.address, document)
     # Of this try: a receiver refuses what is older than some minutes, however late it is sent again.
-    stamp = str(int(clock.now().timestamp()))
+    moment = clock.now()
     headers = {
         "webhook-id": message.id,
-        "webhook-timestamp": stamp,
-        "webhook-signature": signature(target.secret, message.id, stamp, call.body),
+        "webhook-timestamp": str(int(moment.timestamp())),
+        "webhook-signature": signature(target.secret, message.id, moment, call.body),
     }
     return replace(call, headers={**call.headers, **headers})
 
 
-def signature(secret: str, message_id: str, stamp: str, body: bytes) -> str:
-    """Raises ChannelError: the secret is no key."""
+def signature(secret: str, message_id: str, moment: datetime, body: bytes) -> str:
+    """`moment`: in UTC. Raises ChannelError: the secret is no key."""
     try:
+        # The library drops what is no Base64 without a word, and would sign with another key.
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except (binascii.Error, ValueError) as error:
+        return Webhook(key).sign(message_id, moment, body.decode())
+    except (EmptyWebhookSecretError, ValueError) as error:
         raise ChannelError("The signing secret is no Base64.") from error
-    signed = hmac.digest(key, f"{message_id}.{stamp}.".encode() + body, hashlib.sha256)
-    return f"v1,{base64.b64encode(signed).decode()}"
 
 
 def _read(answer: HttpAnswer) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import httpx
+import httpx2
 import pytest
 
 from pipelines.work.outgoing.fetching import Call, fetch
@@ -27,7 +27,7 @@ async def test_headers_of_the_call_stay_with_its_origin() -> None:
 
 async def test_it_does_not_go_round_for_ever() -> None:
     with serving(lambda to, asked: say(to, 302, location="/")) as server:
-        with pytest.raises(httpx.TooManyRedirects):
+        with pytest.raises(httpx2.TooManyRedirects):
             await fetch(Call("GET", server.url, {}), LOOPBACK, 5)
         assert len(server.asked) == 6
 
@@ -39,7 +39,7 @@ async def test_a_large_answer_is_cut() -> None:
 
 
 async def test_a_server_that_says_nothing_is_given_up() -> None:
-    with serving(silent) as server, pytest.raises(httpx.TimeoutException):
+    with serving(silent) as server, pytest.raises(httpx2.TimeoutException):
         await fetch(Call("GET", server.url, {}), LOOPBACK, 0.2)
 
 

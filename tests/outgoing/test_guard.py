@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import httpx
+import httpx2
 import pytest
 
 from pipelines.work.outgoing import nat64
@@ -147,7 +147,7 @@ def test_listed_are_names_addresses_and_networks() -> None:
 async def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
     with serving(lambda to, asked: say(to, 200)) as server:
         # Some spellings are no address or no name at all.
-        with pytest.raises((httpx.ConnectError, httpx.InvalidURL)):
+        with pytest.raises((httpx2.ConnectError, httpx2.InvalidURL)):
             await fetch(Call("GET", f"http://{host}:{server.port}/", {}), Guard(), 5)
         assert server.asked == []
 

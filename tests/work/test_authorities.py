@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from dulwich.errors import GitProtocolError, NotGitRepository
 
@@ -50,7 +50,7 @@ def server(company: CompanyAuthority) -> Iterator[Server]:
 def test_calls_trust_it_once_it_is_named_and_say_so_before(company: CompanyAuthority, server: Server) -> None:
     call = Call("GET", f"https://localhost:{server.port}/", {})
     with pytest.raises(
-        httpx.ConnectError, match=r"certificate of localhost is not trusted.*GATELINE_CA_BUNDLE"
+        httpx2.ConnectError, match=r"certificate of localhost is not trusted.*GATELINE_CA_BUNDLE"
     ):
         asyncio.run(fetch(call, LISTED, 5))
     with pytest.raises(GitProtocolError, match="GATELINE_CA_BUNDLE"):

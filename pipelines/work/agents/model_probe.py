@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-import httpx
+import httpx2
 
 from pipelines.routing.document.agents import Preset
 from pipelines.work.outgoing.fetching import Call, fetch
@@ -80,12 +80,12 @@ async def asked(secret: str, key: str, variables: Mapping[str, str], guard: Guar
     address = f"{variables[base].rstrip('/')}{path}" if variables.get(base) else question.address
     began = time.monotonic()
     try:
-        host = httpx.URL(address).host
+        host = httpx2.URL(address).host
         if not address.startswith("https://") and not guard.lists(host):
             return ModelAnswer(AWAY, host, "its address is not https")
         headers = {question.header: f"{question.prefix}{key}", **question.more}
         answer = await fetch(Call("GET", address, headers), guard, SECONDS, MOST_BYTES)
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return ModelAnswer(AWAY, said=str(error) or type(error).__name__)
     state = AWAY if answer.status >= 500 or answer.status == 429 else UNKNOWN
     if 200 <= answer.status < 300:

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from dulwich.client import SSHGitClient, SubprocessSSHVendor, SubprocessWrapper
 
 from pipelines.work.git.addresses import RepositoryAddress
@@ -68,7 +68,7 @@ def connected(
         raise GitRefused("An ssh address needs a deploy key. Store it as a secret and choose it.")
     try:
         place = asyncio.run(guard.addresses(address.host, address.port))[0]
-    except httpx.ConnectError as error:
+    except httpx2.ConnectError as error:
         raise GitRefused(str(error)) from error
     with tempfile.TemporaryDirectory(prefix="gateline-key-") as folder:
         file = Path(folder) / "key"

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
+import httpx2
 
 from pipelines.routing.basics.values import MISSING
 from pipelines.work.handlers.timed import TimeIsUp, stopped, timed
@@ -39,9 +39,9 @@ async def asked(spec: Spec, sink: Sink) -> Outcome:
         answer = await fetch(call, spec.outgoing.guard, spec.limits.idle or SILENT_SECONDS)
     except RefusedAddress as refused:
         return await _failed(sink, "address_refused", str(refused))
-    except httpx.TimeoutException:
+    except httpx2.TimeoutException:
         return await _failed(sink, "http_timeout", f"{shown(call.url)} did not answer in time.")
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return await _failed(sink, "http_error", f"{shown(call.url)}: {error or type(error).__name__}")
     await sink.note(f"[gateline] {answer.status}, {len(answer.body)} bytes from {shown(answer.url)}")
     return outcome_of(call, answer, spec.output_keys)
@@ -66,8 +66,8 @@ def call_of(work: Mapping[str, Any]) -> Call:
 def shown(url: str) -> str:
     """An address as a log may tell it: without a password, and without what follows the path."""
     try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError):
         return "The address"
     return str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import httpx
+import httpx2
 
 from pipelines.work.handlers import command
 from pipelines.work.handlers.http import SILENT_SECONDS, shown
@@ -251,7 +251,7 @@ async def _fetched(
             answer = await fetch(made, spec.outgoing.guard, SILENT_SECONDS)
     except TimeIsUp:
         return ToolResult(call, ERROR, f"{shown(made.url)} did not answer in time.")
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return ToolResult(call, ERROR, f"{shown(made.url)}: {error or type(error).__name__}")
     await sink.write("out", answer.body + b"\n")
     good = 200 <= answer.status < 300

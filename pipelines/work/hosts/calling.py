@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-import httpx
+import httpx2
 
 from pipelines.work.hosts.answers import rows
 from pipelines.work.hosts.errors import HostAway, HostError
@@ -81,9 +81,9 @@ class HostCaller:
                 return await fetch(call, self.guard, SILENT)
         except RefusedAddress as error:
             raise HostError(str(error)) from error
-        except (TimeoutError, httpx.TimeoutException) as error:
+        except (TimeoutError, httpx2.TimeoutException) as error:
             raise HostAway(f"{self.name} did not answer in time.") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise HostAway(f"{self.name} could not be reached: {error or type(error).__name__}") from error
 
     def _read(self, answer: HttpAnswer) -> Any:

@@ -133,7 +133,7 @@ class Gitea:
         raise HostError(NO_MERGE)
 
     @staticmethod
-    def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
+    def signed(headers: Headers, body: bytes, secret: str) -> bool:
         said = headers.get("x-gitea-signature") or headers.get("x-forgejo-signature") or ""
         return hexed(body, secret, said)
 

@@ -240,7 +240,7 @@ class GitHub:
         return inner(inner(inner(said, "data"), "repository"), "pullRequest")
 
     @staticmethod
-    def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
+    def signed(headers: Headers, body: bytes, secret: str) -> bool:
         way, _, said = headers.get("x-hub-signature-256", "").partition("=")
         return way == "sha256" and hexed(body, secret, said)
 

@@ -13,8 +13,6 @@ from pipelines.work.hosts.answers import inner, rows, text
 
 Headers = Mapping[str, str]
 """Their names in small letters."""
-TOLERANCE = 300.0
-"""Seconds between a signed time and ours."""
 HEADS = "refs/heads/"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 MOST, ROLES = 100, ("author", "committer")

@@ -129,7 +129,7 @@ class Host(Protocol):
         """Out of the queue, if it is there."""
 
     @staticmethod
-    def signed(headers: Headers, body: bytes, secret: str, now: datetime) -> bool:
+    def signed(headers: Headers, body: bytes, secret: str) -> bool:
         """Whether this came from who knows the secret."""
 
     @staticmethod

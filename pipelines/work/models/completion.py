@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import httpx
+import httpx2
 
 from pipelines.work.models.conversation import Message, ToolCall
 from pipelines.work.outgoing.endpoint import Outgoing
@@ -91,9 +91,9 @@ async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Re
         ) from error
     except openai.APIError as error:
         raise NoAnswer("model_error", f"The model's server said: {error.message}") from error
-    except httpx.TimeoutException as error:
+    except httpx2.TimeoutException as error:
         raise NoAnswer("model_timeout", "The model fell silent in the middle of its answer.") from error
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         raise NoAnswer("model_cut_off", f"The answer broke off: {error or type(error).__name__}") from error
     except (openai.OpenAIError, ValueError, RecursionError) as error:
         raise NoAnswer("model_bad_answer", f"The answer is not what the protocol says: {error}") from error

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
-import httpx
+import certifi
 
 SETTING: Final = "GATELINE_CA_BUNDLE"
 USUAL: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
@@ -95,7 +95,8 @@ def _certificates(path: Path) -> list[str]:
 
 
 def _public() -> ssl.SSLContext:
-    return httpx.create_ssl_context(trust_env=False)
+    # Mozilla's, on every machine the same: httpx2 takes the system's, of which a bare one has none.
+    return ssl.create_default_context(cafile=certifi.where())
 
 
 @cache

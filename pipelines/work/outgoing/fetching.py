@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import httpx
+import httpx2
 
 from pipelines.work.outgoing.guard import Guard
 from pipelines.work.outgoing.transport import client
 
-NOT_FETCHED = (httpx.HTTPError, httpx.InvalidURL)
+NOT_FETCHED = (httpx2.HTTPError, httpx2.InvalidURL)
 """Refused, not reached, cut off, too slow, or no address."""
 MOST_REDIRECTS = 5
 MOST_BYTES = 10 * 1024 * 1024
@@ -42,8 +42,8 @@ async def fetch(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES
     """Call, following redirects through the same guard. Headers of the call stay with the origin that they were meant
     for: another one gets none of them. `seconds`: for which a server may be silent.
 
-    :raises httpx.HTTPError: refused, not reached, cut off, too slow, redirected too often
-    :raises httpx.InvalidURL: no address
+    :raises httpx2.HTTPError: refused, not reached, cut off, too slow, redirected too often
+    :raises httpx2.InvalidURL: no address
     """
     async with client(guard, seconds) as http:
         # Bytes as they are: a small answer must not unfold into a large one.
@@ -57,21 +57,21 @@ async def fetch(call: Call, guard: Guard, seconds: float, most: int = MOST_BYTES
             finally:
                 await response.aclose()
             request = _onward(request, response.next_request, call)
-    raise httpx.TooManyRedirects(f"redirected more than {MOST_REDIRECTS} times", request=request)
+    raise httpx2.TooManyRedirects(f"redirected more than {MOST_REDIRECTS} times", request=request)
 
 
-def _onward(before: httpx.Request, after: httpx.Request, call: Call) -> httpx.Request:
+def _onward(before: httpx2.Request, after: httpx2.Request, call: Call) -> httpx2.Request:
     if _origin(before.url) != _origin(after.url):
         for name in call.headers:
             after.headers.pop(name, None)
     return after
 
 
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-async def _read(response: httpx.Response, most: int) -> HttpAnswer:
+async def _read(response: httpx2.Response, most: int) -> HttpAnswer:
     body = bytearray()
     async for chunk in response.aiter_bytes():
         body += chunk

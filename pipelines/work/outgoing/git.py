@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urljoin
 
-import httpx
+import httpx2
 from dulwich.client import AbstractHttpGitClient, HTTPUnauthorized
 from dulwich.errors import GitProtocolError, NotGitRepository
 
@@ -20,7 +20,7 @@ from pipelines.work.outgoing.transport import blocking_client
 WHOLE_SECONDS = 3600.0
 Took = Callable[[int], None]
 """Told how many bytes were read; it may raise GitProtocolError."""
-ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
+ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
 class Deadline:
@@ -36,7 +36,7 @@ class Deadline:
         self._timer.start()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """What httpcore calls with its events (its extension `trace`)."""
+        """What httpcore2 calls with its events (its extension `trace`)."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             with self._lock:
                 self._stream = info["return_value"]
@@ -68,7 +68,7 @@ class GitAnswer:
 
     redirect_location = ""
 
-    def __init__(self, response: httpx.Response, took: Took, deadline: Deadline) -> None:
+    def __init__(self, response: httpx2.Response, took: Took, deadline: Deadline) -> None:
         self.status = response.status_code
         self.content_type = response.headers.get("content-type")
         self._response, self._chunks, self._rest = response, response.iter_bytes(), b""
@@ -148,7 +148,7 @@ class HttpsGitClient(AbstractHttpGitClient):
         return answer, answer.read
 
 
-def _failure(response: httpx.Response) -> Exception:
+def _failure(response: httpx2.Response) -> Exception:
     if response.status_code == 404:
         return NotGitRepository()
     if response.status_code in (401, 403):

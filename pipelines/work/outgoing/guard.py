@@ -8,7 +8,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-import httpx
+import httpx2
 
 from pipelines.work.outgoing import nat64
 from pipelines.work.outgoing.special_purpose import Address, public
@@ -16,7 +16,7 @@ from pipelines.work.outgoing.special_purpose import Address, public
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 
-class RefusedAddress(httpx.ConnectError):
+class RefusedAddress(httpx2.ConnectError):
     """The address is private and not listed; the message says which, and where an operator would list it."""
 
 
@@ -39,12 +39,12 @@ class Guard:
         """Where to connect to: what the host resolves to now, once all of it is allowed. Whoever connects takes these
         and never the name, which may answer differently the next time.
 
-        :raises RefusedAddress: one of them is private. :raises httpx.ConnectError: nobody knows the name
+        :raises RefusedAddress: one of them is private. :raises httpx2.ConnectError: nobody knows the name
         """
         try:
             addresses = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
-            raise httpx.ConnectError(f"The host {host} could not be found: {error}") from error
+            raise httpx2.ConnectError(f"The host {host} could not be found: {error}") from error
         for address in addresses:
             if not self.allows(host, address):
                 raise RefusedAddress(f"The host {host} has the private address {address}. {remedy(address)}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import httpx
+import httpx2
 
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
@@ -131,7 +131,7 @@ class HostProxy:
         except RefusedAddress as error:
             # Package managers ask again for a minute after a 502, and end at once after a 403.
             raise NotPassed(FORBIDDEN, str(error)) from None
-        except (httpx.ConnectError, TimeoutError) as error:
+        except (httpx2.ConnectError, TimeoutError) as error:
             raise NotPassed(GATEWAY, str(error) or f"the host {host} could not be found in time") from None
         why = ""
         for address in addresses:

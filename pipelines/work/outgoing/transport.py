@@ -1,4 +1,4 @@
-"""The way out: transports of httpx that connect to the address they checked."""
+"""The way out: transports of httpx2 that connect to the address they checked."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import httpx
+import httpx2
 
 from pipelines.work.outgoing.authorities import REMEDY, trusted
 from pipelines.work.outgoing.guard import Guard
@@ -16,7 +16,7 @@ from pipelines.work.outgoing.guard import Guard
 CONNECT_SECONDS = 10.0
 
 
-class GuardedTransport(httpx.AsyncBaseTransport):
+class GuardedTransport(httpx2.AsyncBaseTransport):
     """Resolves, checks, and connects to what was checked, for each request anew, redirects among them. The name of the
     server goes along for its certificate and its Host header.
 
@@ -25,17 +25,17 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._inner = httpx.AsyncHTTPTransport(
-            verify=trusted().context, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+        self._inner = httpx2.AsyncHTTPTransport(
+            verify=trusted().context, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0)
         )
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         name, port = _server(request)
         *others, last = await self._guard.addresses(name, port)
         for address in others:
             try:
                 return await self._inner.handle_async_request(_to(request, address, name))
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
         with _explained(name):
             return await self._inner.handle_async_request(_to(request, last, name))
@@ -44,22 +44,22 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         await self._inner.aclose()
 
 
-class GuardedBlockingTransport(httpx.BaseTransport):
+class GuardedBlockingTransport(httpx2.BaseTransport):
     """The same for programs without an event loop."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
-        self._inner = httpx.HTTPTransport(
-            verify=trusted().context, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+        self._inner = httpx2.HTTPTransport(
+            verify=trusted().context, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0)
         )
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         name, port = _server(request)
         *others, last = asyncio.run(self._guard.addresses(name, port))
         for address in others:
             try:
                 return self._inner.handle_request(_to(request, address, name))
-            except (httpx.ConnectError, httpx.ConnectTimeout):
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # Nothing was sent yet.
         with _explained(name):
             return self._inner.handle_request(_to(request, last, name))
@@ -70,26 +70,26 @@ class GuardedBlockingTransport(httpx.BaseTransport):
 
 @contextmanager
 def _explained(name: str) -> Iterator[None]:
-    """:raises httpx.ConnectError: the certificate is not trusted, and what can be done"""
+    """:raises httpx2.ConnectError: the certificate is not trusted, and what can be done"""
     try:
         yield
-    except httpx.ConnectError as error:
+    except httpx2.ConnectError as error:
         why: BaseException | None = error
         while why is not None and not isinstance(why, ssl.SSLCertVerificationError):
             why = why.__cause__ or why.__context__
         if why is None:
             raise
         said = f"The certificate of {name} is not trusted: {why.verify_message}. {REMEDY}"
-        raise httpx.ConnectError(said) from error
+        raise httpx2.ConnectError(said) from error
 
 
-def _server(request: httpx.Request) -> tuple[str, int]:
+def _server(request: httpx2.Request) -> tuple[str, int]:
     host = request.url.raw_host.decode("ascii")
     return host.strip("[]"), request.url.port or (443 if request.url.scheme == "https" else 80)
 
 
-def _to(request: httpx.Request, address: str, name: str) -> httpx.Request:
-    return httpx.Request(
+def _to(request: httpx2.Request, address: str, name: str) -> httpx2.Request:
+    return httpx2.Request(
         request.method,
         request.url.copy_with(host=address),
         headers=request.headers,
@@ -98,17 +98,17 @@ def _to(request: httpx.Request, address: str, name: str) -> httpx.Request:
     )
 
 
-def client(guard: Guard, seconds: float) -> httpx.AsyncClient:
+def client(guard: Guard, seconds: float) -> httpx2.AsyncClient:
     """A client for one piece of work: no proxy, no cookie jar of the machine, no redirect unasked. `seconds`: for which
     a server may be silent."""
-    return httpx.AsyncClient(
+    return httpx2.AsyncClient(
         transport=GuardedTransport(guard), timeout=_timeout(seconds), trust_env=False, follow_redirects=False
     )
 
 
-def blocking_client(guard: Guard, seconds: float) -> httpx.Client:
+def blocking_client(guard: Guard, seconds: float) -> httpx2.Client:
     """The same for programs without an event loop."""
-    return httpx.Client(
+    return httpx2.Client(
         transport=GuardedBlockingTransport(guard),
         timeout=_timeout(seconds),
         trust_env=False,
@@ -116,5 +116,5 @@ def blocking_client(guard: Guard, seconds: float) -> httpx.Client:
     )
 
 
-def _timeout(seconds: float) -> httpx.Timeout:
-    return httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))
+def _timeout(seconds: float) -> httpx2.Timeout:
+    return httpx2.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS))

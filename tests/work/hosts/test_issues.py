@@ -152,9 +152,22 @@ def test_a_gitlab_delivery_has_to_be_of_now(world: World, hosted: Any) -> None:
     gitlab = BY_KEY["gitlab"](hosted.origin)
     body, headers = gitlab.hook(SECRET, gitlab.labelled("x"))
     signed = CLASSES["gitlab"].signed
-    assert signed(headers, body, SECRET, timezone.now())
-    assert not signed(headers, body, SECRET, timezone.now() + timezone.timedelta(minutes=6))
-    assert signed({"x-gitlab-token": "plain"}, body, "plain", timezone.now())
+    assert signed(headers, body, SECRET)
+    for apart in (-6, 6):
+        moment = timezone.now() + timezone.timedelta(minutes=apart)
+        _body, then = gitlab.hook(SECRET, gitlab.labelled("x"), moment=moment)
+        assert then != headers and not signed(then, body, SECRET)
+    assert signed({"x-gitlab-token": "plain"}, body, "plain")
+
+
+def test_a_malformed_signature_is_no_signature(hosted: Any) -> None:
+    gitlab = BY_KEY["gitlab"](hosted.origin)
+    body, headers = gitlab.hook(SECRET, gitlab.labelled("x"))
+    for header in ("webhook-signature", "webhook-timestamp", "webhook-id"):
+        for text in ("", "v1", "v1,", "v1,é", "v1,!", "v2,AAAA", "nan", "9" * 5000, ",,,", "\0"):
+            assert not CLASSES["gitlab"].signed({**headers, header: text}, body, SECRET), (header, text)
+    assert not CLASSES["gitlab"].signed(headers, body, "whsec_")
+    assert not CLASSES["gitlab"].signed(headers, b"\xff" + body, SECRET)
 
 
 @pytest.mark.wide

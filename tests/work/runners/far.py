@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from django.core.handlers.wsgi import WSGIHandler
 
 from pipelines.work.config import WorkerConfig
@@ -51,7 +51,7 @@ class FarAway:
     refused: list[str] = field(default_factory=list)
 
     def calls(self) -> LyingCalls:
-        by = httpx.WSGITransport(app=WSGIHandler())  # type: ignore[arg-type]
+        by = httpx2.WSGITransport(app=WSGIHandler())  # type: ignore[arg-type]
         made = LyingCalls("http://testserver", self.secret, self.id, self.refused.append, by)
         made.lie = self.lie  # type: ignore[method-assign]
         return made
@@ -80,14 +80,14 @@ class FarAway:
 
     def call(
         self, path: str, document: Any = None, lease: Any = None, method: str = "POST"
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         """One call by hand."""
         headers = {
             "Authorization": f"Bearer {self.secret}",
             **({"Gateline-Lease": str(lease)} if lease else {}),
         }
-        by = httpx.WSGITransport(app=WSGIHandler())  # type: ignore[arg-type]
-        with httpx.Client(transport=by, base_url="http://testserver", headers=headers) as client:
+        by = httpx2.WSGITransport(app=WSGIHandler())  # type: ignore[arg-type]
+        with httpx2.Client(transport=by, base_url="http://testserver", headers=headers) as client:
             content = document if isinstance(document, bytes) else None
             sent = None if content is not None else document
             return client.request(method, f"/api/v1/runner/{self.id}{path}", content=content, json=sent)

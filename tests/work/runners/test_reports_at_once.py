@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import structlog
 from django.db import connection, connections, transaction
@@ -53,10 +53,10 @@ class Web:
             thread.shutdown()
         self.loop.close()
 
-    def ask(self, method: str, path: str, headers: dict[str, str], sent: dict[str, Any]) -> httpx.Response:
-        async def work() -> httpx.Response:
-            by = httpx.ASGITransport(app=self.app)
-            async with httpx.AsyncClient(transport=by, base_url="http://testserver") as client:
+    def ask(self, method: str, path: str, headers: dict[str, str], sent: dict[str, Any]) -> httpx2.Response:
+        async def work() -> httpx2.Response:
+            by = httpx2.ASGITransport(app=self.app)
+            async with httpx2.AsyncClient(transport=by, base_url="http://testserver") as client:
                 return await client.request(method, path, headers=headers, timeout=LONG, **sent)
 
         return asyncio.run_coroutine_threadsafe(work(), self.loop).result(LONG)
@@ -70,7 +70,7 @@ class FarOff(FarAway):
 
     def call(
         self, path: str, document: Any = None, lease: Any = None, method: str = "POST"
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         leased = {"Gateline-Lease": str(lease)} if lease else {}
         headers = {"Authorization": f"Bearer {self.secret}", **leased}
         sent = {"content": document} if isinstance(document, bytes) else {"json": document}
@@ -109,21 +109,21 @@ def taken(
     return found
 
 
-def told(far: FarAway, started: Json, lease: str = "", **other: Any) -> httpx.Response:
+def told(far: FarAway, started: Json, lease: str = "", **other: Any) -> httpx2.Response:
     orders = started["orders"]
     said = {"attempt": orders["attempt"], "outcome": {"result": "success"}, "go_on": True, **other}
     return far.call(f"/jobs/{orders['job_id']}/report", said, lease or started["lease"])
 
 
-Calls = list[Callable[[], httpx.Response]]
+Calls = list[Callable[[], httpx2.Response]]
 
 
-def at_once(world: World, far: FarAway, calls: Calls) -> list[httpx.Response]:
+def at_once(world: World, far: FarAway, calls: Calls) -> list[httpx2.Response]:
     """The answers to calls that all come while a first is being answered."""
     first, *_ = started = taken(world, far, 2)
     assert told(far, started[1]).status_code == 200  # its project is known from here on
     gathering = WEB[-1].app._gathering(world.project.pk)
-    answers: list[Future[httpx.Response]]
+    answers: list[Future[httpx2.Response]]
     with ThreadPoolExecutor(1 + len(calls)) as pool:
         with transaction.atomic():
             Task.objects.select_for_update().get(jobs=first["orders"]["job_id"])
@@ -137,7 +137,7 @@ def at_once(world: World, far: FarAway, calls: Calls) -> list[httpx.Response]:
     return found
 
 
-def status(answer: httpx.Response) -> str | int:
+def status(answer: httpx2.Response) -> str | int:
     return answer.json()["status"] if answer.status_code == 200 else answer.status_code
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import httpx
+import httpx2
 import structlog
 
 from pipelines.work.measuring import PIECE
@@ -25,8 +25,8 @@ log = structlog.get_logger(__name__)
 
 PATIENCE_SECONDS: Final = 900.0
 """How long the server may be away before work gives up. Whether it still has its lease the renewal finds out."""
-TIMEOUT: Final = httpx.Timeout(60.0, connect=5.0, read=300.0)
-RENEWAL_TIMEOUT: Final = httpx.Timeout(5.0)
+TIMEOUT: Final = httpx2.Timeout(60.0, connect=5.0, read=300.0)
+RENEWAL_TIMEOUT: Final = httpx2.Timeout(5.0)
 AWAY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 REFUSED: Final = frozenset({401, 403})
 
@@ -48,15 +48,15 @@ class ServerCalls:
         token: str,
         runner: uuid.UUID,
         refused: Callable[[str], None],
-        by: httpx.BaseTransport | None = None,
+        by: httpx2.BaseTransport | None = None,
     ) -> None:
         self._base = f"{server.rstrip('/')}/api/v1/runner/{runner}"
-        self._client = httpx.Client(
+        self._client = httpx2.Client(
             headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
             timeout=TIMEOUT,
             transport=by,
             verify=trusted().context,
-            limits=httpx.Limits(max_connections=64, max_keepalive_connections=32),
+            limits=httpx2.Limits(max_connections=64, max_keepalive_connections=32),
         )
         self._refused = refused
         self._closed = threading.Event()
@@ -71,12 +71,12 @@ class ServerCalls:
             answer = self._client.request(
                 method, self._base + path, json=document, headers=_about(lease), timeout=timeout
             )
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             raise ServerAway(f"{type(error).__name__}: {error}") from error
         self._look_at(answer)
         return answer.json() if answer.content else None
 
-    def _look_at(self, answer: httpx.Response) -> None:
+    def _look_at(self, answer: httpx2.Response) -> None:
         if answer.status_code < 300:
             return
         why = _detail(answer)
@@ -105,7 +105,7 @@ class ServerCalls:
         def put(tried: bool) -> None:
             try:
                 answer = self._client.put(self._base + path, content=data, headers=_about(lease))
-            except httpx.TransportError as error:
+            except httpx2.TransportError as error:
                 raise ServerAway(f"{type(error).__name__}: {error}") from error
             self._look_at(answer)
 
@@ -145,7 +145,7 @@ class ServerCalls:
                         for piece in answer.iter_bytes(PIECE):
                             file.write(piece)
                 return
-            except (httpx.TransportError, ServerAway) as error:
+            except (httpx2.TransportError, ServerAway) as error:
                 target.unlink(missing_ok=True)
                 if time.monotonic() > until or self._closed.wait(pause * random.uniform(0.5, 1)):
                     raise ServerAway(str(error)) from error
@@ -162,7 +162,7 @@ def _about(lease: uuid.UUID | None) -> Mapping[str, str]:
     return {LEASE: str(lease)} if lease else {}
 
 
-def _detail(answer: httpx.Response) -> str:
+def _detail(answer: httpx2.Response) -> str:
     try:
         said = answer.json()
     except ValueError:

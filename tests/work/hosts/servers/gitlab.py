@@ -6,6 +6,7 @@ import base64
 import hmac
 import json
 import zlib
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -204,9 +205,12 @@ class GitLabServer(FakeHost):
         before.append(body)
         return 201, body
 
-    def hook(self, secret: str, said: Any, event: str = "Issue Hook") -> tuple[bytes, dict[str, str]]:
+    def hook(
+        self, secret: str, said: Any, event: str = "Issue Hook", moment: datetime | None = None
+    ) -> tuple[bytes, dict[str, str]]:
         """By a signing token, as Standard Webhooks say."""
-        body, at, named = json.dumps(said).encode(), str(int(timezone.now().timestamp())), "d-1"
+        at = str(int((moment or timezone.now()).timestamp()))
+        body, named = json.dumps(said).encode(), "d-1"
         key = base64.b64decode(secret.removeprefix("whsec_"))
         made = hmac.new(key, f"{named}.{at}.".encode() + body, "sha256").digest()
         signed = {"webhook-id": named, "webhook-timestamp": at, "x-gitlab-event": event}
