@@ -1,7 +1,7 @@
 /**
  * Text that was typed into the forms of a page and not sent outlives the end of a session: it is kept for this tab and this
  * person, and typed again once they have signed in and the form is there. Passwords, files and what has `data-unkept` are
- * not kept; who signs out, or somebody else who signs in, ends it. A page with `data-session-ended` says that a session ended.
+ * not kept; who signs out, or somebody else who signs in, ends it, and an hour without the session. A page with `data-session-ended` says that a session ended.
  */
 import { each } from "./dom";
 import { showFailure } from "./failures";
@@ -9,6 +9,8 @@ import { showFailure } from "./failures";
 const PLACE = "gateline unsent";
 const ENDED = "gateline session ended";
 const PAUSE = 250;
+/** Nobody finds it in a browser that was left. */
+const HOUR = 3_600_000;
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
@@ -30,6 +32,7 @@ interface Sent {
 
 interface Unsent {
   user: string;
+  at: number;
   forms: UnsentForm[];
 }
 
@@ -109,7 +112,8 @@ export function typeAgain(form: HTMLFormElement, { values, armed }: UnsentForm):
 function read(): Unsent | undefined {
   try {
     const stored = JSON.parse(sessionStorage.getItem(PLACE) ?? "null") as Partial<Unsent> | null;
-    return typeof stored?.user === "string" && Array.isArray(stored.forms) ? (stored as Unsent) : undefined;
+    const isUnsent = typeof stored?.user === "string" && Array.isArray(stored.forms);
+    return isUnsent && Date.now() - (stored.at ?? 0) < HOUR ? (stored as Unsent) : undefined;
   } catch {
     return undefined;
   }
@@ -128,6 +132,7 @@ function write(name: string, value: string): void {
 export function startUnsent(): void {
   if (document.body.dataset.sessionEnded !== undefined) {
     write(ENDED, "1");
+    window.setTimeout(() => write(PLACE, ""), HOUR);
     return;
   }
   const { user } = document.documentElement.dataset;
@@ -141,7 +146,7 @@ export function startUnsent(): void {
   const keep = (): void => {
     window.clearTimeout(timer);
     const forms = [...[...typed].filter(({ isConnected }) => isConnected).map(unsentOf), ...waiting];
-    write(PLACE, forms.length > 0 ? JSON.stringify({ user, forms } satisfies Unsent) : "");
+    write(PLACE, forms.length > 0 ? JSON.stringify({ user, at: Date.now(), forms } satisfies Unsent) : "");
     if (waiting.length === 0 && !document.querySelector("[data-failure=signed-out]")) write(ENDED, "");
   };
   const touched = (form: HTMLFormElement | null | undefined): void => {

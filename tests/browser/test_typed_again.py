@@ -208,3 +208,23 @@ def test_the_canvas_comes_back_with_its_changes_for_who_made_them(
     saved(page)
     drawn.refresh_from_db()
     assert [each["key"] for each in drawn.draft["stations"]] == ["build", "ship", "manual"]
+
+
+def test_an_hour_without_the_session_ends_it(
+    page: Page, sign_in: SignIn, world: World, waiting: Task
+) -> None:
+    """Whoever finds the browser of somebody who left reads nothing of it."""
+    sign_in(page, world.reviewer)
+    page.clock.install()
+    write_reason(page, world, waiting)
+    ends(page)
+    page.get_by_role("button", name="Confirm rejection").click()
+    expect(page).to_have_title(re.compile("Sign in"))
+    stored = "sessionStorage.getItem('gateline unsent')"
+    page.clock.fast_forward("59:00")
+    assert "The lock-out is" in page.evaluate(stored)
+    page.clock.fast_forward("02:00")
+    assert page.evaluate(stored) is None
+    enter(page, world.reviewer)
+    expect(page).not_to_have_title(re.compile("Sign in"))
+    expect(page.get_by_text(AGAIN)).to_have_count(0)
