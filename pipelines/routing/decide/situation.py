@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from pipelines.routing.basics import facts as observed
@@ -288,10 +289,10 @@ def _named(value: Any, path: str) -> dict[str, str]:
     return {key: shapes.text(member, join(path, key)) or "" for key, member in found.items()}
 
 
-def _last_words(value: Any, path: str) -> dict[str, str]:
-    """{gate: the last word at it}, on earlier visits of this task."""
+def _words(value: Any, path: str, known: Collection[str] = WORDS) -> dict[str, str]:
+    """{gate: the last word at it}, on earlier visits of this task, or another word of each gate."""
     found = shapes.mapping(value, path)
-    said = {key: shapes.word(member, join(path, key), WORDS) for key, member in found.items()}
+    said = {key: shapes.word(member, join(path, key), known) for key, member in found.items()}
     return {key: word for key, word in said.items() if word is not None}
 
 
@@ -309,12 +310,6 @@ def _word(value: Any, path: str) -> GateWord:
         route=shapes.text(value.get("route"), join(path, "route")),
         reason=shapes.text(value.get("reason"), join(path, "reason")),
     )
-
-
-def _samples(value: Any, path: str) -> dict[str, str]:
-    found = shapes.mapping(value, path)
-    said = {key: shapes.word(member, join(path, key), DRAWS) for key, member in found.items()}
-    return {key: word for key, word in said.items() if word}
 
 
 def _stands(value: Any, path: str) -> dict[str, SamePatch]:
@@ -364,7 +359,7 @@ _FACTS: dict[str, Any] = {
     "unreadable": _named,
     "answers": _answers,
     "gates": _gates,
-    "words": _last_words,
+    "words": _words,
     "rounds": shapes.counts,
     "open_escalations": shapes.count,
     "beside": _texts,
@@ -374,7 +369,7 @@ _FACTS: dict[str, Any] = {
     "now": _now,
     "spent": observed.amount,
     "observed": _observed,
-    "samples": _samples,
+    "samples": partial(_words, known=DRAWS),
     "stands": _stands,
 }
 """How each fact is read; there are no other keys."""

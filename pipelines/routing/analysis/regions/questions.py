@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from pipelines.routing.analysis.regions.choices import ValueChoice
-from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
+from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.analysis.regions.entrances import Entrance, StationGate, rule_demands
 from pipelines.routing.analysis.regions.evals import Evals
 from pipelines.routing.analysis.regions.first_time import origin_of
@@ -20,7 +20,7 @@ from pipelines.routing.analysis.regions.formulas import (
     formula_of,
     negation,
 )
-from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
+from pipelines.routing.analysis.regions.outcomes import Impossible
 from pipelines.routing.analysis.regions.possible import AT_FIRST, BETWEEN, at_first, counts, first
 from pipelines.routing.analysis.regions.recorded import WORD, read_apart
 from pipelines.routing.analysis.regions.situations import (
@@ -31,7 +31,7 @@ from pipelines.routing.analysis.regions.situations import (
     first_walk,
     shown,
 )
-from pipelines.routing.analysis.regions.solver import Box, solve
+from pipelines.routing.analysis.regions.solver import Box, first_answer, is_impossible, is_refuted, solve
 from pipelines.routing.analysis.regions.statuses import BLOCKED, FORCED_FAILURE, Statuses
 from pipelines.routing.analysis.regions.written import witness
 from pipelines.routing.document.algebra import EdgeTaken, OutputTest, leaves
@@ -104,22 +104,16 @@ class Questions:
         self, formulas: Sequence[Formula], statuses: Statuses | None, accept: Callable[[Box, Entrance], T]
     ) -> T:
         """The result that was accepted at the first entrance on which anything was. Raises Impossible or Unknown."""
-        doubt: Unknown | None = None
         counted = self._counts(formulas)
-        for entrance in self.gate.entrances:
+
+        def at(entrance: Entrance) -> T:
             among = entrance.seen if statuses is None else entrance.seen & statuses
             if not among:
-                continue
-            try:
-                reached = [*formulas, *entrance.reach, *counted]
-                return solve(reached, entrance.box(among), partial(_accepted, accept, entrance))
-            except Impossible:
-                continue
-            except EffortExhausted:
-                raise
-            except Unknown as unknown:
-                doubt = doubt or unknown
-        raise doubt or Impossible
+                raise Impossible
+            reached = [*formulas, *entrance.reach, *counted]
+            return solve(reached, entrance.box(among), partial(_accepted, accept, entrance))
+
+        return first_answer(partial(at, entrance) for entrance in self.gate.entrances)
 
     def both(self, rule: Rule, other: Rule) -> None:
         """Returns if some situation is true of both."""
@@ -135,7 +129,7 @@ class Questions:
 
     def is_impossible(self, formulas: Sequence[Formula]) -> bool:
         """Proved: nothing that reaches the rules satisfies them all. Raises EffortExhausted."""
-        return _is_refuted(lambda: self._at_some_entrance(formulas, None, self._situations))
+        return is_refuted(lambda: self._at_some_entrance(formulas, None, self._situations))
 
     def is_never(self, formulas: Sequence[Formula]) -> bool:
         """The same also of what is tested again once the gate of a rule demanded rework."""
@@ -143,9 +137,8 @@ class Questions:
             return False
         if not self.gate.decides or not any(rule.gates for rule in self.readable):
             return True
-        return _is_refuted(
-            lambda: solve([*formulas, *self._counts(formulas)], _FORCED[False], lambda box: box)
-        )
+        every = [*formulas, *self._counts(formulas)]
+        return is_impossible(every, _FORCED[False], lambda box: box)
 
     def shown_to_take(self, rule: Rule, other: Rule) -> bool:
         """Tell whether the situation that shows that `other` can be taken is true of `rule`."""
@@ -162,7 +155,7 @@ class Questions:
     def _is_refuted_again(self, formulas: Sequence[Formula], fallback: bool) -> bool:
         """Tell whether nothing that is tested again satisfies them."""
         every = [*formulas, *counts(formulas)]
-        return _is_refuted(lambda: solve(every, _FORCED[fallback], lambda box: box))
+        return is_impossible(every, _FORCED[fallback], lambda box: box)
 
     def _comes_back(self, fallback: bool) -> bool:
         """Tell whether rules are tested again as after a failure, or by the fallback where no rule takes that."""
@@ -172,20 +165,12 @@ class Questions:
     def after_rework(self, rule: Rule, others: Sequence[Rule], left_out: Rule) -> TestedSituation:
         """`left_out` is taken first, one of its gates demands rework, and the rest of the rules, `others` before this
         one, is tested again: as after a failure, or by the fallback where the policy falls back from that."""
-        doubt: Unknown | None = None
-        for fallback in (False, True):
-            if not self._comes_back(fallback):
-                continue
-            for entrance in self.gate.starts:
-                try:
-                    return self._again(rule, others, left_out, entrance, fallback)
-                except Impossible:
-                    continue
-                except EffortExhausted:
-                    raise
-                except Unknown as unknown:
-                    doubt = doubt or unknown
-        raise doubt or Impossible
+        return first_answer(
+            partial(self._again, rule, others, left_out, entrance, fallback)
+            for fallback in (False, True)
+            if self._comes_back(fallback)
+            for entrance in self.gate.starts
+        )
 
     def _again(
         self, rule: Rule, others: Sequence[Rule], left_out: Rule, entrance: Entrance, fallback: bool
@@ -238,19 +223,6 @@ class Questions:
 
 def _accepted(accept: Callable[[Box, Entrance], T], entrance: Entrance, box: Box) -> T:
     return accept(box, entrance)
-
-
-def _is_refuted(ask: Callable[[], object]) -> bool:
-    """Proved; False also where nobody knows. Raises EffortExhausted."""
-    try:
-        ask()
-    except Impossible:
-        return True
-    except EffortExhausted:
-        raise
-    except Unknown:
-        return False
-    return False
 
 
 def _composed(rule: Rule) -> Iterable[Formula]:

@@ -93,10 +93,26 @@ def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -
         raise
 
 
-def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object]) -> bool:
-    """Proved; False also where nobody knows. Raises Exhausted."""
+def first_answer(asks: Iterable[Callable[[], T]]) -> T:
+    """Of several questions. Raises Unknown where none has an answer and one is not known to have none, else
+    Impossible; EffortExhausted at once."""
+    doubt: Unknown | None = None
+    for ask in asks:
+        try:
+            return ask()
+        except Impossible:
+            continue
+        except EffortExhausted:
+            raise
+        except Unknown as unknown:
+            doubt = doubt or unknown
+    raise doubt or Impossible
+
+
+def is_refuted(ask: Callable[[], object]) -> bool:
+    """Proved; False also where nobody knows. Raises EffortExhausted."""
     try:
-        solve(formulas, given, accept)
+        ask()
     except Impossible:
         return True
     except EffortExhausted:
@@ -104,6 +120,11 @@ def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box
     except Unknown:
         return False
     return False
+
+
+def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object]) -> bool:
+    """Proved; False also where nobody knows. Raises EffortExhausted."""
+    return is_refuted(lambda: solve(formulas, given, accept))
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Solver, depth: int) -> T:
