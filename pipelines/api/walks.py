@@ -21,10 +21,10 @@ from pipelines.queries.why import explained
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import read_line
-from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
+from pipelines.routing.simulate.state import StepRecord
 
 router = Operations("scenarios", COSTS)
 

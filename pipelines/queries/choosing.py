@@ -20,7 +20,7 @@ from pipelines.routing.sentences.names import gate_name, station_name, target_na
 from pipelines.routing.simulate import choices
 from pipelines.routing.simulate.choices import SimulationChoice
 from pipelines.routing.simulate.form import parts_of
-from pipelines.routing.simulate.state import READY, SimulatedPosition, SimulatedTask, Taken
+from pipelines.routing.simulate.state import READY, SimulatedPosition, SimulatedTask, StepRecord
 
 GROUPS = {
     choices.WORD: lambda: _("At the gate"),
@@ -129,7 +129,7 @@ def _then(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> 
     return (after and held_again(line, after)) or sentence(said)
 
 
-def _resolved(line: Line, taken: Taken) -> str:
+def _resolved(line: Line, taken: StepRecord) -> str:
     """What the answer to an escalation leads to; of one that held no station, what had only waited for it."""
     if taken.decision is None and taken.walk.over:
         return sentence(_("the task is cancelled"))

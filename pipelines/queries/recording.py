@@ -18,7 +18,7 @@ from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.sentences.decisions import sentence
 from pipelines.routing.simulate.run import expectation, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import SimulatedTask, StepRefused, Taken, begin
+from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
 from pipelines.routing.simulate.walk import take
 
 SAID = ("decision", "to", "end", "status", "gates", "error")
@@ -115,7 +115,7 @@ def _included(walk: SimulatedTask, happened: _Happened) -> bool:
     return not any(each.lacks and each.station == happened.station for each in walk.positions)
 
 
-def _otherwise(line: Line, happened: _Happened, taken: Taken) -> str:
+def _otherwise(line: Line, happened: _Happened, taken: StepRecord) -> str:
     """A test knows no time and no hands that held a task: what they decided, it cannot show."""
     if happened.decision is None or taken.decision is None:
         return ""

@@ -24,9 +24,8 @@ from pipelines.routing.sentences.names import gate_name, rule_name, station_name
 from pipelines.routing.sentences.waits import Sentence, held, waiting
 from pipelines.routing.simulate import joins
 from pipelines.routing.simulate.drawn_moves import drawn_moves
-from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.scenario import ScenarioStep
-from pipelines.routing.simulate.state import HELD, READY, SimulatedPosition, SimulatedTask
+from pipelines.routing.simulate.state import HELD, READY, SimulatedPosition, SimulatedTask, StepRecord
 
 LONGEST = 80
 TONES = {

@@ -33,8 +33,8 @@ from pipelines.models import (
 from pipelines.queries import versions
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.simulate import made_up
-from pipelines.routing.simulate.expect import Failure, StepRecord, compare
-from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask
+from pipelines.routing.simulate.expect import Failure, compare
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRecord
 from tests.playing.cast import Cast
 from tests.playing.script import Script, read_scripts
 from tests.playing.stage import NotPlayable, Stage
@@ -192,7 +192,7 @@ class _Record:
         self._seq = events[-1].seq if events else self._seq
         self._task.refresh_from_db()
         why = ", ".join(filter(None, (_why(events), _waits(events, entered), _told(jobs))))
-        self.told.append(StepRecord(number, at, None, entered, rules, self.walk()))
+        self.told.append(StepRecord(self.walk(), at, None, entered, rules, number=number))
         self.played.append(PlayedStep(number, kind, who, entered, rules, why))
 
     def walk(self) -> SimulatedTask:

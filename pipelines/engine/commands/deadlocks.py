@@ -15,7 +15,6 @@ from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, settle, situation
 from pipelines.engine.core.expected_times import is_late
-from pipelines.engine.core.holds import each_of, joined, paused_by
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE
@@ -27,6 +26,7 @@ from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
+from pipelines.routing.decide.holds import each_of, joined, paused_by
 from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
@@ -272,7 +272,14 @@ def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Dea
         job = batch.open_job(token)
         if job and each.pk == task.pk:
             others = [wait for wait in each_of(token.wait) if not is_paused_by(found.pk)(wait)]
-            hold(batch, each, token, job, answer.actor, joined([paused_by(opened), *others]))
+            hold(
+                batch,
+                each,
+                token,
+                job,
+                answer.actor,
+                joined([paused_by(str(opened.pk), opened.trigger), *others]),
+            )
         else:
             let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,13 +14,13 @@ from pipelines.engine.core import payload, sampling, version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import settle
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
-from pipelines.engine.core.holds import each_of, is_dependency
+from pipelines.engine.core.holds import is_dependency
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import MANUAL
 from pipelines.engine.core.values import Actor, Report, ReportResult
 from pipelines.engine.moves import effects, evaluations
-from pipelines.engine.moves.completion import Ending, end_everything, finish_job
+from pipelines.engine.moves.completion import Ending, end, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import answered, wait_no_longer
@@ -27,7 +28,8 @@ from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token,
 from pipelines.ports import observers
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
-from pipelines.routing.decide.effects import origin_after
+from pipelines.routing.decide.holds import each_of
+from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks
 
@@ -170,11 +172,14 @@ def run_again(
 ) -> None:
     """Start another run. It counts as a visit but uses no budget (law §5 Counting). `at`: a station other than the
     token's own."""
-    source, token.station = token.station, at or _where(task, token)
-    token.origin = origin_after(source, token.origin, at or source) or ""
-    count = merge_counts(task, {"visits": {token.station: 1}})
-    token.wait, token.error, token.signal_reworks, token.entered_at = {}, "", 0, batch.now
-    job = open_job(batch, task, token, feedback=feedback, asked=asked)
+    source = token.station
+    here = TokenPlace(
+        versions.by_id(task.pinned_id), source if at else _where(task, token), token.origin or None
+    )
+    change = rerun(here, at, feedback)
+    [entry], count = change.entries, merge_counts(task, change.count)
+    effects.stand(batch, token, entry)
+    job = open_job(batch, task, token, feedback=entry.feedback, asked=asked)
     batch.changed(token)
     batch.settle_status(task)
     batch.event(
@@ -259,8 +264,8 @@ def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     batch, task = of_living(task_id)
     sampling.remember_cancelled(versions.by_id(task.pinned_id), task)
-    how = Ending(Status.CANCELLED, "cancelled", actor, "cancel", reason=reason)
-    end_everything(batch, task, batch.living(task)[0], how)
+    how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
+    end(batch, task, batch.living(task)[0], how)
     batch.flush()
     return task
 

@@ -26,6 +26,7 @@ from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.recorded import again, said
 from pipelines.routing.decide.effects import once_more
 from pipelines.routing.decide.escalation_targets import ways
+from pipelines.routing.decide.transitions import feedback_of
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 
 DEADLOCK = "deadlock"
@@ -121,22 +122,16 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -
         batch.task_changed(task, "context")
     if token is None or answer.word == "cancel":
         return
-    if answer.word == "go_on" and "decision" in token.wait:
+    # Where branches of a join contradict each other, it starts with the values written last.
+    feedback = feedback_of(answer.word, answer.reason, "decision" in token.wait)
+    if feedback is None:
         _decide_again(batch, task, token, found, answer)
-    elif answer.word == "go_on":
-        # Branches of a join contradict each other: it starts with the values written last.
-        manual_actions.run_again(batch, task, token, answer.actor, f"escalation:{found.pk}", feedback="")
-    else:
-        manual_actions.run_again(
-            batch,
-            task,
-            token,
-            answer.actor,
-            f"escalation:{found.pk}",
-            feedback=answer.reason if answer.word in ("retry", "route") else "",
-            reason=answer.reason,
-            at=target,
-        )
+        return
+    reason = "" if answer.word == "go_on" else answer.reason
+    cause = f"escalation:{found.pk}"
+    manual_actions.run_again(
+        batch, task, token, answer.actor, cause, feedback=feedback, reason=reason, at=target
+    )
 
 
 def held_by(batch: Batch, found: Escalation) -> Token | None:

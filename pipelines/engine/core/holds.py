@@ -1,19 +1,16 @@
-"""Holds on all work of a task: dependencies that are not completed, and escalations that block it. One position can
-have several holds: `token.wait` has the first, with the others nested under `then`. It continues when the last one is
-released."""
+"""Holds on all work of a task: dependencies that are not completed, and escalations that block it
+(`routing/decide/holds`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 from pipelines.engine.core.batch import Batch
 from pipelines.models import ENDED, Escalation, Task
 from pipelines.queries import versions
+from pipelines.routing.decide.holds import BLOCK, Wait, joined, paused_by
 
-FOR, LOST, THEN = "depends_on", "failed", "then"
-BLOCK = "block"
-Wait = dict[str, Any]
+FOR, LOST = "depends_on", "failed"
 
 
 def holds(batch: Batch, task: Task) -> Wait:
@@ -36,27 +33,11 @@ def _blocks(task: Task) -> list[Wait]:
     line = versions.by_id(task.pinned_id)
     rows = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN).order_by("opened_at", "pk")
     return [
-        paused_by(row)
+        paused_by(str(row.pk), row.trigger)
         for row in rows
         if (row.breached_at and BLOCK in row.on_breach) or BLOCK in line.escalation(row.trigger).at_once
     ]
 
 
-def paused_by(escalation: Escalation) -> Wait:
-    return {"paused_by": str(escalation.pk), "trigger": escalation.trigger}
-
-
 def is_dependency(wait: Wait) -> bool:
     return FOR in wait
-
-
-def each_of(wait: Wait) -> list[Wait]:
-    """Every hold on a position, in order."""
-    return [{key: value for key, value in wait.items() if key != THEN}, *wait.get(THEN, ())]
-
-
-def joined(waits: Sequence[Wait]) -> Wait:
-    if not waits:
-        return {}
-    first, *others = waits
-    return {**first, **({THEN: others} if others else {})}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
 from pipelines.models import Job, Purpose, Task, Token
 from pipelines.routing.decide.effects import added_up
 
-COUNTERS = ("visits", "edges", "rules", "rounds", "failures")
 TOKEN_FIELDS = (
     "parent_id",
     "station",
@@ -43,7 +43,7 @@ def job_ref(job: Job) -> dict[str, Any]:
     }
 
 
-def merge_counts(task: Task, count: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+def merge_counts(task: Task, count: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
     """Add to the task's counters and return what was added, without empty entries."""
     for name, added in count.items():
         if added:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines.engine.core.agent_capacity import FACTS
-from pipelines.engine.core.holds import BLOCK, each_of
 from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.engine.moves.pausing import WORKING
 from pipelines.engine.moves.releases import RESUME
@@ -24,6 +23,7 @@ from pipelines.models import (
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.queries.branches import waits_at_join
+from pipelines.routing.decide.holds import BLOCK, each_of
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 
 Ids = Sequence[int] | None

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pipelines.engine.core.fold import fold, row_of
-from pipelines.engine.core.state import COUNTERS
 from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.models import Purpose
 from pipelines.ports.observers import Violation
+from pipelines.routing.decide.transitions import COUNTERS
 
 Ids = Sequence[int] | None
 MOVES = ("token.moved", "token.forked", "token.joined", "token.ended")

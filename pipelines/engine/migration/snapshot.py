@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.engine.core.state import COUNTERS, added_up
 from pipelines.engine.migration import joins
 from pipelines.engine.moves import gates
 from pipelines.models import (
@@ -29,12 +28,13 @@ from pipelines.routing.analysis import impact
 from pipelines.routing.analysis.impact import MigratingPosition, MigrationEffect
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects as consequences
-from pipelines.routing.decide.decisions import Finish, Move, Wait
-from pipelines.routing.decide.effects import DecisionSubject, asked_anew
+from pipelines.routing.decide.decisions import Finish, Wait
+from pipelines.routing.decide.effects import DecisionSubject, added_up, asked_anew
 from pipelines.routing.decide.judging import judged
+from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, transition
 from pipelines.routing.document.line import Line
 
-Counts = dict[str, dict[str, int]]
+Counts = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -210,12 +210,12 @@ class MigrationSnapshot:
         if effect.how == "carry":
             return {"visits": {effect.station: 1}}
         answer = effect.decision
-        if not isinstance(answer, Move | Finish | Wait) or effect.gates:
+        if answer is None or effect.gates:
             return {}
         job = self.job_of(token)
         read = impact.composed(job.mapping if job else {}, mapping)
         about = self._about(token, effect, line, impact.landed(line, read, token.origin) or "")
-        return consequences.counted(about, answer, consequences.entered(line, effect.station))
+        return transition(about, answer, TokenPlace(line, effect.station)).count
 
     def _aborts(self, token: Token, effect: MigrationEffect, line: Line) -> bool:
         answer = effect.decision

@@ -13,6 +13,7 @@ from pipelines.engine.moves import releases as waiting
 from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.routing.basics.statuses import status_of
+from pipelines.routing.decide.transitions import TokenEnd
 
 Who = Actor | str
 
@@ -24,30 +25,26 @@ SOON = ":soon"
 
 @dataclass(frozen=True)
 class Ending:
-    """How and why something ends. `kind`: completed, failed or cancelled; `end`: its key; `data`: for the event."""
+    """How, by whom and by what something ends. `data`: for the event."""
 
-    kind: str
-    end: str
+    ended: TokenEnd
     actor: Who
     trigger: str
-    error: str = ""
-    reason: str = ""
     decision: Decision | None = None
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def end_token(batch: Batch, task: Task, token: Token, how: Ending) -> None:
-    """An end inside a branch ends that branch only; the task ends when all have ended (law §7)."""
-    _end(batch, token, how.kind, how.end, how.error)
-    _record(batch, task, token, [token, *_ended_forks(batch, token)], how)
-
-
-def end_everything(batch: Batch, task: Task, token: Token, how: Ending) -> None:
-    """`abort` and cancelling end the task with all its branches: open jobs and gates are closed."""
-    closed = batch.living(task)
-    for each in closed:
-        close_work(batch, task, each, how.actor, why=Status(how.kind).value)
-        _end(batch, each, how.kind, how.end, how.error)
+def end(batch: Batch, task: Task, token: Token, how: Ending) -> None:
+    """An end inside a branch ends that branch only; the task ends when all have ended (law §7). `abort` and cancelling
+    end the task with all its branches: open jobs and gates are closed."""
+    if how.ended.everything:
+        closed = batch.living(task)
+        for each in closed:
+            close_work(batch, task, each, how.actor, why=how.ended.kind)
+            _end(batch, each, how.ended)
+    else:
+        _end(batch, token, how.ended)
+        closed = [token, *_ended_forks(batch, token)]
     _record(batch, task, token, closed, how)
 
 
@@ -90,8 +87,8 @@ def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str
     batch.tell(observers.GateClosed(visit.pk, task.pk, why, batch.now))
 
 
-def _end(batch: Batch, token: Token, kind: str, end: str, error: str) -> None:
-    token.status, token.end, token.error = kind, end, error
+def _end(batch: Batch, token: Token, ended: TokenEnd) -> None:
+    token.status, token.end, token.error = ended.kind, ended.end, ended.error
     token.ended_at, token.wait, token.forked = batch.now, {}, False
     batch.changed(token)
 
@@ -108,7 +105,7 @@ def _ended_forks(batch: Batch, token: Token) -> list[Token]:
         if any(branch.status not in ENDED for branch in branches):
             break
         worst = _worst(branches)
-        _end(batch, parent, worst.status, worst.end, worst.error)
+        _end(batch, parent, TokenEnd(worst.status, worst.end, worst.error))
         ended.append(parent)
         token = parent
     return ended
@@ -129,7 +126,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
     over = not batch.living(task)
     if over:
         root = next(each for each in closed if each.parent_id is None)
-        task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.reason
+        task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.ended.reason
         task.ended_at = batch.now
         batch.task_changed(task)
         escalations.close_all(batch, task, how.actor)
@@ -145,7 +142,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         decision=how.decision,
         tokens=[token_state(each) for each in closed],
         task={"end": task.end, "error": task.error, "reason": task.reason} if over else None,
-        reason=how.reason,
+        reason=how.ended.reason,
         **how.data,
     )
     if over:

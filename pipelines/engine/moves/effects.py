@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pipelines.engine.core import version_mapping
@@ -11,7 +12,7 @@ from pipelines.engine.core.decision_context import DecisionContext, settle, situ
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import escalations, evaluations, gates, handoffs, joins
-from pipelines.engine.moves.completion import Ending, end_everything, end_token
+from pipelines.engine.moves.completion import Ending, end
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.moves.waiting import stay
@@ -20,6 +21,7 @@ from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
+from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Transition, transition
 
 
 def apply(turn: DecisionContext, answer: Decision) -> None:
@@ -41,7 +43,7 @@ def route(turn: DecisionContext) -> None:
 
 
 def _move(turn: DecisionContext, answer: Move) -> None:
-    """To where the targets are in the version under which the next jobs start."""
+    """Move to where the targets are in the version under which the next jobs start."""
     to, gone = version_mapping.of(turn.line, turn.job, answer.to)
     if gone:
         message = version_mapping.lost(turn.task, gone)
@@ -52,25 +54,18 @@ def _move(turn: DecisionContext, answer: Move) -> None:
             error=version_mapping.GONE,
             gone=gone,
         )
-    elif len(to) > 1:
-        _fork(turn, answer, to)
-    else:
-        _step(turn, answer, to)
+        return
+    change = transition(turn.about, answer, _place(turn), to)
+    data = _stored(turn, change) | version_mapping.said(answer.to, to) | _worked(turn)
+    (_fork if len(to) > 1 else _step)(turn, answer, change.entries, data)
 
 
-def _step(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
+def _step(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
-    source, target, place = token.station, to[0], _source(turn)
-    data = (
-        _counted(turn, answer, to, place)
-        | _gathered(turn, answer)
-        | version_mapping.said(answer.to, to)
-        | _worked(turn)
-    )
-    token.signal_reworks = effects.reworks_in_a_row(turn.about, answer, token.signal_reworks)
-    arrive(token, target, turn)
-    job = _enter(turn, token, answer, place, claim=turn.claim, after=turn.after)
-    data |= handoffs.hand_on(turn, source, target, job)
+    source, [entry] = token.station, entries
+    stand(batch, token, entry)
+    job = _enter(turn, token, entry)
+    data |= handoffs.hand_on(turn, source, entry.station, job)
     batch.changed(token)
     batch.event(
         task,
@@ -78,7 +73,7 @@ def _step(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
         turn.actor,
         token=token,
         source=source,
-        target=target,
+        target=entry.station,
         trigger=turn.trigger,
         decision=turn.decision,
         tokens=[token_state(token)],
@@ -87,48 +82,44 @@ def _step(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
         by=answer.by,
         **data,
     )
-    batch.tell(observers.TaskMoved(task.pk, source, (target,), batch.now))
+    batch.tell(observers.TaskMoved(task.pk, source, (entry.station,), batch.now))
 
 
-def arrive(token: Token, station: str, turn: DecisionContext) -> None:
-    token.origin = _origin(turn, token, station)
-    token.station, token.entered_at = station, turn.batch.now
+def stand(batch: Batch, token: Token, entry: StationEntry) -> None:
+    """Put the token at the station that it enters."""
+    token.station, token.origin = entry.station, entry.origin or ""
+    token.signal_reworks, token.entered_at = entry.signal_reworks, batch.now
     token.wait, token.error = {}, ""
 
 
-def _enter(turn: DecisionContext, token: Token, answer: Move, source: str, **more: Any) -> Job | None:
+def _enter(turn: DecisionContext, token: Token, entry: StationEntry) -> Job | None:
     """The new job of the token's station; None if it first waits at a join."""
-    if turn.line.waits_at(token.station, source):
-        joins.arrive(turn, token, source, answer)
+    if entry.arrival is not None:
+        joins.arrive(turn, token, entry.arrival)
         return None
-    return open_job(turn.batch, turn.task, token, feedback=answer.feedback or "", **more)
+    claim, after = turn.claim, turn.after
+    return open_job(turn.batch, turn.task, token, feedback=entry.feedback, claim=claim, after=after)
 
 
-def _source(turn: DecisionContext) -> str:
-    """The station the token leaves, under its name in the task's pinned version."""
-    return version_mapping.station(turn.line, turn.job, turn.token.station) or turn.token.station
+def _place(turn: DecisionContext) -> TokenPlace:
+    """The station the token leaves and its origin, under their names in the task's pinned version."""
+    token, line = turn.token, turn.line
+    station = version_mapping.station(line, turn.job, token.station) or token.station
+    origin = version_mapping.station(line, turn.job, token.origin) or token.origin
+    # The order is that of the event of this move, which comes next.
+    return TokenPlace(line, station, origin or None, token.signal_reworks, turn.task.seq + 1)
 
 
-def _origin(turn: DecisionContext, token: Token, target: str) -> str:
-    origin = version_mapping.station(turn.line, turn.job, token.origin) or token.origin
-    return effects.origin_after(_source(turn), origin, target) or ""
-
-
-def _fork(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
-    """One child for each target; the forked token is no position until a join puts one in its place (law §7)."""
+def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]) -> None:
+    """Make one child for each target; the forked token is no position until a join puts one in its place (law §7)."""
     batch, task, token = turn.batch, turn.task, turn.token
-    data = (
-        _counted(turn, answer, to)
-        | _gathered(turn, answer)
-        | version_mapping.said(answer.to, to)
-        | _worked(turn)
-    )
+    to = tuple(entry.station for entry in entries)
     token.forked, token.wait, token.error, token.status = True, {"to": list(to)}, "", Status.QUEUED
     batch.changed(token)
-    children, jobs = batch.add_tokens([_child(turn, target) for target in to]), []
-    for target, child in zip(to, children, strict=True):
-        jobs.append(_enter(turn, child, answer, _source(turn), claim=turn.claim, after=turn.after))
-        handoffs.hand_on(turn, token.station, target, jobs[-1])
+    children, jobs = batch.add_tokens([_child(turn, entry) for entry in entries]), []
+    for entry, child in zip(entries, children, strict=True):
+        jobs.append(_enter(turn, child, entry))
+        handoffs.hand_on(turn, token.station, entry.station, jobs[-1])
         batch.changed(child)
     token.wait["branches"] = [child.pk for child in children]
     batch.event(
@@ -149,14 +140,14 @@ def _fork(turn: DecisionContext, answer: Move, to: tuple[str, ...]) -> None:
     batch.tell(observers.TaskMoved(task.pk, token.station, to, batch.now))
 
 
-def _child(turn: DecisionContext, target: str) -> Token:
+def _child(turn: DecisionContext, entry: StationEntry) -> Token:
     now, parent = turn.batch.now, turn.token
     return rows.new(
         Token,
         task=turn.task,
         parent=parent,
-        station=target,
-        origin=_origin(turn, parent, target),
+        station=entry.station,
+        origin=entry.origin or "",
         version=0,
         entered_at=now,
         changed_at=now,
@@ -164,31 +155,29 @@ def _child(turn: DecisionContext, target: str) -> Token:
 
 
 def _finish(turn: DecisionContext, answer: Finish) -> None:
-    data = _counted(turn, answer) | _gathered(turn, answer) | _worked(turn)
+    change = transition(turn.about, answer, _place(turn))
+    ended = change.ended
+    assert ended is not None
     how = Ending(
-        kind=answer.end_kind,
-        end=answer.end,
-        actor=turn.actor,
-        trigger=turn.trigger,
-        error=answer.error or "",
-        reason=turn.reason or effects.reason_of(turn.about, answer),
-        decision=turn.decision,
-        data={"rule": answer.rule, "by": answer.by, **data},
+        ended if not turn.reason else replace(ended, reason=turn.reason),
+        turn.actor,
+        turn.trigger,
+        turn.decision,
+        {"rule": answer.rule, "by": answer.by, **_stored(turn, change), **_worked(turn)},
     )
-    ending = end_everything if effects.aborts(turn.about, answer) else end_token
-    ending(turn.batch, turn.task, turn.token, how)
+    end(turn.batch, turn.task, turn.token, how)
 
 
-def _wait(turn: DecisionContext, answer: Wait) -> None:
-    if answer.status == Status.AWAITING_REVIEW:
-        gates.ask(turn, answer)
-    else:
-        _stay(turn, answer, why=evaluations.why_unanswered(turn, answer), **_counted(turn, answer))
-
-
-def _stay(turn: DecisionContext, answer: effects.Staying, why: str = "", **data: Any) -> None:
-    where = effects.staying(answer)
-    stay(turn, where.status, {**where.wait, "why": why or None}, error=where.error, **data)
+def _stay(turn: DecisionContext, answer: Wait | Stuck) -> None:
+    change = transition(turn.about, answer, _place(turn))
+    where = change.stays
+    assert where is not None
+    if isinstance(answer, Wait) and where.status == Status.AWAITING_REVIEW:
+        gates.ask(turn, answer, where)
+        return
+    why = evaluations.why_unanswered(turn, answer) if isinstance(answer, Wait) else ""
+    wait = {**where.wait, "why": why or None}
+    stay(turn, where.status, wait, error=where.error, **_stored(turn, change))
     signal = turn.about.outcome.signal
     if where.wait.get("question") and signal and (signal.get("meta") or {}).get("task"):
         # It now waits for another task, which may wait for this one.
@@ -211,21 +200,17 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
     stay(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
 
 
-def _counted(
-    turn: DecisionContext,
-    answer: Move | Finish | Wait,
-    lands: tuple[str, ...] | None = None,
-    source: str | None = None,
-) -> dict[str, Any]:
-    """Count visits, edges and the rule, and return the counts for the event (law §5 Counting). `source`: of `_source`,
-    where it is known."""
-    entered = effects.entered(turn.line, _source(turn) if source is None else source)
-    count = effects.counted(turn.about, answer, entered, lands)
-    return {"count": merge_counts(turn.task, count)}
+def _stored(turn: DecisionContext, change: Transition) -> dict[str, Any]:
+    """Add up the counters, set variables and merge the output into the context; all of it for the event (law §5)."""
+    for name, added in change.stored.items():
+        if added:
+            setattr(turn.task, name, {**getattr(turn.task, name), **added})
+            turn.batch.task_changed(turn.task, name)
+    return {"count": merge_counts(turn.task, change.count), **change.stored}
 
 
 def _worked(turn: DecisionContext) -> dict[str, Any]:
-    """Which agent did the work of the station that is left, and its trust level at the time (law §9)."""
+    """Name the agent that did the work of the station that is left, and its trust level at the time (law §9)."""
     station = turn.judged_by.stations_by_key.get(turn.token.station)
     if station is None or not station.agent:
         return {}
@@ -235,20 +220,10 @@ def _worked(turn: DecisionContext) -> dict[str, Any]:
     }
 
 
-def _gathered(turn: DecisionContext, answer: Move | Finish) -> dict[str, Any]:
-    """Set variables and merge the output into the context; return both for the event."""
-    task, found = turn.task, effects.gathered(turn.about, answer)
-    for name, added in found.items():
-        if added:
-            setattr(task, name, {**getattr(task, name), **added})
-            turn.batch.task_changed(task, name)
-    return dict(found)
-
-
 EFFECTS: dict[type, Callable[[DecisionContext, Any], None]] = {
     Move: _move,
     Finish: _finish,
-    Wait: _wait,
+    Wait: _stay,
     Ask: evaluations.ask,
     Escalate: _escalate,
     Stuck: _stay,

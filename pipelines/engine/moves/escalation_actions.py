@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict
-from pipelines.engine.core.holds import paused_by
 from pipelines.engine.core.payload import LONGEST_TEXT
 from pipelines.engine.core.values import ENGINE
 from pipelines.engine.moves import roles
@@ -17,13 +16,14 @@ from pipelines.engine.moves.pausing import hold_besides
 from pipelines.models import Agent, Escalation, Incident, Task
 from pipelines.ports import observers
 from pipelines.queries import versions
+from pipelines.routing.decide.holds import convened, paused_by
 from pipelines.routing.document.escalations import REVIEW
 
 
 def _block(batch: Batch, task: Task, escalation: Escalation) -> None:
     """No work on the task until it is resolved."""
     for token in batch.living(task):
-        hold_besides(batch, task, token, ENGINE, paused_by(escalation))
+        hold_besides(batch, task, token, ENGINE, paused_by(str(escalation.pk), escalation.trigger))
 
 
 def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
@@ -59,11 +59,9 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
     that is already asked is not asked twice."""
     about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
     asked = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
-    for role in dict.fromkeys(escalation.notify or [escalation.role]):
-        if role in asked:
-            continue
+    for role in convened(escalation.notify, escalation.role, asked):
         reason = f"A review is convened: {_what(escalation)}."
-        convened = Escalation(
+        review = Escalation(
             task=task,
             trigger=REVIEW,
             role=role,
@@ -72,7 +70,7 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
             opened_by=str(ENGINE),
             opened_at=batch.now,
         )
-        record(batch, task, convened, ENGINE)
+        record(batch, task, review, ENGINE)
 
 
 def _what(escalation: Escalation) -> str:

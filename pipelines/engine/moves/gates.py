@@ -16,13 +16,14 @@ from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Status, Task, Word
+from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Status, Task
 from pipelines.models.plumbing.compiled import Question, kept
 from pipelines.models.plumbing.statements import ask as ask_together
 from pipelines.ports import observers
+from pipelines.routing.decide import transitions
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, as_asked
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.effects import shown_at
+from pipelines.routing.decide.effects import Stay, shown_at
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Approval, DuePolicy, Gate, Line
 
@@ -45,23 +46,19 @@ def policy_at(visit: GateVisit, line: Line) -> Approval:
     return as_asked(policy_of(line, visit.gate), visit.producers)
 
 
-def ask(turn: DecisionContext, answer: Wait) -> None:
+def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
     """Make the token wait for people at every gate of the decision, asked together. If one of them was rejected and
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
     left = _left(turn.job)
     evidence = [_evidence(turn, answer, key, left) for key in answer.gates]
     rejection = _unchanged_rejection(left, answer.gates, [each["content"] for each in evidence])
     if rejection:
-        _hold(turn, answer, rejection)
+        naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
+        stay(turn, Status.HELD, {**where.wait, "rejection": naming})
         return
-    stay(turn, Status.AWAITING_REVIEW, _behind(answer))
+    stay(turn, where.status, where.wait)
     for position, (key, shown) in enumerate(zip(answer.gates, evidence, strict=True)):
         _open(turn, key, position, shown)
-
-
-def _behind(answer: Wait) -> dict[str, Any]:
-    """What waits behind the gates."""
-    return {"gates": list(answer.gates), "to": list(answer.to or []), "rule": answer.rule}
 
 
 def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, Any]) -> None:
@@ -204,11 +201,8 @@ def _unchanged_rejection(left: _Left, gates: Sequence[str], contents: Sequence[s
         return None
     decided = GateVisit.objects.filter(task=left.job.task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
-    for key, content in zip(gates, contents, strict=True):
-        visit = last.get(key)
-        if visit and visit.word == Word.REJECT and visit.evidence["content"] == content:
-            return visit
-    return None
+    said = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}
+    return last.get(transitions.rejected_before(said, dict(zip(gates, contents, strict=True))))
 
 
 @kept(task=BigIntegerField())
@@ -216,8 +210,3 @@ def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
     """One of them at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]
-
-
-def _hold(turn: DecisionContext, answer: Wait, rejection: GateVisit) -> None:
-    naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
-    stay(turn, Status.HELD, {**_behind(answer), "rejection": naming})

@@ -4,9 +4,8 @@ module reads the facts and writes the consequences."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, beside
@@ -21,14 +20,13 @@ from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of, waits_at_join
 from pipelines.routing.basics.outcome import derive, read_outcome
-from pipelines.routing.decide.decisions import Move
-from pipelines.routing.decide.joining.branches import Write
-from pipelines.routing.decide.joining.context import contradictions, merged
-from pipelines.routing.decide.joining.joining import PASS, Merge, accounts_for, due
+from pipelines.routing.decide.effects import Stay
+from pipelines.routing.decide.joining.branches import Arrival, Write
+from pipelines.routing.decide.joining.context import contradictions, said_under
+from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
+from pipelines.routing.decide.transitions import Transition, meeting
 from pipelines.routing.document.line import Line
 
-FORBIDDEN = "ForbiddenParallel"
-CONTRADICTION = "contradiction"
 FAMILY = "SELECT to_json(token)::text FROM pipelines_token token WHERE task_id = %s"
 WRITES = """SELECT token_id, seq, (data -> 'context')::text FROM pipelines_event
             WHERE task_id = %s AND token_id = ANY(%s::bigint[]) AND jsonb_exists(data, 'context')"""
@@ -36,18 +34,11 @@ Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 
 
-def arrive(turn: DecisionContext, token: Token, source: str, answer: Move) -> None:
+def arrive(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
     """Make the token, now at a join station, wait there for its siblings."""
-    said = {
-        "from": source,
-        "standing": answer.standing,
-        "job": turn.job.pk,
-        # Of the event that tells of it, which comes next.
-        "order": turn.task.seq + 1,
-    }
-    failure_type = turn.about.outcome.failure_type
-    token.wait = {"join": {**said, **({"failure_type": failure_type} if failure_type else {})}}
-    token.status = Status.QUEUED
+    said = {"from": arrival.source, "standing": arrival.standing, "job": turn.job.pk, "order": arrival.order}
+    failed = {"failure_type": arrival.failure_type} if arrival.failure_type else {}
+    token.wait, token.status = {"join": {**said, **failed}}, Status.QUEUED
 
 
 def settle(
@@ -83,7 +74,7 @@ class Meeting:
     ) -> None:
         self.batch, self.task, self.line, self.merge = batch, task, line, merge
         self.actor, self.trigger, self.turn = actor, trigger, turn
-        self.count: dict[str, dict[str, int]] = {}
+        self.count: dict[str, Mapping[str, int]] = {}
         self.touched: dict[int, Token] = {}
         self.arrived = [batch.tokens[pk] for pk in merge.arrived]
 
@@ -98,14 +89,17 @@ class Meeting:
 
     def meet(self, route: Route) -> None:
         # The context only grows: where it is empty, no branch wrote anything.
-        writes = self.task.context and len(self.arrived) > 1
-        keys = contradictions(self._writes()) if writes else ()
+        writes = self._writes() if self.task.context and len(self.arrived) > 1 else []
+        keys = contradictions(writes)
         token, closed = self._become_one()
+        others = beside(self.batch, self.task, token, self.line).get("beside", ())
+        change = meeting(self.merge, self.line, said_under(keys, self.merge.sources, writes), others)
+        self._enter(token, change)
         job: Job | None = None
-        if self.merge.verdict != PASS:
-            job = self._judged(token)
+        if change.stays is not None:
+            self._stay(token, change.stays)
         else:
-            job = self._begin(token, keys)
+            job = self._begin(token) if self.merge.verdict == PASS else self._judged(token)
         self._tell(token, closed, job, keys)
         if job is not None and self.merge.verdict != PASS:
             # The join is a cause of its own: what made it complete has its decision already (law §9).
@@ -118,20 +112,19 @@ class Meeting:
         """The merged token and those it closes. It replaces the forked token once no sibling is living and none has
         ended in a way that still affects the task's end; otherwise it stays a sibling."""
         over = [] if self._all_arrived() else [each for each in self.family.values() if self._is_over(each)]
-        counted = [token for token in over if accounts_for(self.line, self.merge, token.station)]
-        untold = [t for t in over if t not in counted and t.status != Status.COMPLETED]
+        ends = {each.pk: (each.station, each.status) for each in over}
+        counted, takes_place = accounted(self.line, self.merge, ends)
         emptied = [self.batch.tokens[pk] for pk in self.merge.emptied]
         if self.merge.fork is None:
             token = self.arrived[0]
-        elif self.merge.alone and not untold:
+        elif takes_place:
             token = self.batch.tokens[self.merge.fork.id]
         else:
             token = self.batch.add_token(self._sibling())
-            self._replace((*self.arrived, *emptied, *counted), token)
+            self._replace((*self.arrived, *emptied, *(each for each in over if each.pk in counted)), token)
         closed = [each for each in (*self.arrived, *emptied) if each is not token]
         for each in closed:
             self._close(each, token)
-        self._stand(token)
         return token, closed
 
     def _all_arrived(self) -> bool:
@@ -187,57 +180,38 @@ class Meeting:
         token.wait, token.error, token.forked = {}, "", False
         self.batch.changed(token)
 
-    def _stand(self, token: Token) -> None:
+    # What the join station does
+
+    def _enter(self, token: Token, change: Transition) -> None:
         """Place the merged token at the join, with the last arriving branch as its origin."""
         token.station, token.origin = self.merge.station, self.merge.sources[-1]
         token.forked, token.wait, token.error, token.signal_reworks = False, {}, "", 0
         token.status, token.entered_at = Status.QUEUED, self.batch.now
+        self.count = merge_counts(self.task, change.count)
 
-    # What the join station does
+    def _begin(self, token: Token) -> Job:
+        claim, after = (self.turn.claim, self.turn.after) if self.turn else (None, None)
+        return open_job(self.batch, self.task, token, claim=claim, after=after)
 
-    def _begin(self, token: Token, keys: tuple[str, ...]) -> Job | None:
-        """Open the job of the join station, unless it may not start."""
-        pair = self._forbidden(token)
-        if keys and self.line.policy.contradiction == "escalate":
-            reason = self._reason(keys)
-            opened = escalations.open_one(
-                self.batch, self.task, self.line, CONTRADICTION, self.actor, token=token, reason=reason
+    def _stay(self, token: Token, where: Stay) -> None:
+        """Keep the merged token from beginning; somebody is asked where branches contradict each other."""
+        wait = where.wait
+        if wait.get("trigger"):
+            reason = (
+                f"{', '.join(self.merge.sources)} wrote different values under {', '.join(wait['keys'])}."
             )
-            wait = {"trigger": CONTRADICTION, "keys": list(keys), "escalation": str(opened.pk)}
-            self._stay(token, Status.HELD, {**wait, "values": self._said(keys)})
-        elif pair:
-            message = f"{token.station} and {pair} must never run in parallel."
-            self._stay(token, Status.STUCK, {"message": message}, FORBIDDEN)
-        else:
-            self._count(token.station)
-            claim, after = (self.turn.claim, self.turn.after) if self.turn else (None, None)
-            return open_job(self.batch, self.task, token, claim=claim, after=after)
-        return None
-
-    def _reason(self, keys: tuple[str, ...]) -> str:
-        return f"{', '.join(self.merge.sources)} wrote different values under {', '.join(keys)}."
-
-    def _said(self, keys: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-        """The values of each branch under these keys, by the station that delivered them."""
-        said = [merged([writes]) for writes in self._writes()]
-        return {
-            source: {key: values[key] for key in keys if key in values}
-            for source, values in zip(self.merge.sources, said, strict=True)
-        }
-
-    def _stay(self, token: Token, status: str, wait: dict[str, Any], error: str = "") -> None:
-        token.status, token.wait, token.error = status, wait, error
-        self.batch.tell(observers.TaskWaits(self.task.pk, token.pk, status, error, self.batch.now))
-
-    def _forbidden(self, token: Token) -> str:
-        others = beside(self.batch, self.task, token, self.line).get("beside", ())
-        pairs = [set(pair) for pair in self.line.forbidden_parallel]
-        return next((other for other in others if {token.station, other} in pairs), "")
+            opened = escalations.open_one(
+                self.batch, self.task, self.line, wait["trigger"], self.actor, token=token, reason=reason
+            )
+            wait = {**wait, "escalation": str(opened.pk)}
+        token.status, token.wait, token.error = where.status, wait, where.error
+        self.batch.tell(
+            observers.TaskWaits(self.task.pk, token.pk, where.status, where.error, self.batch.now)
+        )
 
     def _judged(self, token: Token) -> Job:
         """Record a visit of the join station without running it: the outcome is the join's."""
         station, outcome = self.line.station(token.station), self.merge.outcome()
-        self._count(station.key)
         job = Job(
             id=self.batch.next_job_id(),
             task=self.task,
@@ -256,9 +230,6 @@ class Meeting:
         )
         self.batch.add_job(job)
         return job
-
-    def _count(self, station: str) -> None:
-        self.count = merge_counts(self.task, {"visits": {station: 1}})
 
     def _tell(self, token: Token, closed: list[Token], job: Job | None, keys: tuple[str, ...]) -> None:
         self.batch.changed(token)

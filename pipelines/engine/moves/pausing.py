@@ -7,11 +7,11 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import unwatch, watch
-from pipelines.engine.core.holds import Wait, each_of, joined
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.unassigned import UNLEASED, begin, unbegin
 from pipelines.engine.core.values import Actor
 from pipelines.models import Job, Status, Task, Token
+from pipelines.routing.decide.holds import Wait, each_of, joined
 
 WORKING = (Status.QUEUED, Status.RUNNING)
 

@@ -97,6 +97,11 @@ def reason_of(about: DecisionSubject, answer: Finish) -> str:
     return ""
 
 
+def stated(wait: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out what says nothing."""
+    return {key: value for key, value in wait.items() if value not in (None, [], ())}
+
+
 # What is counted
 
 

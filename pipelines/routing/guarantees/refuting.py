@@ -22,7 +22,7 @@ from pipelines.routing.simulate.state import (
     REVIEW,
     SimulatedPosition,
     SimulatedTask,
-    Taken,
+    StepRecord,
     begin,
 )
 
@@ -103,7 +103,7 @@ class Refuting:
             if position.here and position.asked is not None
         )
 
-    def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, Taken]]:
+    def _steps(self, walk: SimulatedTask, guarantee: Guarantee) -> Iterator[tuple[ScenarioStep, StepRecord]]:
         def tried(position: SimulatedPosition) -> Iterator[Candidate]:
             return map(Candidate, self._tried(walk, position, guarantee))
 

@@ -13,9 +13,9 @@ from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.sentences.references import gate_by_name, place
 from pipelines.routing.sentences.references import rule as named_rule
 from pipelines.routing.simulate.drawn_moves import DrawnMove, drawn_moves
-from pipelines.routing.simulate.expect import StepRecord
 from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
+from pipelines.routing.simulate.state import StepRecord
 
 RESULTS = {"blocked": _("blocked"), "failure": _("failed"), "cancelled": _("cancelled")}
 SIGNALS = {

@@ -18,7 +18,7 @@ from pipelines.routing.guarantees.marks import Mark, mark_of
 from pipelines.routing.guarantees.views import PASSED
 from pipelines.routing.guarantees.ways import APPROVE
 from pipelines.routing.simulate.scenario import ScenarioStep
-from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, Taken
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRecord
 
 GATE_STEPS = ("station_gate", "rule_gates")
 
@@ -61,7 +61,9 @@ class GuaranteeWatch:
         start = WatchedWalk({walk.positions[0].token: PastOfToken(mark)}, at_start)
         return self._counted(start, walk)
 
-    def step(self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, taken: Taken) -> WatchedWalk:
+    def step(
+        self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, taken: StepRecord
+    ) -> WatchedWalk:
         moved = self._moved(walk, step)
         if moved is None:
             return replace(before, broken=before.broken or self._over(taken.walk))
@@ -161,7 +163,9 @@ class GuaranteeWatch:
 
     # Joins
 
-    def _joined(self, pasts: dict[int, PastOfToken], taken: Taken) -> tuple[dict[int, PastOfToken], bool]:
+    def _joined(
+        self, pasts: dict[int, PastOfToken], taken: StepRecord
+    ) -> tuple[dict[int, PastOfToken], bool]:
         living = {each.token for each in taken.walk.positions if not each.over}
         if not taken.joined:
             return {token: past for token, past in pasts.items() if token in living}, False
@@ -207,7 +211,7 @@ def _of_gate(entry: Any, gate: str) -> bool:
     return entry.step in GATE_STEPS and str(entry.why).startswith(f"{gate}:")
 
 
-def _keeping(taken: Taken, pasts: Mapping[int, PastOfToken]) -> set[int]:
+def _keeping(taken: StepRecord, pasts: Mapping[int, PastOfToken]) -> set[int]:
     """Tokens that keep their number at a join: outside of any fork the first that arrived stands for all."""
     alone = {each.station for each in taken.joined if each.merge.fork is None}
     moved_on = {to for each in taken.joined if isinstance(each.decision, Move) for to in each.decision.to}

@@ -29,8 +29,8 @@ from pipelines.routing.simulate.state import (
     SimulatedEscalation,
     SimulatedPosition,
     SimulatedTask,
+    StepRecord,
     StepRefused,
-    Taken,
 )
 from pipelines.routing.simulate.walk import take
 
@@ -49,7 +49,7 @@ class SimulationChoice:
 
     kind: str
     step: ScenarioStep | None
-    taken: Taken | None = None
+    taken: StepRecord | None = None
     refused: str = ""
     rule: str = ""
     leads: bool = True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.routing.analysis.lint.transitions import edge_of
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.document.model import Line
-from pipelines.routing.simulate.expect import StepRecord
+from pipelines.routing.simulate.state import StepRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ agents are no part of a walk, and neither is time: no answer is ever too late.""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
+from pipelines.routing.decide.holds import BLOCK, convened, joined, paused_by
 from pipelines.routing.document.escalations import REVIEW, EscalationRule
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.state import HELD, READY, SimulatedEscalation, SimulatedTask
@@ -25,7 +25,7 @@ def opened(
         position.token if position else 0,
         position.station if position else "",
         rule,
-        "block" in said.at_once,
+        BLOCK in said.at_once,
     )
     walk = blocked(_with(walk, new), but=index)
     if "convene_review" in said.at_once:
@@ -40,9 +40,8 @@ def _with(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
 def blocked(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
     """All work that has not reported yet is held by every open escalation that blocks, as in `engine/holding.py`; it
     goes on when there is none. `but`: a position that has just reported."""
-    waits = [{"paused_by": each.number, "trigger": each.trigger} for each in walk.escalations if each.blocks]
-    wait: dict[str, Any] = {**waits[0], **({"then": waits[1:]} if waits[1:] else {})} if waits else {}
-    status = HELD if waits else READY
+    wait = joined([paused_by(each.number, each.trigger) for each in walk.escalations if each.blocks])
+    status = HELD if wait else READY
     positions = tuple(
         replace(each, status=status, wait=wait) if each.works and index != but else each
         for index, each in enumerate(walk.positions)
@@ -53,9 +52,7 @@ def blocked(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
 def _convened(walk: SimulatedTask, said: EscalationRule, of: SimulatedEscalation) -> SimulatedTask:
     """A role that is asked already is not asked twice."""
     asked = {each.role for each in walk.escalations if (each.trigger, each.station) == (REVIEW, of.station)}
-    for role in dict.fromkeys(said.notify or (of.role,)):
-        if role in asked:
-            continue
+    for role in convened(said.notify, of.role, asked):
         walk = _with(walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station))
     return walk
 

@@ -8,61 +8,7 @@ from typing import Any
 
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.simulate.scenario import Expect
-from pipelines.routing.simulate.state import Decided, SimulatedTask
-
-
-@dataclass(frozen=True, slots=True)
-class StepRecord:
-    """One step as it went. `number` counts from 1; 0 is the start. `walk`: after it."""
-
-    number: int
-    station: str
-    decision: Decision | None
-    entered: tuple[str, ...]
-    rules: tuple[str, ...]
-    walk: SimulatedTask
-    joined: tuple[Decided, ...] = ()
-    also: tuple[tuple[str, Decision], ...] = ()
-
-    @property
-    def decisions(self) -> list[tuple[str, Decision]]:
-        """Each with its station: the step's own, those about tokens that waited for it, then those about the outcomes
-        of joins."""
-        own = [(self.station, self.decision)] if self.decision else []
-        return [*own, *self.also] + [(each.station, each.decision) for each in self.joined if each.decision]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "step": self.number,
-            "station": self.station,
-            "decision": self.decision.to_dict() if self.decision else None,
-            "rules": list(self.rules),
-            **({"joined": [_told(each) for each in self.joined]} if self.joined else {}),
-            **(
-                {"also": [{"station": at, "decision": each.to_dict()} for at, each in self.also]}
-                if self.also
-                else {}
-            ),
-            "status": self.walk.status,
-            "positions": [each.to_dict() for each in self.walk.positions],
-            **(
-                {"escalations": [each.to_dict() for each in self.walk.escalations]}
-                if self.walk.escalations
-                else {}
-            ),
-            **self.walk.counts(),
-            "context": dict(self.walk.context),
-            "variables": dict(self.walk.variables),
-        }
-
-
-def _told(joined: Decided) -> dict[str, Any]:
-    return {
-        "station": joined.station,
-        **joined.merge.to_dict(),
-        "contradictions": list(joined.contradictions),
-        "decision": joined.decision.to_dict() if joined.decision else None,
-    }
+from pipelines.routing.simulate.state import SimulatedTask, StepRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What follows from an outcome in a walk: decided by the very same `decide`, counted by the very same `consequences`
+"""Consequences of an outcome in a walk: decided by the very same `decide`, counted by the very same `consequences`
 as in production."""
 
 from __future__ import annotations
@@ -11,24 +11,23 @@ from pipelines.routing.analysis.redecide.recorded import again, said
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decide import decide
-from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Wait
-from pipelines.routing.decide.effects import DecisionSubject, added_up
-from pipelines.routing.decide.joining.branches import Write
+from pipelines.routing.decide.decisions import Ask, Escalate, Wait
+from pipelines.routing.decide.effects import DecisionSubject
+from pipelines.routing.decide.joining.branches import Fork, Write
+from pipelines.routing.decide.joining.joining import PASS
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.decide.situation import assumed, read_situation
+from pipelines.routing.decide.transitions import TokenPlace, Transition, rejected_before, rerun, transition
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate import escalating, joins
 from pipelines.routing.simulate.state import (
     HELD,
     REVIEW,
-    Decided,
     OpenReview,
     SimulatedPosition,
     SimulatedTask,
-    Taken,
+    StepRecord,
 )
-
-REJECT = "reject"
 
 
 def fresh(
@@ -47,7 +46,7 @@ def decided(
     situation: dict[str, Any],
     word: str = "",
     asked_rule: str | None = None,
-) -> Taken:
+) -> StepRecord:
     walk = replace(walk, clock=walk.clock + 1)
     position = walk.positions[index]
     read = read_situation(situation)
@@ -56,59 +55,52 @@ def decided(
     about = DecisionSubject(
         line, position.station, position.origin, outcome, word, asked_rule, unreadable=walk.unreadable
     )
-    walk, rules = _counted(line, walk, about, decision)
-    if isinstance(decision, Move):
-        position = _having_written(walk, position, about, decision)
-        new = tuple(
-            joins.placed(line, walk, _entered(walk, position, about, decision, target), about, decision)
-            for target in decision.to
-        )
-        walk, new = _numbered(walk, position, new)
-        positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
-        walk = escalating.blocked(replace(walk, positions=positions))
+    place = TokenPlace(line, position.station, position.origin, position.signal_reworks, walk.clock)
+    change = transition(about, decision, place)
+    walk, rules = walk.changed(change), tuple(change.count.get("rules", ()))
+    entered: tuple[str, ...] = ()
+    if change.entries:
+        walk, new = _entered(walk, index, change)
         entered = tuple(each.station for each in new if each.arrival is None)
-        return joined(line, Taken(walk, position.station, decision, entered, rules))
-    if isinstance(decision, Finish):
-        walk = settled(_finished(walk, index, about, decision))
-        return joined(line, Taken(walk, position.station, decision, (), rules))
-    if isinstance(decision, Escalate):
+    elif change.ended is not None:
+        walk = walk.ending(change.ended, index)
+    elif isinstance(decision, Escalate):
         walk = _escalated(line, walk, index, situation, decision)
-        return joined(line, Taken(walk, position.station, decision, (), rules))
-    stayed = _stayed(line, walk, position, situation, decision)
-    return joined(line, Taken(walk.put(index, stayed), position.station, decision, (), rules))
+    else:
+        walk = walk.put(index, _stayed(line, walk, position, situation, decision))
+    return joined(line, StepRecord(walk, position.station, decision, entered, rules))
 
 
-def joined(line: Line, taken: Taken) -> Taken:
-    """With every join that can be decided by now; what is no pass is routed at once."""
+def _entered(
+    walk: SimulatedTask, index: int, change: Transition
+) -> tuple[SimulatedTask, tuple[SimulatedPosition, ...]]:
+    """A token keeps its number; those that it forks into have new ones, and a join may give it back."""
+    old, entries, values = walk.positions[index], change.entries, change.stored["context"]
+    own: dict[str, Any] = {"wrote": (*old.wrote, Write(walk.clock, values))} if values else {}
+    if len(entries) == 1:
+        new: tuple[SimulatedPosition, ...] = (old.entering(entries[0], **own),)
+    else:
+        own["within"] = (*old.within, Fork(walk.clock, old.station, tuple(each.station for each in entries)))
+        new = tuple(old.entering(each, **own, token=walk.tokens + n) for n, each in enumerate(entries, 1))
+        walk = replace(walk, tokens=walk.tokens + len(new), forked={**walk.forked, walk.clock: old.token})
+    positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
+    return escalating.blocked(replace(walk, positions=positions)), new
+
+
+def joined(line: Line, taken: StepRecord) -> StepRecord:
+    """Decide every join that can be decided by now; what is no pass is routed at once."""
     while any(each.arrival for each in taken.walk.positions):
         met = joins.meet(line, taken.walk)
         if met is None:
             break
-        met_there = Decided(met.merge.station, met.merge, met.contradictions)
-        entered = (*taken.entered, *((met.merge.station,) if met.entered else ()))
-        if not met.judged:
-            taken = replace(taken, walk=met.walk, entered=entered, joined=(*taken.joined, met_there))
-            continue
-        then = decided(line, met.walk, met.index, fresh(line, met.walk, met.index, met.merge.outcome()))
-        taken = replace(
-            taken,
-            walk=then.walk,
-            entered=(*entered, *then.entered),
-            rules=(*taken.rules, *then.rules),
-            joined=(*taken.joined, replace(met_there, decision=then.decision), *then.joined),
-        )
+        there, index = met
+        [join] = there.joined
+        if join.merge.verdict != PASS:
+            then = decided(line, there.walk, index, fresh(line, there.walk, index, join.merge.outcome()))
+            decisions = (replace(join, decision=then.decision), *then.joined)
+            there = replace(then, entered=(*there.entered, *then.entered), joined=decisions, decision=None)
+        taken = taken.then(there)
     return taken
-
-
-def _numbered(
-    walk: SimulatedTask, position: SimulatedPosition, new: tuple[SimulatedPosition, ...]
-) -> tuple[SimulatedTask, tuple[SimulatedPosition, ...]]:
-    """A token keeps its number; those that it forks into have new ones, and a join may give it back."""
-    if len(new) == 1:
-        return walk, new
-    children = tuple(replace(each, token=walk.tokens + n) for n, each in enumerate(new, 1))
-    forked = {**walk.forked, walk.clock: position.token}
-    return replace(walk, tokens=walk.tokens + len(new), forked=forked), children
 
 
 def _escalated(
@@ -125,89 +117,19 @@ def _escalated(
     return walk.put(index, replace(stayed, wait={**stayed.wait, "escalation": found.number}))
 
 
-def _having_written(
-    walk: SimulatedTask, position: SimulatedPosition, about: DecisionSubject, decision: Move
-) -> SimulatedPosition:
-    values = effects.gathered(about, decision)["context"]
-    return replace(position, wrote=(*position.wrote, Write(walk.clock, values))) if values else position
-
-
-def _counted(
-    line: Line, walk: SimulatedTask, about: DecisionSubject, decision: Decision
-) -> tuple[SimulatedTask, tuple[str, ...]]:
-    if not isinstance(decision, Move | Finish | Wait):
-        return walk, ()
-    if isinstance(decision, Wait) and decision.status == REVIEW:
-        return walk, ()
-    count = effects.counted(about, decision, effects.entered(line, about.station))
-    kept = {} if isinstance(decision, Wait) else effects.gathered(about, decision)
-    added: dict[str, Any] = {name: added_up(getattr(walk, name), more) for name, more in count.items()}
-    added |= {name: {**getattr(walk, name), **more} for name, more in kept.items() if more}
-    return replace(walk, **added), tuple(count["rules"])
-
-
-def _entered(
-    walk: SimulatedTask, position: SimulatedPosition, about: DecisionSubject, decision: Move, target: str
-) -> SimulatedPosition:
-    alone = len(decision.to) == 1
-    return SimulatedPosition(
-        station=target,
-        origin=effects.origin_after(position.station, position.origin, target),
-        signal_reworks=effects.reworks_in_a_row(about, decision, position.signal_reworks) if alone else 0,
-        feedback=decision.feedback or "",
-        within=joins.within(walk, position, decision),
-        wrote=position.wrote,
-        token=position.token,
-    )
-
-
-def _finished(walk: SimulatedTask, index: int, about: DecisionSubject, decision: Finish) -> SimulatedTask:
-    """An end inside a branch ends that branch only; abort ends them all (law §7)."""
-    everything = effects.aborts(about, decision)
-    ended = tuple(
-        replace(
-            each,
-            status=decision.end_kind,
-            end=decision.end,
-            error=decision.error or "",
-            wait={},
-            asked=None,
-            arrival=None,
-        )
-        if i == index or (everything and not each.over)
-        else each
-        for i, each in enumerate(walk.positions)
-    )
-    return replace(walk, positions=ended)
-
-
-def settled(walk: SimulatedTask) -> SimulatedTask:
-    """Terminal is final: nothing is open any more."""
-    return replace(walk, escalations=()) if walk.over else walk
-
-
 def _stayed(
     line: Line, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any], decision: Any
 ) -> SimulatedPosition:
     where = effects.staying(decision)
-    wait = {key: value for key, value in where.wait.items() if value not in (None, [], ())}
+    wait = effects.stated(where.wait)
     asked = OpenReview(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
     stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=asked)
-    rejected = _rejected_before(line, walk, stayed)
-    if rejected:
-        return replace(stayed, status=HELD, wait={**wait, "rejection": {"gate": rejected}}, asked=None)
+    if stayed.status == REVIEW and walk.last_words:
+        contents = {gate: shown(line, stayed, gate) for gate in wait["gates"]}
+        rejected = rejected_before(walk.last_words, contents)
+        if rejected:
+            return replace(stayed, status=HELD, wait={**wait, "rejection": {"gate": rejected}}, asked=None)
     return stayed
-
-
-def _rejected_before(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> str:
-    """The gate whose last word was a reject about the very same: an unchanged question is not asked again (§6)."""
-    if position.status != REVIEW:
-        return ""
-    for gate in position.wait["gates"]:
-        word, about = walk.last_words.get(gate, ("", {}))
-        if word == REJECT and about == shown(line, position, gate):
-            return str(gate)
-    return ""
 
 
 # The same once more
@@ -223,7 +145,7 @@ def once_more(line: Line, walk: SimulatedTask, index: int) -> dict[str, Any]:
     }
 
 
-def reconsidered(line: Line, taken: Taken) -> Taken:
+def reconsidered(line: Line, taken: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
     for token in [each.token for each in taken.walk.positions if each.lacks]:
         index = taken.walk.index_of(token)
@@ -235,29 +157,22 @@ def reconsidered(line: Line, taken: Taken) -> Taken:
 
 
 def differs(line: Line, position: SimulatedPosition, situation: Mapping[str, Any]) -> bool:
-    """Whether something else than what holds it would be decided."""
+    """Tell whether something else than what holds it would be decided."""
     assert position.asked is not None
     return said(again(line, situation)) != said(position.asked.decision)
 
 
-def run_again(walk: SimulatedTask, index: int, feedback: str, at: str = "") -> Taken:
+def run_again(line: Line, walk: SimulatedTask, index: int, feedback: str, at: str = "") -> StepRecord:
     """Counts as a visit, but binds no budget (law §5 Counting). `at`: another station than its own."""
     old = walk.positions[index]
-    station = at or old.station
-    new = SimulatedPosition(
-        station,
-        origin=effects.origin_after(old.station, old.origin, station),
-        feedback=feedback,
-        within=old.within,
-        wrote=old.wrote,
-        token=old.token,
-    )
-    counted = replace(walk, visits=added_up(walk.visits, {station: 1}))
-    return Taken(escalating.blocked(counted.put(index, new)), old.station, entered=(station,))
+    change = rerun(TokenPlace(line, old.station, old.origin), at, feedback)
+    [entry] = change.entries
+    again = walk.changed(change).put(index, old.entering(entry))
+    return StepRecord(escalating.blocked(again), old.station, entered=(entry.station,))
 
 
 def shown(line: Line, position: SimulatedPosition, gate: str) -> dict[str, Any]:
-    """What is asked about. A scripted outcome leaves no artifacts, so that they never differ."""
+    """Evidence at a gate. A scripted outcome leaves no artifacts, so that they never differ."""
     asked = position.asked
     assert asked is not None and isinstance(asked.decision, Wait)
     outcome = asked.situation["outcome"]

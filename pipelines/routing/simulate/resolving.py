@@ -11,6 +11,7 @@ from pipelines.routing.analysis.redecide.recorded import again
 from pipelines.routing.decide.decisions import Escalate
 from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
+from pipelines.routing.decide.transitions import CANCELLED, feedback_of
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate import escalating
@@ -21,27 +22,24 @@ from pipelines.routing.simulate.following import (
     once_more,
     reconsidered,
     run_again,
-    settled,
 )
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import (
     SimulatedEscalation,
     SimulatedPosition,
     SimulatedTask,
+    StepRecord,
     StepRefused,
-    Taken,
 )
 
-CANCELLED = "cancelled"
 
-
-def escalate(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def escalate(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """By hand: it holds no station, and keeps the task from going forward."""
     after, _new = escalating.opened(line, walk, step.said["trigger"])
-    return Taken(after, walk.positions[index].station)
+    return StepRecord(after, walk.positions[index].station)
 
 
-def resolve(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def resolve(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
     found = meant(walk, step)
     held = walk.holds(found)
@@ -50,9 +48,9 @@ def resolve(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> 
         raise StepRefused(f"{found.trigger} holds no station: let it go on, or cancel the task")
     after = escalating.closed(walk, found)
     if word == "cancel":
-        return Taken(_cancelled(after), walk.positions[index].station)
+        return StepRecord(after.ending(CANCELLED), walk.positions[index].station)
     if held is None:
-        return reconsidered(line, Taken(after, walk.positions[index].station))
+        return reconsidered(line, StepRecord(after, walk.positions[index].station))
     return reconsidered(line, _resolved(line, after, held, word, route, step.said.get("reason", "")))
 
 
@@ -67,22 +65,17 @@ def meant(walk: SimulatedTask, step: ScenarioStep) -> SimulatedEscalation:
     raise StepRefused(f"no escalation {which} is open" + (f"; open: {known}" if known else ""))
 
 
-def _resolved(line: Line, walk: SimulatedTask, held: int, word: str, route: str, reason: str) -> Taken:
+def _resolved(line: Line, walk: SimulatedTask, held: int, word: str, route: str, reason: str) -> StepRecord:
     position = walk.positions[held]
     if word == "choose":
         chosen = _chosen(position, route)
-        return run_again(replace(walk, context={**walk.context, **chosen}), held, "")
-    if word == "route":
-        open_ways = ways(line, position.station)
-        if route not in open_ways:
-            known = ", ".join(open_ways) or "none from here"
-            raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
-        return joined(line, run_again(walk, held, reason, route))
-    if word == "retry":
-        return run_again(walk, held, reason)
-    if position.asked is None:
-        # Branches of a join contradict each other: it begins with what was written later.
-        return run_again(walk, held, "")
+        walk = replace(walk, context={**walk.context, **chosen})
+    if word == "route" and route not in (open_ways := ways(line, position.station)):
+        known = ", ".join(open_ways) or "none from here"
+        raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
+    feedback = feedback_of(word, reason, position.asked is not None)
+    if feedback is not None:
+        return joined(line, run_again(line, walk, held, feedback, route if word == "route" else ""))
     situation = once_more(line, walk, held)
     if isinstance(again(line, situation), Escalate):
         raise StepRefused("the same would be escalated again: run the station again, send it on, or cancel")
@@ -98,18 +91,10 @@ def _chosen(position: SimulatedPosition, route: str) -> dict[str, Any]:
     return said[route]
 
 
-def _cancelled(walk: SimulatedTask) -> SimulatedTask:
-    gone: dict[str, Any] = {"status": CANCELLED, "end": CANCELLED, "error": "", "wait": {}}
-    ended = (
-        each if each.over else replace(each, **gone, asked=None, arrival=None) for each in walk.positions
-    )
-    return settled(replace(walk, positions=tuple(ended)))
-
-
 # What was missing
 
 
-def reconsider(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def reconsider(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """All that a scenario may say is there by now, but for what the step names. That the station's gate was not passed
     only another run mends, an open escalation only somebody who resolves it."""
     position = walk.positions[index]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.document.model import Line
-from pipelines.routing.simulate.expect import Failure, StepRecord, compare
+from pipelines.routing.simulate.expect import Failure, compare
 from pipelines.routing.simulate.scenario import Expect, ScenarioScript
-from pipelines.routing.simulate.state import SimulatedTask, StepRefused, Taken, begin
+from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
 from pipelines.routing.simulate.walk import take
 
 
@@ -66,7 +65,7 @@ def run(line: Line, scenario: ScenarioScript) -> ScenarioResult:
         walk = begin(line, scenario)
     except Malformed as fault:
         return ScenarioResult(scenario, (), None, (Failure(None, str(fault)),))
-    told = [StepRecord(0, walk.positions[0].station, None, (line.start,), (), walk)]
+    told = [StepRecord(walk, line.start, entered=(line.start,))]
     refused: tuple[Failure, ...] = ()
     for number, step in enumerate(scenario.steps, 1):
         try:
@@ -75,16 +74,9 @@ def run(line: Line, scenario: ScenarioScript) -> ScenarioResult:
             refused = (Failure(number, str(why)),)
             break
         walk = taken.walk
-        told.append(_told(number, taken))
+        told.append(replace(taken, number=number))
     return ScenarioResult(scenario, tuple(told), walk, refused or compare(scenario.expect, told, walk))
 
 
 def run_all(line: Line, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:
     return tuple(run(line, scenario) for scenario in scenarios)
-
-
-def _told(number: int, taken: Taken) -> StepRecord:
-    decision: Decision | None = taken.decision
-    return StepRecord(
-        number, taken.station, decision, taken.entered, taken.rules, taken.walk, taken.joined, taken.also
-    )

@@ -18,7 +18,7 @@ from pipelines.routing.document.evaluations import ANSWERS, key_of
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.candidates import Candidate, Candidates
 from pipelines.routing.simulate.scenario import ScenarioStep
-from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRefused, Taken
+from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRecord, StepRefused
 from pipelines.routing.simulate.walk import take
 
 Key = Callable[[SimulatedTask], Hashable]
@@ -58,7 +58,7 @@ class PathSearch:
     candidates: Candidates
     left: int
     going: Going = always
-    tried: dict[str, Taken] = field(default_factory=dict)
+    tried: dict[str, StepRecord] = field(default_factory=dict)
     reached: set[str] = field(default_factory=set)
     cut: bool = False
 
@@ -94,8 +94,8 @@ class PathSearch:
 
 def followed(
     line: Line, walk: SimulatedTask, at: Callable[[SimulatedPosition], Iterator[Candidate]]
-) -> Iterator[tuple[Candidate, Taken]]:
-    """What can be tried `at` each position, as far as it can happen, with what it does."""
+) -> Iterator[tuple[Candidate, StepRecord]]:
+    """Try what is offered `at` each position; what is refused is left out."""
     living = [each for each in walk.positions if each.here]
     for index, position in enumerate(living):
         if position.station in (each.station for each in living[:index]):
@@ -111,7 +111,7 @@ def followed(
             yield replace(candidate, step=step), taken
 
 
-def answering(line: Line, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, Taken]:
+def answering(line: Line, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, StepRecord]:
     """A witness answers every evaluation of its station; the step keeps those that are asked. Raises StepRefused."""
     answers = {_evaluation(each): each for each in step.answers} if step.kind == "outcome" else {}
     asked = replace(step, answers=()) if answers else step

@@ -10,12 +10,13 @@ from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.statuses import ENDS, status_of
 from pipelines.routing.decide.across import Visit, across
 from pipelines.routing.decide.decisions import Decision
+from pipelines.routing.decide.effects import added_up
 from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
 from pipelines.routing.decide.joining.joining import Merge
+from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
 from pipelines.routing.document.model import Line
 from pipelines.routing.simulate.scenario import ScenarioScript
 
-COUNTERS = ("visits", "edges", "rules", "rounds", "failures")
 READY, REVIEW, BLOCKED, HELD = "queued", "awaiting_review", "blocked", "held"
 
 Counts = Mapping[str, int]
@@ -93,6 +94,16 @@ class SimulatedPosition:
         """Its station is to report, if need be when what blocks the task is resolved."""
         return self.here and (self.status == READY or "paused_by" in self.wait)
 
+    def entering(self, entry: StationEntry, **more: Any) -> SimulatedPosition:
+        """Put the token at the station that it enters."""
+        known = {name: getattr(self, name) for name in ("within", "wrote", "token")}
+        entered = {name: getattr(entry, name) for name in ("origin", "signal_reworks", "feedback", "arrival")}
+        return SimulatedPosition(entry.station, **{**known, **entered, **more})
+
+    def ending(self, ended: TokenEnd) -> SimulatedPosition:
+        gone: dict[str, Any] = {"wait": {}, "asked": None, "arrival": None}
+        return replace(self, status=ended.kind, end=ended.end, error=ended.error, **gone)
+
     def to_dict(self) -> dict[str, Any]:
         said = {"station": self.station, "status": self.status, "end": self.end, "error": self.error}
         more = {"origin": self.origin, "feedback": self.feedback, "wait": dict(self.wait)}
@@ -150,6 +161,23 @@ class SimulatedTask:
 
     def put(self, index: int, position: SimulatedPosition) -> SimulatedTask:
         return replace(self, positions=(*self.positions[:index], position, *self.positions[index + 1 :]))
+
+    def changed(self, change: Transition) -> SimulatedTask:
+        """Add what the transition counts and stores."""
+        added: dict[str, Any] = {
+            name: added_up(getattr(self, name), more) for name, more in change.count.items()
+        }
+        added |= {name: {**getattr(self, name), **more} for name, more in change.stored.items()}
+        return replace(self, **added)
+
+    def ending(self, ended: TokenEnd, index: int = -1) -> SimulatedTask:
+        """End the token at `index`, or all of them. Terminal is final: nothing is open any more."""
+        positions = tuple(
+            each.ending(ended) if i == index or (ended.everything and not each.over) else each
+            for i, each in enumerate(self.positions)
+        )
+        after = replace(self, positions=positions)
+        return replace(after, escalations=()) if after.over else after
 
     def index_of(self, token: int) -> int | None:
         """Where a token stands among the positions; None where it has ended or become part of another."""
@@ -211,12 +239,20 @@ class Decided:
     contradictions: tuple[str, ...] = ()
     decision: Decision | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "station": self.station,
+            **self.merge.to_dict(),
+            "contradictions": list(self.contradictions),
+            "decision": self.decision.to_dict() if self.decision else None,
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What a step did. `decision` is None where a word did not yet settle what was asked. `entered`: stations, in
-    order; `rules`: taken; `joined`: the joins that were decided by it; `also`: with its station, each decision about a
-    token that had only waited for this."""
+class StepRecord:
+    """Result of a step. `walk`: after it; `decision`: None where a word did not yet settle what was asked; `entered`:
+    stations, in order; `rules`: taken; `joined`: the joins that were decided by it; `also`: with its station, each
+    decision about a token that had only waited for this. `number`: in its walk, from 1; 0 is the start."""
 
     walk: SimulatedTask
     station: str
@@ -225,9 +261,10 @@ class Taken:
     rules: tuple[str, ...] = ()
     joined: tuple[Decided, ...] = ()
     also: tuple[tuple[str, Decision], ...] = ()
+    number: int = 0
 
-    def then(self, more: Taken) -> Taken:
-        """This, and what was decided in consequence about another token."""
+    def then(self, more: StepRecord) -> StepRecord:
+        """Add what was decided in consequence about another token."""
         decided = ((more.station, more.decision),) if more.decision else ()
         return replace(
             self,
@@ -237,6 +274,37 @@ class Taken:
             joined=(*self.joined, *more.joined),
             also=(*self.also, *decided, *more.also),
         )
+
+    @property
+    def decisions(self) -> list[tuple[str, Decision]]:
+        """Each with its station: the step's own, those about tokens that waited for it, then those about the outcomes
+        of joins."""
+        own = [(self.station, self.decision)] if self.decision else []
+        return [*own, *self.also] + [(each.station, each.decision) for each in self.joined if each.decision]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "step": self.number,
+            "station": self.station,
+            "decision": self.decision.to_dict() if self.decision else None,
+            "rules": list(self.rules),
+            **({"joined": [each.to_dict() for each in self.joined]} if self.joined else {}),
+            **(
+                {"also": [{"station": at, "decision": each.to_dict()} for at, each in self.also]}
+                if self.also
+                else {}
+            ),
+            "status": self.walk.status,
+            "positions": [each.to_dict() for each in self.walk.positions],
+            **(
+                {"escalations": [each.to_dict() for each in self.walk.escalations]}
+                if self.walk.escalations
+                else {}
+            ),
+            **self.walk.counts(),
+            "context": dict(self.walk.context),
+            "variables": dict(self.walk.variables),
+        }
 
 
 def begin(line: Line, scenario: ScenarioScript) -> SimulatedTask:

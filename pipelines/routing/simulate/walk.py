@@ -30,15 +30,15 @@ from pipelines.routing.simulate.state import (
     OpenReview,
     SimulatedPosition,
     SimulatedTask,
+    StepRecord,
     StepRefused,
-    Taken,
 )
 
 APPROVE, SEND_BACK = "approve", "send_back"
 RETRIED = ("stuck", BLOCKED, HELD)
 
 
-def take(line: Line, walk: SimulatedTask, step: ScenarioStep) -> Taken:
+def take(line: Line, walk: SimulatedTask, step: ScenarioStep) -> StepRecord:
     """One step further. Raises StepRefused where it cannot happen."""
     index = _where(walk, step) if step.kind != "resolve" else _anywhere(walk)
     try:
@@ -68,7 +68,7 @@ def _where(walk: SimulatedTask, step: ScenarioStep) -> int:
 # What happens
 
 
-def _outcome(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def _outcome(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     position = walk.positions[index]
     _needs(position, (READY,), "an outcome")
     situation = fresh(line, walk, index, step.outcome, step.missing)
@@ -96,7 +96,7 @@ def _observed(
     return replace(walk, past=(*walk.past, (position.station, seen)))
 
 
-def _gates(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def _gates(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """Words that are said together: the first other than approve decides at once, approvals when all are there."""
     position = walk.positions[index]
     _needs(position, (REVIEW,), "words at gates")
@@ -111,7 +111,7 @@ def _gates(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> T
     )
     if not against and any(key not in words for key in asked.decision.gates):
         waiting = replace(position, asked=replace(asked, words=words))
-        return Taken(walk.put(index, waiting), position.station)
+        return StepRecord(walk.put(index, waiting), position.station)
     facts = effects.told(asked.situation["facts"], walk.now(line, index), words)
     again = {**asked.situation, "facts": facts}
     return decided(line, walk, index, again, against[0] if against else "", asked.decision.rule)
@@ -138,7 +138,7 @@ def _recorded(
     return replace(walk, rounds=added_up(walk.rounds, rounds), last_words={**walk.last_words, **said})
 
 
-def _answers(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def _answers(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """A person's or a machine's answer to the evaluation that is asked: decided again on the situation in which it was,
     but step 7 reads what other branches have spent and escalated meanwhile."""
     position = walk.positions[index]
@@ -150,20 +150,20 @@ def _answers(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) ->
     return decided(line, walk, index, {**position.asked.situation, "facts": facts})
 
 
-def _answer(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def _answer(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     position = walk.positions[index]
     _needs(position, (BLOCKED,), "an answer")
     if position.wait.get("evaluation"):
         raise StepRefused("an evaluation is asked: say `answers`, not `answer`")
-    return run_again(walk, index, step.answer)
+    return run_again(line, walk, index, step.answer)
 
 
-def _retry(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> Taken:
+def _retry(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     position = walk.positions[index]
     _needs(position, RETRIED, "a retry")
     if "paused_by" in position.wait:
         raise StepRefused(f"{_standing(position)}: its work is held until somebody resolves that")
-    return run_again(walk, index, position.feedback)
+    return run_again(line, walk, index, position.feedback)
 
 
 def _needs(position: SimulatedPosition, statuses: tuple[str, ...], what: str) -> None:

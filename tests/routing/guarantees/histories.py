@@ -15,7 +15,7 @@ from pipelines.routing.decide.decisions import Finish, Move, Wait
 from pipelines.routing.document.kinds import may_cost
 from pipelines.routing.document.line import Line
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
-from pipelines.routing.simulate.state import SimulatedTask, StepRefused, Taken, begin
+from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
 from pipelines.routing.simulate.walk import take
 
 Json = dict[str, Any]
@@ -98,7 +98,7 @@ class Observer:
             if not self.line.waits_at(target, source):
                 self._enter(target, new)
 
-    def _merged(self, taken: Taken) -> None:
+    def _merged(self, taken: StepRecord) -> None:
         living = {each.token for each in taken.walk.positions if not each.over}
         gone = tuple(self.of[token] for token in list(self.of) if token not in living)
         for token in [token for token in self.of if token not in living]:
@@ -123,7 +123,7 @@ class Observer:
         for token in living - set(self.of):
             self.of[token] = one
 
-    def keeps(self, joined: Any, taken: Taken) -> list[int]:
+    def keeps(self, joined: Any, taken: StepRecord) -> list[int]:
         """Which position the join left its token at: at its station, or where its outcome led."""
         went = joined.decision.to if isinstance(joined.decision, Move) else (joined.station,)
         return [each.token for each in taken.walk.positions if each.station in went and not each.over]

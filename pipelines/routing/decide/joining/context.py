@@ -30,5 +30,15 @@ def contradictions(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
     return tuple(sorted(key for key, said in last.items() if _differ(said)))
 
 
+def said_under(
+    keys: Sequence[str], sources: Sequence[str], branches: Sequence[Sequence[Write]]
+) -> dict[str, dict[str, Any]]:
+    """Collect by branch what it put under the keys that they contradict each other under; nothing without any."""
+    if not keys:
+        return {}
+    said = zip(sources, (merged([branch]) for branch in branches), strict=True)
+    return {source: {key: values[key] for key in keys if key in values} for source, values in said}
+
+
 def _differ(said: list[tuple[int, Any]]) -> bool:
     return any(a[0] != b[0] and not equal(a[1], b[1]) for a in said for b in said)

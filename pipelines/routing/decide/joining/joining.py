@@ -139,10 +139,13 @@ def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
     return False
 
 
-def accounts_for(line: Line, merge: Merge, station: str) -> bool:
-    """Whether a branch that ended at this station was on its way to a station that never arrived; the join then
-    accounts for its end."""
-    return bool(set(merge.never) & reached(ways(line), [station]))
+def accounted(line: Line, merge: Merge, over: Mapping[int, tuple[str, str]]) -> tuple[tuple[int, ...], bool]:
+    """Tell of branches of its fork that ended by themselves, {id: (station, status)}, those for whose end the join
+    accounts, because they were on their way to a station that never arrived; and whether the merged token takes the
+    place of the forked one, because no sibling lives, and none ended in a way that still counts."""
+    counted = tuple(pk for pk, (at, _) in over.items() if set(merge.never) & reached(ways(line), [at]))
+    untold = any(status != "completed" for pk, (_, status) in over.items() if pk not in counted)
+    return counted, merge.fork is not None and merge.alone and not untold
 
 
 # Which fork

@@ -1,0 +1,158 @@
+"""The state machine of a task, as values: what a decision, a run by hand or a join makes of a token and of the counters
+of its task (law §5 step 9, §7). The engine writes the values to its rows, the simulator keeps them in a walk; neither
+works them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pipelines.routing.decide import effects
+from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
+from pipelines.routing.decide.effects import DecisionSubject, Stay
+from pipelines.routing.decide.joining.branches import Arrival
+from pipelines.routing.decide.joining.joining import PASS, Merge
+from pipelines.routing.decide.steps.targets import FORBIDDEN
+from pipelines.routing.document.model import Line
+
+COUNTERS: Final = ("visits", "edges", "rules", "rounds", "failures")
+CONTRADICTION: Final = "contradiction"
+REVIEW: Final = "awaiting_review"
+REJECT: Final = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPlace:
+    """Station and origin of the token that is decided about. `line`: the version under which its next job starts;
+    `station` and `origin`: under their names there; `order`: of the event that will tell of the move."""
+
+    line: Line
+    station: str
+    origin: str | None = None
+    signal_reworks: int = 0
+    order: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StationEntry:
+    """A token at the station that it enters. `arrival`: it first waits at the join there, and has no work yet."""
+
+    station: str
+    origin: str | None
+    signal_reworks: int = 0
+    feedback: str = ""
+    arrival: Arrival | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEnd:
+    """The end of a token. `kind`: completed, failed or cancelled; `everything`: all others of the task end likewise."""
+
+    kind: str
+    end: str
+    error: str = ""
+    reason: str = ""
+    everything: bool = False
+
+
+CANCELLED: Final = TokenEnd("cancelled", "cancelled", everything=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """Consequences for a token: it enters stations (several are a fork), ends, or stays. `count`: what is added to
+    which counter; `stored`: what is set in `context`, `variables` and `unreadable`."""
+
+    count: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    stored: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    entries: tuple[StationEntry, ...] = ()
+    ended: TokenEnd | None = None
+    stays: Stay | None = None
+
+
+def transition(
+    about: DecisionSubject, answer: Decision, place: TokenPlace, to: tuple[str, ...] | None = None
+) -> Transition:
+    """Say what the decision makes of its token. `to`: where the targets of a move are by now, if the task was migrated
+    since its job started."""
+    if isinstance(answer, Move):
+        targets = answer.to if to is None else to
+        entries = tuple(_entry(about, answer, place, target, len(targets) == 1) for target in targets)
+        return Transition(_count(about, answer, place, to), effects.gathered(about, answer), entries)
+    if isinstance(answer, Finish):
+        reason = effects.reason_of(about, answer)
+        ended = TokenEnd(
+            answer.end_kind, answer.end, answer.error or "", reason, effects.aborts(about, answer)
+        )
+        return Transition(_count(about, answer, place), effects.gathered(about, answer), ended=ended)
+    if isinstance(answer, Wait) and answer.status != REVIEW:
+        return Transition(_count(about, answer, place), stays=effects.staying(answer))
+    return Transition(stays=effects.staying(answer))
+
+
+def _count(
+    about: DecisionSubject, answer: Move | Finish | Wait, place: TokenPlace, to: tuple[str, ...] | None = None
+) -> dict[str, dict[str, int]]:
+    return effects.counted(about, answer, effects.entered(place.line, place.station), to)
+
+
+def _entry(about: DecisionSubject, answer: Move, place: TokenPlace, target: str, alone: bool) -> StationEntry:
+    waits = place.line.waits_at(target, place.station)
+    failure_type = about.outcome.failure_type or ""
+    return StationEntry(
+        target,
+        effects.origin_after(place.station, place.origin, target),
+        effects.reworks_in_a_row(about, answer, place.signal_reworks) if alone else 0,
+        "" if waits else answer.feedback or "",
+        Arrival(place.station, answer.standing, place.order, failure_type) if waits else None,
+    )
+
+
+def rerun(place: TokenPlace, at: str = "", feedback: str = "") -> Transition:
+    """Run once more by hand, at the token's own station or `at` another: a visit that uses no budget (law §5)."""
+    target = at or place.station
+    entry = StationEntry(target, effects.origin_after(place.station, place.origin, target), feedback=feedback)
+    return Transition({"visits": {target: 1}}, entries=(entry,))
+
+
+def feedback_of(word: str, reason: str, decided: bool) -> str | None:
+    """Return what the next run hears after this word about the escalation that held the token; None: there is none, its
+    outcome is decided about again. `decided`: it was held by a decision, and not by branches that contradict."""
+    if word == "go_on" and decided:
+        return None
+    return reason if word in ("retry", "route") else ""
+
+
+def meeting(
+    merge: Merge, line: Line, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
+) -> Transition:
+    """Let the one token in which branches meet begin: it visits the station, or may not begin there.
+    `said`: by branch, the values under the keys that they contradict each other under; `beside`: stations in
+    which other tokens stand."""
+    if merge.verdict == PASS and (hindered := _hindered(merge, line, said, beside)):
+        return Transition(stays=hindered)
+    return Transition({"visits": {merge.station: 1}})
+
+
+def _hindered(
+    merge: Merge, line: Line, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
+) -> Stay | None:
+    if said and line.policy.contradiction == "escalate":
+        keys = sorted({key for values in said.values() for key in values})
+        return Stay("held", {"trigger": CONTRADICTION, "keys": keys, "values": said})
+    pairs = [set(pair) for pair in line.forbidden_parallel]
+    other = next((other for other in beside if {merge.station, other} in pairs), None)
+    if other is None:
+        return None
+    return Stay("stuck", {"message": f"{merge.station} and {other} must never run in parallel."}, FORBIDDEN)
+
+
+def rejected_before(last: Mapping[str, tuple[str, Any]], contents: Mapping[str, Any]) -> str:
+    """Find the gate whose last word was a rejection of the very same: an unchanged question is not asked again (law §6,
+    last sentence). `last`: of each gate the last word and what it was about; `contents`: what would be asked now."""
+    for gate, content in contents.items():
+        word, about = last.get(gate, ("", None))
+        if word == REJECT and about == content:
+            return gate
+    return ""
