@@ -123,3 +123,14 @@ def test_B15_an_unknown_strategy_is_refused() -> None:
     with pytest.raises(DocumentError) as error:
         read_line(document({"rules": [rule]}, {}))
     assert [problem.path for problem in error.value.problems] == ["stations[0].rules[0].compose[0].strategy"]
+
+
+def test_B15_an_input_is_a_variable_and_a_text_the_history_of_one_message() -> None:
+    of = composing({"var": "input", "strategy": "append_string_to_chat_history"})
+    found = stored(of, "It was rejected.", inputs={"input": "Hi"})["input"]
+    assert [(message["role"], message["content"]) for message in found["messages"]] == [
+        ("user", "Hi"),
+        ("assistant", "It was rejected."),
+    ]
+    again = stored(of, "Again.", inputs={"input": "Hi"}, variables={"input": found})["input"]
+    assert len(again["messages"]) == 3, "a variable comes before the input of its name"

@@ -26,6 +26,7 @@ def test_B10_the_task_fails_and_keeps_the_name_of_why(world: World) -> None:
     world.report(task, {"eval": "no"})
     task.refresh_from_db()
     assert (task.status, task.error) == ("failed", "NoValidTransition")
+    assert task.reason == "No rule takes the eval “no”."
 
 
 def test_B8_a_leaf_ends_and_its_page_says_that_the_line_wants_it_so(world: World, signed_in: As) -> None:

@@ -115,20 +115,22 @@ def test_a_typed_condition_of_alp_is_answered_and_falls_back(world: World) -> No
         test_alp_drafts.LINE["transitionRules"][0]]))  # fmt: skip
     done = {"result": "success"}
     harmless = world.start(version)
-    went = worked(world, harmless, done, {**done, "output": {"needs_human": 0.1, "risk": 1}}, done, done)
-    assert went == ["review", "route", "merge", "stopped"] and harmless.status == "completed"
+    went = worked(world, harmless, done, {**done, "output": {"needs_human": 0.1, "risk": 1}}, done)
+    assert went == ["review", "route", "merge"] and harmless.status == "completed"
     unanswered = world.start(version)
     assert worked(world, unanswered, done, done) == ["review", "route"]
     assert unanswered.status == "awaiting_review", "the gate of its fallback"
     world.vote(unanswered)
-    assert worked(world, unanswered)[-1] == "stopped"
+    assert worked(world, unanswered)[-1] == "route" and unanswered.end == "stopped"
 
 
 def test_a_workflow_of_vibe_factory_goes_round_until_nothing_fails(world: World) -> None:
     task = world.start(published(world, json.dumps(VIBE)))
     built, failing = {"result": "success"}, {"result": "success", "output": {"failed": 2}}
     went = worked(world, task, built, failing, built, {"result": "success", "output": {"failed": 0}})
-    assert went == ["build", "test", "build", "test"]
+    assert went == ["build", "test", "build", "test"] and task.status == "awaiting_review", "as it ends there"
+    world.vote(task)
+    task.refresh_from_db()
     assert (task.status, task.end) == ("completed", "deployed")
 
 
@@ -168,3 +170,36 @@ def test_a_machine_of_aeef_mends_what_its_gate_refused_and_is_deployed(world: Wo
     went = worked(world, task, passed, bad, passed, good)
     assert went == ["intake", "implementation", "rework_impl", "implementation"]
     assert (task.status, task.end) == ("completed", "deployed")
+
+
+MODERATED = """\
+{"id": "moderated", "tasks": [
+  {"id": "score", "handler": "prompt_to_int", "input_var": "input", "transition": {"branches": [
+    {"operator": "default", "goto": "answer"}, {"operator": ">", "when": "6", "goto": "reject"}]}},
+  {"id": "answer", "handler": "noop"},
+  {"id": "reject", "handler": "prompt_to_string", "prompt_template": "Say that it was rejected.",
+   "transition": {"branches": [{"operator": "default", "goto": "end",
+     "compose": {"with_var": "input", "strategy": "append_string_to_chat_history"}}]}}]}
+"""
+
+
+def test_B15_a_moderated_chain_of_contenox_composes_into_its_input_and_ends(world: World) -> None:
+    task = world.start(published(world, MODERATED), inputs={"input": "Something bad"})
+    went = worked(
+        world,
+        task,
+        {"result": "success", "eval": "9"},
+        {"result": "success", "eval": "stop", "output": "It was rejected."},
+    )
+    assert went == ["score", "reject"] and task.status == "completed"
+    assert [message["content"] for message in task.variables["input"]["messages"]] == [
+        "Something bad",
+        "It was rejected.",
+    ]
+
+
+def test_a_triage_of_flux_goes_where_a_person_says(world: World) -> None:
+    text = "name: triage\nstages:\n  - {id: triage, skill: t, onPass: __meta_route__, onFail: blocked}\n"
+    task = world.start(published(world, text))
+    went = worked(world, task, {"verdict": "pass"}, {"result": "success", "eval": "complete"})
+    assert went == ["triage", "meta-route"] and (task.status, task.end) == ("completed", "complete")

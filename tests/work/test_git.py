@@ -108,6 +108,23 @@ def test_C31_a_condition_reads_them_where_the_station_wants_the_key(world: World
     assert task.context["git"]["commit_count"] == 2
 
 
+WRITES = """
+import os, pathlib
+os.makedirs("repo/tests", exist_ok=True)
+pathlib.Path("repo/tests/test_x.py").write_text("x")
+"""
+
+
+def test_C31_what_follows_from_a_change_is_output_under_its_key(world: World, bench: Bench) -> None:
+    tests = {"output": {"path": "tests_written", "op": "equals", "value": True}}
+    rules = [{"id": "written", "when": tests, "to": "d"}, {"id": "else", "to": "c"}]
+    writes = command("b", CHANGE + WRITES, *rules, output_keys=["tests_written", "files_changed"])
+    task = world.start(world.line(stations=[command("a", START), writes, "c", "d"]))
+    drive(bench, task)
+    assert [job.station for job in task.jobs.order_by("pk")] == ["a", "b", "d"]
+    assert "repo/tests/test_x.py" in outcome_of(task, "b")["output"]["files_changed"]
+
+
 # Where a repository stands is read without following anything
 
 

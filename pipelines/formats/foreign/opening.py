@@ -13,6 +13,7 @@ from pipelines.formats.foreign.alp.reading import together
 from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.formats.foreign.comments import without_comments
 from pipelines.formats.foreign.folder import MOST_FILES, refused
+from pipelines.formats.foreign.others import CHOOSE, no_document, no_line
 from pipelines.formats.foreign.system import ForeignSystem
 from pipelines.formats.foreign.systems import Recognised, recognised, systems
 from pipelines.formats.yamltext import TextError
@@ -48,6 +49,8 @@ def opened(text: str | bytes, dialect: str | None = None) -> Opened:
     try:
         given = native.value_of(source)
     except DocumentError:
+        if what := no_document(source):
+            raise DocumentError([Problem("", what, CHOOSE, 1, 1)]) from None
         if not source.lstrip().startswith(("{", "/")):
             raise
         if (records := _records(source)) is not None:
@@ -58,6 +61,8 @@ def opened(text: str | bytes, dialect: str | None = None) -> Opened:
             given = native.value_of(source)
     found = Recognised(systems()[dialect]) if dialect else recognised(given)
     try:
+        if found.system is None and (what := no_line(given, source)):
+            raise DocumentError([Problem("", what, CHOOSE, 1, 1)])
         if found.system is None:
             return Opened(native.loads(source), source)
         if found.system.read is None:
@@ -105,12 +110,13 @@ def opened_files(files: Mapping[str, str | bytes]) -> Opened:
             raise DocumentError([Problem(path, fault.message)]) from None
     if not any(path.endswith(("assembly-line.json", "/station.json")) for path in parsed):
         raise refused(_("these files are no line together"))
-    whole, places = together(parsed)
+    whole, places, unread = together(parsed)
 
     def placed(problems: list[Problem]) -> tuple[Problem, ...]:
         return tuple(_of_place(each, places, files) for each in problems)
 
-    return _converted(whole, ALP, placed)
+    line = _converted(whole, ALP, placed)
+    return replace(line, losses=(*line.losses, *unread))
 
 
 def _of_place(problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]) -> Problem:

@@ -15,7 +15,8 @@ from pipelines.routing.document.rules import Compose
 def composed(
     entries: Iterable[Compose], document: Any, variables: Mapping[str, Any], steps: Steps
 ) -> dict[str, Any]:
-    """Return the variables to set; later entries see those of earlier ones. `document`: what conditions read; one
+    """Return the variables to set; later entries see those of earlier ones. `variables`: those that are there, of
+    inputs too, which are merged as such. `document`: what conditions read; one
     matching node gives its value, several give a list, none fails. Raises ComposeFailed."""
     found: dict[str, Any] = {}
     for entry in entries:

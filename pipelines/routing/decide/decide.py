@@ -129,7 +129,8 @@ def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
 
 
 def _composed(case: Case, rule: Rule) -> dict[str, Any]:
-    return composed(rule.compose, case.composable, case.of_now.facts.variables, case.steps)
+    facts = case.of_now.facts
+    return composed(rule.compose, case.composable, {**facts.inputs, **facts.variables}, case.steps)
 
 
 def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:

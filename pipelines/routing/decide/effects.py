@@ -88,12 +88,14 @@ def aborts(about: DecisionSubject, answer: Finish) -> bool:
 
 def reason_of(about: DecisionSubject, answer: Finish) -> str:
     """Why a task failed without a rejection: the reason of the signal that aborted it, or of a cancelled job that no
-    rule matched (ALP A4). Otherwise ""."""
+    rule matched (ALP A4), or the eval that none takes (contenox B10). Otherwise ""."""
     signal = about.outcome.signal
     if answer.by == "signal" and signal and signal["verdict"] == "abort":
         return str(signal.get("reason") or "")
     if answer.by == "policy" and answer.end_kind == "failed" and about.outcome.result == "cancelled":
         return f"The job was cancelled: {about.outcome.reason or 'no reason given'}."
+    if answer.error == "NoValidTransition":
+        return f"No rule takes the eval “{derive(about.outcome).eval}”."
     return ""
 
 

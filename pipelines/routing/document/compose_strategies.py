@@ -30,8 +30,11 @@ def merge_chat_histories(found: Any, existing: Any) -> Any:
 
 
 def append_string_to_chat_history(found: Any, existing: Any) -> Any:
-    """The text becomes the last message, by the assistant, of the chat history."""
+    """The text becomes the last message, by the assistant, of the chat history. A text that is there is the history of
+    one message, by the user."""
     history, text = (existing, found) if type(found) is str else (found, existing)
+    if type(history) is str:
+        history = {"messages": [{"role": "user", "content": history}]}
     if not _is_history(history) or type(text) is not str:
         raise ComposeFailed(
             "one has to be a text, the other a chat history: an object with a list of messages"

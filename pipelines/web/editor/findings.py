@@ -19,7 +19,7 @@ from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.analysis.lint.promises import GuaranteeFinding
-from pipelines.routing.analysis.lint.run import CAUSES
+from pipelines.routing.analysis.lint.run import cause_of
 from pipelines.routing.analysis.lint.standings import Untaken
 from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis, StationAnalysis
 from pipelines.routing.analysis.lint.transitions import rejections
@@ -111,7 +111,7 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "check": finding.check,
         "severity": finding.severity,
         "path": finding.path,
-        "cause": words(CAUSES[finding.check]),
+        "cause": words(cause_of(finding.check)),
         "message": message,
         "short": as_heading(finding.short) or message.removesuffix("."),
         "why": as_sentence(finding.why),

@@ -16,6 +16,7 @@ from pipelines.formats.evidence.readers import cobertura, junit, lcov, sarif
 from pipelines.formats.evidence.readers.report import MOST_BYTES as MOST_REPORT
 from pipelines.formats.evidence.readers.report import UnreadableReport
 from pipelines.formats.evidence.readers.table import READERS, together
+from pipelines.formats.evidence.trees.kinds import TESTS, sensitivity
 from pipelines.formats.evidence.trees.trees import DELETED, MODIFIED, compare
 from pipelines.routing.basics.facts import OUTPUT, witnessed
 from pipelines.work.measuring import TooLarge, measure
@@ -329,14 +330,28 @@ def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Pack
 
 
 def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:
-    """What changed in git is `git` of the outcome; and of its output, where the station wants the key (C31)."""
+    """What changed in git is `git` of the outcome; and of its output, where the station wants the key, as is what
+    follows from it under keys of its own (C31)."""
     if not git:
         return outcome
-    output = outcome.get("output", {})
-    wants = GIT in spec.output_keys and not outcome.get("output_error") and isinstance(output, dict)
+    outcome, output = {**outcome, GIT: git}, outcome.get("output", {})
+    values = {key: made(git) for key, made in OF_A_CHANGE.items() if key in spec.output_keys}
+    wants = values and not outcome.get("output_error") and isinstance(output, dict)
     if not wants or ("output" not in outcome and spec.result_document == "required"):
-        return {**outcome, GIT: git}
-    return {**outcome, GIT: git, "output": {GIT: git, **output}}
+        return outcome
+    return {**outcome, "output": {**values, **output}}
+
+
+def _wrote_tests(git: dict[str, Any]) -> bool:
+    return any(file["change"] != "deleted" and sensitivity(file["path"]) == TESTS for file in git["files"])
+
+
+OF_A_CHANGE: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+    GIT: lambda git: git,
+    "tests_written": _wrote_tests,
+    "files_changed": lambda git: [file["path"] for file in git["files"]],
+}
+"""Output that follows from a change, by its key."""
 
 
 def failed(failure_type: str, summary: str) -> Outcome:

@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.folder import files_of
+from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import goes
@@ -107,10 +108,11 @@ def test_T4_T5_what_is_no_station_is_an_end_and_a_sink_ends() -> None:
         rule("cancelled", "work", "failed"),
     ]
     given, losses = read(line(*rules, stations=stations))
-    assert goes(given, {"result": "success"}, station="merged").startswith("finish completed"), (
-        "not on to stopped"
-    )
+    assert goes(given, {"result": "success"}, station="work").startswith("finish merged")
+    assert goes(given, {"result": "failure"}, station="work").startswith("finish stopped")
     assert goes(given, {"result": "cancelled"}, station="work").startswith("finish failed")
+    kinds = {end.key: end.kind for end in given.ends}
+    assert (kinds["merged"], kinds["stopped"]) == ("completed", "failed"), "by the rules that lead there"
     assert any("no station is called failed" in loss for loss in losses)
 
 
@@ -156,7 +158,8 @@ def files(**changed: Any) -> dict[str, str]:
 def test_a_folder_is_put_together_in_the_order_of_its_stations() -> None:
     opened = opening.opened_files(files())
     given = read_line(opened.document)
-    assert [station.key for station in given.stations] == ["todo", "plan"]
+    assert [station.key for station in given.stations] == ["todo"]
+    assert [end.key for end in given.ends if end.key == "plan"], "nothing works there, and nothing leads on"
     assert given.station("todo").work["prompt"] == 'Hire for {{"{{"}}project.name}}'
     assert goes(given, {"result": "success"}, station="todo").startswith("wait awaiting_review at g")
     (text,) = [each for each in opened.losses if "project.name" in str(each.message)]
@@ -211,3 +214,64 @@ def test_a_repository_of_each_task_and_set_times_are_told_as_lost_and_kept() -> 
     ]
     assert opened.document["stations"][0]["extra"]["trigger"]["createAssemblyLineRepo"] is True
     assert opened.document["extra"]["init"]["schedule"]["weekday"] == "monday"
+
+
+def test_T5_a_station_before_an_end_still_leads_there_and_it_comes_back_where_it_stood() -> None:
+    stations = [
+        {"id": "work", "trigger": WORKED},
+        {"id": "Closed", "name": "CLOSED", "trigger": {"type": "none"}, "colour": "red"},
+        {"id": "later", "trigger": WORKED},
+    ]
+    text = line(rule("failure", "work", "work"), rule("failure", "later", "Closed"), stations=stations)
+    opened = opening.opened(text)
+    given = read_line(opened.document)
+    assert goes(given, {"result": "success"}, station="work").startswith("finish closed"), (
+        "the next in its list"
+    )
+    assert goes(given, {"result": "failure"}, station="later").startswith("finish closed")
+    assert [end.kind for end in given.ends if end.key == "closed"] == ["completed"]
+    made = written(opened.document, "alp")
+    assert not made.losses
+    again = json.loads(made.text)["stations"]
+    assert [each["id"] for each in again] == ["work", "Closed", "later"] and again[1]["colour"] == "red"
+
+
+def test_what_a_folder_holds_besides_is_lost_by_name() -> None:
+    files = {
+        ".agentics/assembly-line.json": '{"id": "x", "name": "X", "operatorConfig": {"a": 1}}',
+        ".agentics/stations/01-a/station.json": json.dumps(
+            {"trigger": {**WORKED, "operatorConfig": {"b": 1}}}
+        ),
+        ".agentics/automations.json": "{}",
+        ".agentics/marketplaces.json": "[]",
+        ".agentics/tunables.json": "{}",
+        ".agentics/specs/one.md": "# One",
+        ".agentics/specs/two.md": "# Two",
+        ".agentics/testbench/scenarios/init.json": "{}",
+        ".agentics/odd.json": "{}",
+        ".agentics/README.md": "# Read me",
+        "package.json": "{}",
+    }
+    losses = {each.path: str(each.message) for each in opening.opened_files(files).losses}
+    assert losses == {
+        ".agentics/assembly-line.json: operatorConfig": losses[
+            ".agentics/assembly-line.json: operatorConfig"
+        ],
+        ".agentics/stations/01-a/station.json: trigger.operatorConfig": (
+            "an operator's settings do nothing: choose agent, secrets and limits at the stations"
+        ),
+        ".agentics/automations.json": (
+            "no task starts by what happens elsewhere: let a program start them over the API, or a person"
+        ),
+        ".agentics/marketplaces.json": (
+            "nothing is installed from marketplaces: choose an agent that has what its station needs"
+        ),
+        ".agentics/tunables.json": "nothing is tuned: write into the prompts what it would change",
+        ".agentics/specs/": (
+            "stations are given no specifications of a line: keep them in the repository that they work on"
+        ),
+        ".agentics/testbench/": (
+            "recorded answers of models are not played: give the line scenarios of its own"
+        ),
+        ".agentics/odd.json": "it is no part of a line, and is not read",
+    }

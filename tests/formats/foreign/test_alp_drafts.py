@@ -212,7 +212,7 @@ def test_the_tool_of_a_gate_is_carried_with_its_expressions() -> None:
 
     assert said("pass").startswith("finish completed")
     assert said("warn").startswith("finish completed"), "a warning lets it go on"
-    assert said("fail").startswith("move stopped"), "it is denied, and goes as after a failure"
+    assert said("fail").startswith("finish stopped"), "it is denied, and goes as after a failure"
     assert any("runs on a worker of Gateline" in loss for loss in losses)
 
 

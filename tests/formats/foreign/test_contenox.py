@@ -11,6 +11,7 @@ import pytest
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.contenox.work import with_names
 from pipelines.formats.foreign.writing import written
+from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line, read_line
@@ -247,3 +248,34 @@ def test_an_edge_is_counted_between_the_stations_that_its_tasks_are() -> None:
         with_names("{{ edge_count:A b->C }} {{edge_count:C}}", names)
         == "{{ edge_count:a-b->c}} {{edge_count:C}}"
     )
+
+
+def test_B12_a_label_goes_where_the_first_branch_that_takes_it_goes() -> None:
+    words = {"yes": True, "no": True, "maybe": True, "12": True}
+    text = chain(
+        branch("starts_with", "more", "y"),
+        branch("contains", "stop", "o"),
+        branch("gt", "ask", "10"),
+        branch("default", "end"),
+        handler="prompt_to_condition",
+        valid_conditions=words,
+    )
+    line, _losses = read(text)
+    assert set(labels(line.station("ask"))) == set(words)
+    assert taken(line, "yes").startswith("move more") and taken(line, "no").startswith("move stop")
+    assert taken(line, "12").startswith("move ask") and taken(line, "maybe").startswith("finish completed")
+    assert [str(found) for found in lint(line) if found.severity == "error"] == []
+
+
+def test_what_has_no_id_is_said() -> None:
+    text = json.dumps({"description": "Say it", "tasks": [{"handler": "noop"}]})
+    assert [loss for loss in read(text)[1] if "is missing" in loss] == [
+        "line 1, column 1: id: is missing: the line is called “Say it” here",
+        "line 1, column 37: tasks[0].id: is missing: the task is called “task” here",
+    ]
+
+
+def test_B15_what_another_task_said_is_no_variable_and_that_is_told() -> None:
+    compose = {"with_var": "more", "strategy": "merge_chat_histories"}
+    _line, losses = read(chain(branch("default", "end", compose=compose)))
+    assert any("“more” is what a task said" in loss for loss in losses)

@@ -10,6 +10,7 @@ import pytest
 from pipelines.formats import native
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.writing import written
+from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.routing.support import goes
@@ -189,3 +190,26 @@ def test_a_record_of_work_is_refused_by_name(text: str) -> None:
     [problem] = refused.value.problems
     assert (str(problem.message), problem.line) == ("this seems to be a record of Flux", 1)
     assert "playbook" in str(problem.hint)
+
+
+TRIAGE = """\
+name: triage
+description: Says which playbook takes over.
+prompt: Classify.
+stages:
+  - {id: triage, skill: triage, onPass: __meta_route__, onFail: blocked, fallback: blocked}
+"""
+
+
+def test_D6_a_person_chooses_what_another_playbook_would_take_over() -> None:
+    opened = opening.opened(TRIAGE)
+    line = read_line(opened.document)
+    assert goes(line, {"verdict": "pass"}, station="triage").startswith("move meta-route")
+    chosen = line.station("meta-route")
+    assert (chosen.work["kind"], chosen.work["by"]) == ("route", "person")
+    assert goes(line, {"eval": "complete"}, station="meta-route").startswith("finish complete")
+    assert goes(line, {"eval": "triage"}, station="meta-route").startswith("move triage")
+    assert [str(found) for found in lint(line) if found.severity == "error"] == [], "it can be published"
+    assert any("in place of another playbook" in str(loss.message) for loss in opened.losses)
+    made = written(opened.document, "flux")
+    assert not made.losses and native.value_of(made.text)["stages"][0]["onPass"] == "__meta_route__"

@@ -61,9 +61,8 @@ def test_stations_stand_by_position_and_a_terminator_is_an_end() -> None:
     assert [(end.key, end.kind, end.label) for end in line.ends if end.key == "done"] == [
         ("done", "completed", "Done")
     ]
-    assert goes(line, {"result": "failure"}, station="build-test").startswith("finish done"), (
-        "always, whatever came"
-    )
+    answer = goes(line, {"result": "failure"}, station="build-test")
+    assert answer.startswith("wait awaiting_review at in-review then done"), "always, whatever came"
     assert line.station("build-test").work == {"kind": "manual", "instructions": "Build {{.input}}"}
     assert line.station("build-test").extra["agent_id"] == "Code Agent"
     assert any("the original uses Code Agent" in loss for loss in losses)
@@ -177,3 +176,14 @@ def test_a_condition_of_signs_alone_is_refused_before_each_is_tried() -> None:
     carrier = Carrier()
     assert _of_text("<" * 200_000, "condition", carrier) is None
     assert [str(each) for each in carrier.faults] == ["condition: is longer than 10000 characters"]
+
+
+def test_C16_what_completes_is_in_review_there_and_comes_back_without_a_loss() -> None:
+    opened = opening.opened(workflow({"condition_type": "success"}, {"target_station_id": "s3"}))
+    line = read_line(opened.document)
+    answer = goes(line, {"result": "success"}, station="ship-it")
+    assert answer.startswith("wait awaiting_review at in-review then completed"), "no transition"
+    assert goes(line, {"result": "failure"}, station="ship-it").startswith("finish failed")
+    made = written(opened.document, "vibe-factory")
+    assert not made.losses and len(json.loads(made.text)["transitions"]) == 2
+    assert len(json.loads(made.text)["stations"]) == 3

@@ -278,7 +278,8 @@ class Law(Gates):
     def compose(self, rule: Rule, route: Route, feedback: str | None) -> dict[str, Json]:
         """§8a: "reads the same document as the conditions: one node gives its value, several a list, none
         fails". "failure ⇒ `compose_failed`, then `on_failure`"."""
-        before = self.moment.get("variables") or {}
+        # "Without such a variable it is the input of that name."
+        before = {**(self.moment.get("inputs") or {}), **(self.moment.get("variables") or {})}
         variables: dict[str, Json] = {}
         for entry in rule.get("compose") or []:
             # "output that was not JSON gives compose nothing, in scope `merged` too"

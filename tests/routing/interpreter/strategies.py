@@ -47,5 +47,7 @@ def with_text(current: Json, variable: Json) -> Json:
     text, history = (current, variable) if isinstance(current, str) else (variable, current)
     if not isinstance(text, str):
         raise NotMerged
+    if isinstance(history, str):  # "a text is the history of one message, the user's"
+        history = {"messages": [{"role": "user", "content": history}]}
     told = [*messages(history), {"role": "assistant", "content": text}]
     return {**history, "messages": told}

@@ -17,6 +17,13 @@ def _schema(given: Any) -> str | None:
     return "$id" if isinstance(address, str) and address.startswith("https://aeef.ai/") else None
 
 
+def _provenance(given: Any) -> str | None:
+    """A record of how a change was made."""
+    record = given.get("provenance") if isinstance(given, Mapping) else None
+    parts = {"generation", "review", "compliance"}
+    return "provenance" if isinstance(record, Mapping) and parts & record.keys() else None
+
+
 def _transition(given: Any) -> str | None:
     moved = given.get("transition") if isinstance(given, Mapping) else None
     if not isinstance(moved, Mapping) or "handler" in given:
@@ -49,6 +56,7 @@ AEEF: Final = ForeignSystem(
         has("agent_id", "contract_version"),
         *SEVERAL,
         has("handoff_id"),
+        _provenance,
         has("gate_id", "criteria_results"),
         has("work_item_id"),
         among("transitions", "requires", "produces"),

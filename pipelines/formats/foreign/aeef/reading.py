@@ -50,28 +50,29 @@ NO_LINES: Final = {
     "handoff_id": _("this is a handoff of AEEF, and no line"),
     "criteria_results": _("this is the result of a gate of AEEF, and no line"),
     "$id": _("this is a schema of AEEF, and no line"),
+    "provenance": _("this is a record of AEEF of how a change was made, and no line"),
 }
 
 
-def fault(given: Any) -> Problem | None:
+def fault(document: Any) -> Problem | None:
     """Why neither states nor agents can be read from it: a handoff, a gate's result, a schema, or a part of one."""
-    parts = given if isinstance(given, list) else [given]
+    parts = document if isinstance(document, list) else [document]
     if any(isinstance(part, Mapping) and any(name in part for name in PARTS) for part in parts):
         return None
-    names = given.keys() if isinstance(given, Mapping) else ()
+    names = document.keys() if isinstance(document, Mapping) else ()
     what = next(
         (NO_LINES[key] for key in NO_LINES if key in names), _("this is a part of a document of AEEF")
     )
     return Problem("", what, _("a line is read from transitions, events, work items and contracts of agents"))
 
 
-def read(given: Any, carrier: Carrier) -> Json:
+def read(document: Any, carrier: Carrier) -> Json:
     """Any of its documents, or a list of them."""
     ways: list[Way] = []
     contracts: list[tuple[str, Mapping[str, Any]]] = []
     owners: dict[str, str] = {}
     head: Json = {}
-    for place, part in [("", given)] if isinstance(given, Mapping) else objects(carrier, given, ""):
+    for place, part in [("", document)] if isinstance(document, Mapping) else objects(carrier, document, ""):
         ways += ways_of(part, place, carrier, owners)
         contracts += _contracts(part, place, carrier)
         head = head or {key: part[key] for key in ("id", "name", "description") if part.get(key)}
@@ -85,7 +86,7 @@ def read(given: Any, carrier: Carrier) -> Json:
     states = _states(ways) or _of_contracts(owners)
     if not any(state not in ENDS for state in states) and not carrier.faults:
         carrier.refuse("", _("names no state in which anything is done"))
-    return _line(head, states, ways, contracts, owners, carrier, given)
+    return _line(head, states, ways, contracts, owners, carrier, document)
 
 
 def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tuple[str, Mapping[str, Any]]]:
@@ -135,7 +136,7 @@ def _line(
     contracts: list[tuple[str, Mapping[str, Any]]],
     owners: Mapping[str, str],
     carrier: Carrier,
-    given: Any,
+    document: Any,
 ) -> Json:
     keys = {state: carrier.key(state, "state") for state in states}
     gates: dict[str, Json] = {}
@@ -171,15 +172,15 @@ def _line(
             )
             else {}
         ),
-        **_unread(given),
+        **_unread(document),
     }
 
 
-def _unread(given: Any) -> Json:
+def _unread(document: Any) -> Json:
     """Records as they were, of which an export writes each again; of a list of transitions what was not read."""
-    if isinstance(given, Mapping) and not is_record(given):
-        return kept(given, READ_OF_MACHINE)
-    return {"extra": {"records": [given] if isinstance(given, Mapping) else given}}
+    if isinstance(document, Mapping) and not is_record(document):
+        return kept(document, READ_OF_MACHINE)
+    return {"extra": {"records": [document] if isinstance(document, Mapping) else document}}
 
 
 def is_record(part: Mapping[str, Any]) -> bool:

@@ -19,19 +19,26 @@ FROM: Final = ("fromStationId", "fromColumnId", "from")
 TO: Final = ("toStationId", "toColumnId", "to")
 GATE: Final = ("gateId", "gate")
 ALSO: Final = "_alsoEnforce"
+WORKED: Final = "dispatch_worker"
+
+
+def first(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((rule[name] for name in names if name in rule), None)
+
+
+def trigger_of(station: Mapping[str, Any]) -> Mapping[str, Any]:
+    trigger = station.get("trigger")
+    return trigger if isinstance(trigger, Mapping) else {}
 
 
 class AssemblyLine:
-    PLACES: Final = TO
-    """Where a rule leads."""
-
-    def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
+    def __init__(self, document: Mapping[str, Any], carrier: Carrier) -> None:
         self.carrier = carrier
-        self.part = "stations" if "stations" in given else "columns"
-        self.of_rules = "transitionRules" if "transitionRules" in given else "transitions"
-        self.stations = objects(carrier, given.get(self.part), self.part)
-        self.rules = objects(carrier, given.get(self.of_rules), self.of_rules)
-        self.gates = objects(carrier, given.get("gates"), "gates")
+        self.part = "stations" if "stations" in document else "columns"
+        self.of_rules = "transitionRules" if "transitionRules" in document else "transitions"
+        self.stations = objects(carrier, document.get(self.part), self.part)
+        self.rules = objects(carrier, document.get(self.of_rules), self.of_rules)
+        self.gates = objects(carrier, document.get("gates"), "gates")
         self.keys = {
             str(station.get("id")): carrier.key(station.get("id") or station.get("name"), "station")
             for _place, station in self.stations
@@ -41,13 +48,25 @@ class AssemblyLine:
         for _place, gate in self.gates:
             self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(taken) + 1}")
             taken.add(str(gate.get("id")))
+        self.sinks = {
+            str(station.get("id"))
+            for _place, station in self.stations[1:]
+            if self.rules
+            and trigger_of(station).get("type") != WORKED
+            and not self.of(str(station.get("id")))
+        }
+        """Stations where nothing works and nothing leads on: tasks end there (T5)."""
         self.asks = False
         self.typed_tests = 0
         self.questions: dict[str, list[Json]] = {}
         """Of a station by its key: the stations that its typed conditions are here."""
 
-    def target(self, given: Any, path: str) -> str | None:
-        identity = given.get("toStationId") if isinstance(given, Mapping) else given
+    def of(self, identity: str) -> list[tuple[str, Mapping[str, Any]]]:
+        """Its rules, with their places."""
+        return [(at, rule) for at, rule in self.rules if str(first(rule, FROM)) == identity]
+
+    def target(self, document: Any, path: str) -> str | None:
+        identity = document.get("toStationId") if isinstance(document, Mapping) else document
         if str(identity) in self.keys:
             return self.keys[str(identity)]
         if word(identity) in ENDS:

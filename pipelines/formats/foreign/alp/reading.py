@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import zip_longest
+import re
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.alp import tools as alp_tools
 from pipelines.formats.foreign.alp import typed as alp_typed
-from pipelines.formats.foreign.alp.line import ALSO, FROM, GATE, TO, AssemblyLine
+from pipelines.formats.foreign.alp.line import ALSO, FROM, GATE, TO, WORKED, AssemblyLine, first, trigger_of
 from pipelines.formats.foreign.carrier import Carrier, Json, kept, quoted, slug, word
+from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 
 PRESET: Final = "alp"
 CONDITIONS: Final = ("success", "failure", "cancelled", "any")
 REPOSITORY: Final = ("createAssemblyLineRepo", "createStageRepo")
+UNUSED: Final = {
+    "schedule": _("no task starts at set times: let a program start them over the API, or a person"),
+    "automations": _(
+        "no task starts by what happens elsewhere: let a program start them over the API, or a person"
+    ),
+    "marketplaces": _(
+        "nothing is installed from marketplaces: choose an agent that has what its station needs"
+    ),
+    "tunables": _("nothing is tuned: write into the prompts what it would change"),
+    "specs": _(
+        "stations are document no specifications of a line: keep them in the repository that they work on"
+    ),
+    "operatorConfig": _(
+        "an operator's settings do nothing: choose agent, secrets and limits at the stations"
+    ),
+    "testbench": _("recorded answers of models are not played: give the line scenarios of its own"),
+    "devcontainer": _("no development container is made: say under Runners what stations work in"),
+}
+"""What is otherwise here, by its key in the line, and by the name of the file or folder of its own."""
 READ_OF_STATION: Final = ("name", "prompt")
 READ_OF_TRIGGER: Final = (
     "labels",
@@ -30,55 +50,85 @@ DRY_RUN: Final = "dry-run"
 READ_OF_GATE: Final = ("name", "description", "requiresApproval", "notifyEmails")
 
 
-def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
-    line = AssemblyLine(given, carrier)
+def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+    line = AssemblyLine(document, carrier)
     for at, rule in line.rules:
-        if str(_first(rule, FROM)) not in line.keys:
+        if str(first(rule, FROM)) not in line.keys:
             path = f"{at}.{next((name for name in FROM if name in rule), FROM[0])}"
-            carrier.refuse(path, _("there is no station %(id)s", id=quoted(_first(rule, FROM))))
-    name = str(given.get("name") or given.get("id") or "Line")
+            carrier.refuse(path, _("there is no station %(id)s", id=quoted(first(rule, FROM))))
+    name = str(document.get("name") or document.get("id") or "Line")
     stations = _stations(line)
     if line.asks:
         carrier.lose(
             line.of_rules,
             _("conditions may ask an evaluator or a hook in this line, because its rules do"),
         )
-    _starts(given, carrier)
+    _unused(line, document)
     return {
         "gateline": 1,
-        "key": slug(given.get("id") or name, "line"),
+        "key": slug(document.get("id") or name, "line"),
         "name": name,
-        **({"description": str(given["description"])} if given.get("description") else {}),
+        **({"description": str(document["description"])} if document.get("description") else {}),
         "preset": PRESET,
         **({"flags": {"agentic_conditions": True}} if line.asks else {}),
         "stations": stations,
+        **({"ends": ends} if (ends := _ends(line, stations)) else {}),
         **({"gates": [_gate(gate, place, line) for place, gate in line.gates]} if line.gates else {}),
-        **kept(given, ("id", "name", "description", line.part, line.of_rules, "gates")),
+        **kept(document, ("id", "name", "description", line.part, line.of_rules, "gates")),
     }
 
 
 def _stations(line: AssemblyLine) -> list[Json]:
     """Make each with those of its questions behind it, so that the one before it in order stays the one before it."""
-    made = [_station(station, place, line) for place, station in line.stations]
-    for station, after in zip_longest(made, made[1:]):
+    made = [
+        _station(station, place, line)
+        for place, station in line.stations
+        if str(station.get("id")) not in line.sinks
+    ]
+    keys = list(line.keys.values())
+    after = {key: keys[place + 1] for place, key in enumerate(keys[:-1])}
+    sinks = {line.keys[identity] for identity in line.sinks}
+    for station in made:
         results = [rule["when"].get("result") for rule in station["rules"]]
-        if station["key"] in line.questions and not {"success", "any"} & set(results):
-            # What succeeds goes past the questions.
+        follows = after.get(station["key"], "completed")
+        # What succeeds goes past the questions, and to an end that stands behind it.
+        if (station["key"] in line.questions or follows in sinks) and not {"success", "any"} & set(results):
             rule = {
                 "id": line.carrier.rule_id(f"{station['key']}-next", "rule"),
                 "when": {"result": "success"},
             }
-            station["rules"].append({**rule, "to": after["key"] if after else "completed"})
+            station["rules"].append({**rule, "to": follows})
     return [each for station in made for each in (station, *line.questions.get(station["key"], ()))]
 
 
-def _starts(given: Mapping[str, Any], carrier: Carrier) -> None:
-    """When tasks start by themselves: it stands in `init.json` beside the line, or in the line."""
-    for path, holder in (("schedule", given), ("init.schedule", _object(given.get("init")))):
-        if holder.get("schedule"):
-            carrier.lose(
-                path, _("no task starts at set times: let a program start them over the API, or a person")
-            )
+def _ends(line: AssemblyLine, stations: list[Json]) -> list[Json]:
+    """Stations where nothing works and nothing leads on: failed, if only failures and cancellations lead there (T5)."""
+    rules = [rule for station in stations for rule in station["rules"]]
+    ends = []
+    for index, (_place, station) in enumerate(line.stations):
+        if (identity := str(station.get("id"))) in line.sinks:
+            key = line.keys[identity]
+            results = {str(rule.get("when", {}).get("result")) for rule in rules if rule["to"] == key}
+            kind = "failed" if results and results <= {"failure", "cancelled"} else "completed"
+            extra = {**kept(station, ("name",)).get("extra", {}), "place": index}
+            ends.append({"key": key, "kind": kind, "label": _label(station), "extra": extra})
+    return ends
+
+
+def _label(station: Mapping[str, Any]) -> str:
+    name = str(station.get("name") or station.get("id"))
+    return name.capitalize() if name.isupper() else name
+
+
+def _unused(line: AssemblyLine, document: Mapping[str, Any]) -> None:
+    """Name what the line, a station or `init.json` beside it says and what nothing does here."""
+    holders = [("", document), ("init.", _object(document.get("init")))]
+    for place, station in line.stations:
+        holders += [(f"{place}.", station), (f"{place}.trigger.", trigger_of(station))]
+    for path, holder in holders:
+        for name, message in UNUSED.items():
+            if holder.get(name):
+                line.carrier.lose(f"{path}{name}", message)
 
 
 def _repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> None:
@@ -92,32 +142,23 @@ def _repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> Non
 
 def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
     carrier, identity = line.carrier, str(station.get("id"))
-    key, name = line.keys[identity], str(station.get("name") or identity)
-    trigger = station.get("trigger")
-    trigger = trigger if isinstance(trigger, Mapping) else {}
+    key, label, trigger = line.keys[identity], _label(station), trigger_of(station)
     _repository(trigger, place, carrier)
     system = _text(trigger, "appendSystemPrompt", station, "system", place, carrier)
     prompt = _text(trigger, "promptTemplate", station, "prompt", place, carrier)
-    label = name.capitalize() if name.isupper() else name
-    own = [(at, rule) for at, rule in line.rules if str(_first(rule, FROM)) == identity]
-    rules = [made for at, rule in own for made in _rules(rule, at, key, label, line)]
+    rules = [made for at, rule in line.of(identity) for made in _rules(rule, at, key, label, line)]
     limits = {
         to: f"{minutes}m"
         for to, said in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
         if type(minutes := trigger.get(said)) is int and minutes > 0
     }
     labels = trigger.get("labels")
-    if trigger.get("type") != "dispatch_worker" and not own and line.rules:
-        # A station where nothing works and nothing leads on is where a task ends (T5).
-        rules = [
-            {"id": carrier.rule_id(f"{key}-ends", "rule"), "when": {"result": "success"}, "to": "completed"}
-        ]
     rest = kept(station, (*READ_OF_STATION, "trigger")).get("extra", {})
     rest |= {"trigger": unread} if (unread := kept(trigger, READ_OF_TRIGGER).get("extra")) else {}
     return {
         "key": key,
         "name": label,
-        "work": _work(trigger.get("type") == "dispatch_worker", system, prompt),
+        "work": _work(trigger.get("type") == WORKED, system, prompt),
         **({"limits": limits} if limits else {}),
         **({"labels": [str(each) for each in labels]} if isinstance(labels, list) and labels else {}),
         "rules": rules,
@@ -133,14 +174,14 @@ def _text(
     place: str,
     carrier: Carrier,
 ) -> str:
-    """Of the trigger, else of the file beside its station."""
+    """Take it of the trigger, else of the file beside its station."""
     if trigger.get(key):
         return carrier.template(f"{place}.trigger.{key}", trigger[key])
     return carrier.template(f"{place}.{beside}", station.get(beside))
 
 
 def _work(dispatched: bool, system: str, prompt: str) -> Json:
-    """Of a runner, who asks for it; or of a person, who is told both."""
+    """Make it a runner's, who asks for it; or a person's, who is told both."""
     if dispatched:
         return {
             "kind": "runner",
@@ -174,7 +215,7 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: Assembly
 
 
 def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
-    """To the station that its questions are, after the outcome that it names, and through its own gates."""
+    """Lead to the station that its questions are, after the outcome that it names, and through its own gates."""
     condition = rule["condition"].get("when", "success")
     if condition not in CONDITIONS:
         line.carrier.refuse(
@@ -249,7 +290,7 @@ def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
 
 
 def _decided(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
-    """By a person, by a tool, by both or by nobody."""
+    """Say who decides: a person, a tool, both or nobody."""
     bare = {"requires_approval": False} if gate.get("requiresApproval") is False else {}
     if gate.get("enabled") is False:
         return {"mode": "skip", **bare}  # T8: it passes, and that is recorded
@@ -263,16 +304,13 @@ def _decided(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
     return {"mode": "auto" if bare else "checks_then_manual", "tool": tool}
 
 
-def _first(rule: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((rule[name] for name in names if name in rule), None)
-
-
-def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str]]:
-    """One document of the parsed files of a folder, and which file each part of it is from: `assembly-line.json`,
-    `transitions.json`, `gates.json` and `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in
-    the order of the folders' names."""
-    named = {path.rpartition("/")[2]: path for path in files}
-    head = _object(files.get(named.get("assembly-line.json", "")))
+def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Problem]]:
+    """One document of the parsed files of a folder, which file each part of it is from, and the files that are no part:
+    `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and `stations/NN-name/station.json` with
+    `prompt.md` and `system.md` beside it, in the order of the folders' names."""
+    named = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
+    head_path = named.get("assembly-line.json", "")
+    head = _object(files.get(head_path))
     stations, places = [], {}
     for index, path in enumerate(sorted(each for each in files if each.endswith("/station.json"))):
         folder = path.removesuffix("station.json")
@@ -283,15 +321,29 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str]]:
                 places[f"stations[{index}].{name}"] = f"{folder}{name}.md"
         stations.append(station)
         places[f"stations[{index}]"] = path
-    for name, key in (("transitions.json", "transitionRules"), ("gates.json", "gates")):
+    for name, key in (
+        ("transitions.json", "transitionRules"),
+        ("gates.json", "gates"),
+        ("init.json", "init"),
+    ):
         if name in named:
             head[key] = files[named[name]]
             places[key] = named[name]
-    if "init.json" in named:
-        head["init"] = files[named["init.json"]]
-        places["init"] = named["init.json"]
-    return {**head, "stations": stations}, places
+    # Behind all others: whatever is of no other file.
+    places |= {"": head_path} if head_path else {}
+    root = head_path.removesuffix("assembly-line.json")
+    return {**head, "stations": stations}, places, _unread(files, root, set(places.values()))
 
 
-def _object(given: Any) -> Json:
-    return dict(given) if isinstance(given, Mapping) else {}
+def _unread(files: Iterable[str], root: str, read: Container[str]) -> list[Problem]:
+    """Files below `root` that are no part of the line, those of a folder once."""
+    parts = [
+        path.removeprefix(root).partition("/") for path in files if path.startswith(root) and path not in read
+    ]
+    names = dict.fromkeys(name + slash for name, slash, _rest in parts if name != "README.md")
+    other = _("it is no part of a line, and is not read")
+    return [Problem(root + name, UNUSED.get(re.sub(r"\.json$|/$", "", name), other)) for name in names]
+
+
+def _object(document: Any) -> Json:
+    return dict(document) if isinstance(document, Mapping) else {}

@@ -13,8 +13,8 @@ SHORT: Final = {"equals": "eq", "not_equals": "ne"}
 
 
 def typed(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
-    """Find, by the key of the station, what else its rule says, with the condition. Not where more than one rule leads
-    to it, or where its rules compare what answers are not."""
+    """Find, by the key of the station, what else its rule says, with the condition. Not where more than one rule
+    leads to it, or where its rules compare what answers are not."""
     found = {}
     for station in line["stations"]:
         kept = extra(station).get("typed")

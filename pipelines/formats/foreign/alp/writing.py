@@ -18,16 +18,24 @@ WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock
 def write(line: Json) -> Json:
     names = {each["key"]: name_in(each) for each in line["stations"]}
     names |= {each["key"]: each["kind"] for each in line.get("ends") or []} | ENDS
+    sinks = [each for each in line.get("ends") or [] if isinstance(extra(each).get("place"), int)]
+    names |= {each["key"]: name_in(each) for each in sinks}
     gates = {each["key"]: name_in(each) for each in line.get("gates") or []}
     asked = typed(line, names, gates)
     stations = [each for each in in_order(line) if each["key"] not in asked]
+    written = [_station(each) for each in stations]
+    for sink in sinks:
+        kept = extra(sink, "place", "id")
+        written.insert(
+            extra(sink)["place"], {**kept, "id": name_in(sink), "name": sink.get("label") or sink["key"]}
+        )
     rules = [rule for each in stations for rule in _rules(each, names, gates, asked)]
     return {
         **extra(line),
         "id": line["key"],
         "name": line.get("name") or line["key"],
         **({"description": line["description"]} if line.get("description") else {}),
-        "stations": [_station(each) for each in stations],
+        "stations": written,
         "transitionRules": rules,
         **({"gates": [_gate(each) for each in line["gates"]]} if line.get("gates") else {}),
     }
@@ -58,8 +66,6 @@ def _rules(
     station: Json, names: Mapping[str, str], gates: Mapping[str, str], typed_ones: Mapping[str, Json]
 ) -> Iterator[Json]:
     rules = station.get("rules") or []
-    if [each["id"] for each in rules] == [f"{station['key']}-ends"]:
-        return  # A station where nothing leads on (T5).
     held: dict[str, Json] = {}
     for rule in rules:
         target = rule["to"] if isinstance(rule["to"], str) else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.carrier import (
@@ -17,8 +17,10 @@ from pipelines.formats.foreign.carrier import (
 )
 from pipelines.formats.foreign.contenox.work import Chain, labels_of, work_of
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.values import number_in
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.compose_strategies import STRATEGIES
+from pipelines.routing.document.operators import COMMON, ORDERED
 
 PRESET: Final = "contenox"
 FAILED: Final = {"result": ["failure", "cancelled"]}
@@ -56,12 +58,15 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
         identity = task.get("id")
         if identity is None and len(tasks) == 1:
             identity = "task"
+            carrier.lose(f"{place}.id", _("is missing: the task is called “task” here"))
         if not isinstance(identity, str) or not identity or identity == "end" or identity in keys:
             carrier.refuse(f"{place}.id", _("has to be a text of its own, and not “end”"))
         else:
             keys[identity] = carrier.key(identity, "task")
     chain = Chain([task for _place, task in tasks], keys)
     name = str(given.get("id") or given.get("description") or "Chain")
+    if not given.get("id"):
+        carrier.lose("id", _("is missing: the line is called “%(name)s” here", name=name[:80]))
     stations = [
         _station(task, place, chain, carrier)
         for place, task in tasks
@@ -106,20 +111,35 @@ def _rules(
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
         carrier.lose(last[0][0], _("“default” is asked last there, so it stands last here"))
-    if last:
-        # Whatever else may be chosen takes the default: a word that may not is a failure (B12).
-        named = [branch.get("when") for _at, branch in others if branch.get("operator") == "equals"]
-        at, default = last[0]
-        others += [
-            (at, {**default, "operator": "equals", "when": each})
-            for each in dict.fromkeys(labels_of(task))
-            if each not in named
-        ]
+    _ask_for_labels(labels_of(task), others, last)
     for at, branch in [*others, *last]:
         rule = _branch(branch, at, key, keys, carrier)
         if rule is not None:
             rules.append(rule)
     return rules
+
+
+Branch = tuple[str, Mapping[str, Any]]
+"""With its place."""
+
+
+def _ask_for_labels(labels: Iterable[str], others: list[Branch], last: list[Branch]) -> None:
+    """Give each word that may be chosen a branch of its own, before the first that takes it, else that of the default:
+    any other answer is a failure (B12)."""
+    for label in dict.fromkeys(labels):
+        takers = (index for index, (_at, branch) in enumerate(others) if _takes(branch, label))
+        index = next(takers, len(others))
+        for at, branch in [*others[index : index + 1], *last][:1]:
+            if branch.get("operator") != "equals":
+                others.insert(index, (at, {**branch, "operator": "equals", "when": label}))
+
+
+def _takes(branch: Mapping[str, Any], label: str) -> bool:
+    operator, value = OPERATORS.get(word(branch.get("operator")) or "", ""), branch.get("when")
+    if operator in ORDERED:
+        pair = number_in(label), number_in(str(value))
+        return None not in pair and COMMON[operator].holds(*pair)
+    return operator in COMMON and COMMON[operator].holds(label, value)
 
 
 def _failures(
@@ -181,7 +201,7 @@ def _branch(
     if condition is None and operator != "default":
         return None
     guard: Json = {"not": dict(FAILED)}
-    compose = _compose(branch.get("compose"), f"{at}.compose", carrier)
+    compose = _compose(branch.get("compose"), f"{at}.compose", keys, carrier)
     said = wanted if isinstance(wanted, str) else jsontext.dumps(wanted)
     label = f"{operator} {said}".strip() if operator != "default" else "default"
     return {
@@ -230,7 +250,7 @@ def test_of(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | Non
     return {"eval": {"op": op, "value": value}}
 
 
-def _compose(given: Any, at: str, carrier: Carrier) -> Json | None:
+def _compose(given: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
     if not isinstance(given, Mapping) or not given:
         return None
     name, strategy = given.get("with_var"), str(given.get("strategy") or "override")
@@ -242,6 +262,14 @@ def _compose(given: Any, at: str, carrier: Carrier) -> Json | None:
     if strategy not in STRATEGIES:
         carrier.refuse(f"{at}.strategy", _("%(strategy)s is no strategy", strategy=strategy[:60]))
         return None
+    if name in keys:
+        carrier.lose(
+            at,
+            _(
+                "“%(name)s” is what a task said, which is no variable here: this branch fails until one has that name",
+                name=name,
+            ),
+        )
     return {"var": name, "strategy": strategy}
 
 

@@ -92,10 +92,10 @@ class Playbook:
         if given in BLOCKED:
             return "@blocked"
         if given == META_ROUTE:
-            self.carrier.lose(
-                path, _("switching to another playbook cannot be said: the task stays here, blocked")
-            )
-            return "@blocked"
+            self.carrier.lose(path, _("a person chooses where the task goes, in place of another playbook"))
+            if META_ROUTE not in self.keys:
+                self.keys[META_ROUTE] = self.carrier.key("meta-route", "stage")
+            return self.keys[META_ROUTE]
         if given in self.entered:
             entered = self.entered[given]
             return entered if len(entered) > 1 else entered[0]
@@ -118,6 +118,8 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
     for place, stage in book.stages:
         if word(stage.get("id")) in book.keys:
             stations += _stations(stage, place, book)
+    if META_ROUTE in book.keys and META_ROUTE not in [stage.get("id") for _place, stage in book.stages]:
+        stations.append(_chosen(book))
     if book.stages and (forked := book.entered.get(str(book.stages[0][1].get("id")))):
         # A line starts at one station.
         rule = {"id": carrier.rule_id("start", "rule"), "to": forked}
@@ -142,6 +144,23 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
             else {}
         ),
         **kept(given, ("name", "description", "stages")),
+    }
+
+
+def _chosen(book: Playbook) -> Json:
+    """The station at which a person says where a task goes that the original hands to another playbook."""
+    key, rules = book.keys[META_ROUTE], []
+    for name in ("complete", *(str(stage["id"]) for _place, stage in book.stages if word(stage.get("id")))):
+        rule = {"id": book.carrier.rule_id(f"{key}-{name}", "rule")}
+        when = {"eval": {"op": "equals", "value": name}}
+        rules.append({**rule, "when": when, "to": book.target(name, "stages")})
+    prompt = "Start a task on the line that takes over (meta.targetPipeline), then say where this one goes."
+    return {
+        "key": key,
+        "name": "Choose where it goes",
+        "work": {"kind": "route", "by": "person", "prompt": prompt},
+        "rules": rules,
+        "extra": {"id": META_ROUTE},
     }
 
 

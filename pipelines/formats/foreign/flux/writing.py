@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pipelines.formats.foreign.flux.reading import LIMITS, WAYS
+from pipelines.formats.foreign.flux.reading import LIMITS, META_ROUTE, WAYS
 from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
 
 OF_A_LOOP: Final = ("until", "maxIterations", "onComplete", "onExhausted")
@@ -21,7 +21,8 @@ SKILL: Final = "Skill: "
 
 
 def write(line: Json) -> Json:
-    names = {each["key"]: name_in(each) for each in line["stations"]}
+    chosen = [each["key"] for each in line["stations"] if extra(each) == {"id": META_ROUTE}]
+    names = {each["key"]: name_in(each) for each in line["stations"]} | dict.fromkeys(chosen, META_ROUTE)
     names |= {each["key"]: "complete" for each in line.get("ends") or [] if each["kind"] == "completed"}
     names |= {"completed": "complete", "@blocked": "blocked"}
     gates = {each["key"]: each for each in line.get("gates") or []}
@@ -37,7 +38,7 @@ def write(line: Json) -> Json:
         "stages": [
             _stage(_without_its_join(each, line), names, gates, base, forks)
             for each in in_order(line)
-            if each["key"] not in children and not _is_start(each, line)
+            if each["key"] not in (*children, *chosen) and not _is_start(each, line)
         ],
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.carrier import (
@@ -35,6 +35,8 @@ RESULTS: Final = {
     "on_tests_fail": "failure",
 }
 ALWAYS: Final = (None, "", "always", "unconditional")
+REVIEW: Final[Json] = {"key": "in-review", "name": "In review"}
+"""Whatever completes an execution puts its task in review there (C16)."""
 NEVER: Final[Json] = {"any": []}
 READ_OF_STATION: Final = ("name", "station_prompt", "output_context_keys")
 READ_OF_TRANSITION: Final = ("label", "allow_revisit", "max_retries")
@@ -46,14 +48,14 @@ LONGEST = 10_000
 _NUMBER = re.compile(r"\D*(-?\d+)")
 
 
-def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
-    of_workflow = given.get("workflow")
-    head: Mapping[str, Any] = of_workflow if isinstance(of_workflow, Mapping) else given
+def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+    of_workflow = document.get("workflow")
+    head: Mapping[str, Any] = of_workflow if isinstance(of_workflow, Mapping) else document
     name = str(head.get("name") or "Workflow")
-    listed = objects(carrier, given.get("stations"), "stations")
+    listed = objects(carrier, document.get("stations"), "stations")
     ordered = sorted(listed, key=lambda each: _number(each[1].get("position"), listed.index(each)))
-    where = "transitions" if "transitions" in given else "station_transitions"
-    transitions = objects(carrier, given.get(where), where)
+    where = "transitions" if "transitions" in document else "station_transitions"
+    transitions = objects(carrier, document.get(where), where)
     terminators = {
         str(station.get("id")) for place, station in ordered[1:] if _true(station.get("is_terminator"))
     }
@@ -77,7 +79,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
                     ),
                 )
         else:
-            stations.append(_station(station, place, keys, outgoing, carrier))
+            stations.append(_station(station, place, keys, terminators, outgoing, carrier))
     for at, transition in transitions:
         for end in ("source_station_id", "target_station_id"):
             if str(transition.get(end)) not in keys:
@@ -86,7 +88,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
                     _("there is no station %(id)s", id=jsontext.dumps(transition.get(end))),
                     _("name one of the stations of this document"),
                 )
-    around = {**given, **head} if head is not given else head
+    around = {**document, **head} if head is not document else head
     return {
         "gateline": 1,
         "key": slug(name, "workflow"),
@@ -94,6 +96,9 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
         **({"description": str(head["description"])} if head.get("description") else {}),
         "preset": PRESET,
         "stations": stations,
+        **(
+            {"gates": [REVIEW]} if any("gates" in rule for each in stations for rule in each["rules"]) else {}
+        ),
         **({"ends": ends} if ends else {}),
         **kept(around, ("name", "description", "workflow", "stations", where)),
     }
@@ -108,6 +113,7 @@ def _station(
     station: Mapping[str, Any],
     place: str,
     keys: Mapping[str, str],
+    terminators: Container[str],
     outgoing: list[tuple[str, Mapping[str, Any]]],
     carrier: Carrier,
 ) -> Json:
@@ -120,8 +126,11 @@ def _station(
     rules = [
         rule
         for at, transition in sorted(outgoing, key=_order)
-        if (rule := _rule(transition, at, keys, carrier)) is not None
+        if (rule := _rule(transition, at, keys, terminators, carrier)) is not None
     ]
+    if not outgoing:
+        ends = {"when": {"result": "success"}, "to": "completed", "gates": [REVIEW["key"]]}
+        rules.append({"id": carrier.rule_id(f"{key}-done", "rule"), **ends})
     return {
         "key": key,
         "name": name,
@@ -137,8 +146,15 @@ def _order(each: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
     return -_number(each[1].get("priority"), 0), str(each[1].get("created_at") or "")
 
 
-def _rule(transition: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
-    target = keys.get(str(transition.get("target_station_id")))
+def _rule(
+    transition: Mapping[str, Any],
+    at: str,
+    keys: Mapping[str, str],
+    terminators: Container[str],
+    carrier: Carrier,
+) -> Json | None:
+    identity = str(transition.get("target_station_id"))
+    target = keys.get(identity)
     if target is None:
         return None
     kind, label = transition.get("condition_type"), transition.get("label")
@@ -166,6 +182,7 @@ def _rule(transition: Mapping[str, Any], at: str, keys: Mapping[str, str], carri
         **({"label": str(label)} if label else {}),
         **({"when": when} if when else {}),
         "to": target,
+        **({"gates": [REVIEW["key"]]} if identity in terminators else {}),
         **({"allow_revisit": True} if _true(transition.get("allow_revisit")) else {}),
         # That system counts entries, the first one included (C30).
         **({"max_visits": most} if type(most) is int and most > 0 else {}),
@@ -254,26 +271,26 @@ def _equals(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
     return {"output": {"path": path_of(key), "op": "equals", "value": value}}
 
 
-def _output_keys(given: Any, at: str, carrier: Carrier) -> list[str]:
+def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
     """A list, a JSON list in a text, or names with commas between them."""
-    if isinstance(given, str):
+    if isinstance(document, str):
         try:
-            given = jsontext.loads(given) if given.lstrip().startswith("[") else given.split(",")
+            document = jsontext.loads(document) if document.lstrip().startswith("[") else document.split(",")
         except jsontext.JsonTextError as fault:
             carrier.lose(at, _("is no list, so no output is asked for: %(fault)s", fault=fault.message))
             return []
-    if not isinstance(given, list):
+    if not isinstance(document, list):
         return []
-    return list(dict.fromkeys(each.strip() for each in given if isinstance(each, str) and each.strip()))
+    return list(dict.fromkeys(each.strip() for each in document if isinstance(each, str) and each.strip()))
 
 
-def _number(given: Any, otherwise: int) -> int:
+def _number(document: Any, otherwise: int) -> int:
     """Of `BigInt(3), // …` it is 3."""
-    if type(given) is int:
-        return given
-    found = _NUMBER.match(given) if isinstance(given, str) else None
+    if type(document) is int:
+        return document
+    found = _NUMBER.match(document) if isinstance(document, str) else None
     return int(found[1]) if found and len(found[1]) < 12 else otherwise
 
 
-def _true(given: Any) -> bool:
-    return given is True or (isinstance(given, str) and given.lstrip().lower().startswith("true"))
+def _true(document: Any) -> bool:
+    return document is True or (isinstance(document, str) and document.lstrip().lower().startswith("true"))

@@ -18,7 +18,7 @@ _FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
 
 
 def write(line: Json) -> Json:
-    stations = in_order(line)
+    stations = [_bare(each) for each in in_order(line)]
     ends = [each for each in line.get("ends") or [] if each["kind"] == "completed"]
     used = {
         rule["to"] for each in stations for rule in each.get("rules") or [] if isinstance(rule["to"], str)
@@ -46,6 +46,16 @@ def write(line: Json) -> Json:
         ],
         "transitions": transitions,
     }
+
+
+def _bare(station: Json) -> Json:
+    """Without the rule by which its reader ends a station without transitions."""
+    rules = [
+        rule
+        for rule in station.get("rules") or []
+        if (rule["id"], rule.get("gates")) != (f"{station['key']}-done", [reader.REVIEW["key"]])
+    ]
+    return {**station, "rules": rules}
 
 
 def _station(station: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:

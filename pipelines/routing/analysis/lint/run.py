@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 from pipelines.routing.analysis.lint.checks import (
     base_not_taken_in,
@@ -39,11 +40,13 @@ from pipelines.routing.analysis.lint.checks import (
     unused_escalation,
     unused_gate_key,
 )
-from pipelines.routing.analysis.lint.finding import SEVERITIES, Finding
+from pipelines.routing.analysis.lint.finding import SEVERITIES, WARNING, Finding
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
+from pipelines.routing.basics.plugins import PluginFault, guarded, plugins
 from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import Line
 
 
@@ -89,6 +92,9 @@ CHECKS: tuple[LintCheck, ...] = (
     silent_jumps,
 )
 CAUSES: Mapping[str, Wording] = {each.ID: each.CAUSE for each in CHECKS}
+GROUP = "gateline.lint"
+"""Entry points of installed packages: each has `check(subject)`, as a file of `checks` has."""
+INSTALLED = "installed:"
 
 
 def lint(
@@ -105,7 +111,27 @@ def lint(
 def findings_of(subject: LintSubject) -> tuple[Finding, ...]:
     with _uncollected():
         found = [finding for each in CHECKS for finding in each.check(subject)]
+        found += [finding for name, check in plugins(GROUP) for finding in _added(name, check, subject)]
     return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def _added(name: str, check: Any, subject: LintSubject) -> list[Finding]:
+    """Findings of a check of an installed package, or that it failed: it takes none away, and decides nothing."""
+
+    def findings() -> list[Finding]:
+        made = [replace(finding, check=f"{INSTALLED}{name}") for finding in check.check(subject)]
+        return [finding for finding in made if SEVERITIES.index(finding.severity) >= 0]
+
+    try:
+        if isinstance(check, PluginFault):
+            raise check
+        return guarded(name, findings)()
+    except PluginFault as fault:
+        return [Finding(f"{INSTALLED}{name}", WARNING, "", fault.message)]
+
+
+def cause_of(check: str) -> Wording:
+    return CAUSES.get(check) or _("Checks of installed packages")
 
 
 @contextmanager

@@ -1,0 +1,77 @@
+"""What is no line and no document of any system that is known, said in words about what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pipelines.routing.basics.wording import Wording
+from pipelines.routing.basics.wording import Wording as _
+
+CHOOSE: Final = _("choose a document of a line: JSON or YAML, or a .zip of the folder .agentics")
+_CODE = (
+    r"(?:import\s[^\n]*\bfrom\s*['\"]|import\s+['\"]|export\s+(?:default|const|function|type|interface|async)\b"
+    r"|(?:const|let|var|function|interface)\s+\w+|use\s+\w+::|fn\s+\w+|pub\s+\w+\s|package\s+\w+\s*$"
+    r"|from\s+\S+\s+import\s|import\s+\w+\s*$|def\s+\w+\(|class\s+\w+\s*[({:])"
+)
+_REMARKS = r"\A\s*(?:(?:--|//)[^\n]*\n\s*|/\*(?:(?!\*/).)*\*/\s*)*"
+TEXTS: Final[tuple[tuple[re.Pattern[str], Wording], ...]] = (
+    (
+        re.compile(
+            _REMARKS + r"(?:create|alter|drop|insert|update|delete|pragma|begin|select|with)\s+"
+            r"(?:table|index|into|or|unique|trigger|view|from|transaction|\w+\s+(?:set|as|from)|foreign_keys|\*)",
+            re.IGNORECASE | re.DOTALL,
+        ),
+        _("this is SQL, and no document of a line"),
+    ),
+    (
+        re.compile(_REMARKS + _CODE, re.DOTALL | re.MULTILINE),
+        _("this is the source of a program, and no document of a line"),
+    ),
+    (
+        re.compile(r"\A\s*<(?:!doctype|\?xml|html|svg|[a-z])", re.IGNORECASE),
+        _("this is a page or XML, and no document of a line"),
+    ),
+    (
+        re.compile(r"\A\s*(?:---\n(?:[^\n]*\n){1,40}?---\n\s*)?#{1,6} [^\n]+\n(?=\s*\n|[^\n]*$|[A-Z*>-])"),
+        _("this is a text in Markdown, and no document of a line"),
+    ),
+)
+"""By what it begins with."""
+KEYS: Final[tuple[tuple[tuple[str, ...], Wording], ...]] = (
+    (("$schema", "properties"), _("this is a JSON Schema, and no line")),
+    (("$schema", "$defs"), _("this is a JSON Schema, and no line")),
+    (("openapi", "paths"), _("this is a description of an API (OpenAPI), and no line")),
+    (
+        ("default_action", "rules"),
+        _("this is a policy that says what a person approves (contenox), and no line"),
+    ),
+    (("dependencies", "name"), _("this describes a package of programs, and no line")),
+    (("devDependencies",), _("this describes a package of programs, and no line")),
+    (("lockfileVersion",), _("this describes a package of programs, and no line")),
+    (("automations",), _("these are automations of ALP, and no line")),
+    (("tunables",), _("these are tunables of ALP, and no line")),
+)
+"""By the keys that it has all of."""
+
+
+def no_document(text: str) -> Wording | None:
+    """What a text is that is neither JSON nor YAML."""
+    return next((what for pattern, what in TEXTS if pattern.match(text[:20_000])), None)
+
+
+def no_line(document: Any, text: str) -> Wording | None:
+    """What `text` is, which reads as `document`, and is no line: one says `gateline`, or has stations at least."""
+    what = no_document(text)
+    if isinstance(document, Mapping):
+        if "gateline" in document or "stations" in document:
+            return None
+        of_keys = next((said for keys, said in KEYS if all(key in document for key in keys)), None)
+        named = ", ".join(map(str, document))[:80]
+        return (
+            of_keys or what or _("this is no document of a system that is known: it has %(keys)s", keys=named)
+        )
+    return (
+        _("this is a text, and no document of a line") if what is None and isinstance(document, str) else what
+    )
