@@ -26,7 +26,7 @@ UNUSED: Final = {
     ),
     "tunables": _("nothing is tuned: write into the prompts what it would change"),
     "specs": _(
-        "stations are document no specifications of a line: keep them in the repository that they work on"
+        "stations are given no specifications of a line: keep them in the repository that they work on"
     ),
     "operatorConfig": _(
         "an operator's settings do nothing: choose agent, secrets and limits at the stations"
