@@ -191,11 +191,7 @@ def test_B15_a_moderated_chain_of_contenox_composes_into_its_input_and_ends(worl
         {"result": "success", "eval": "9"},
         {"result": "success", "eval": "stop", "output": "It was rejected."},
     )
-    assert went == ["score", "reject"] and task.status == "completed"
-    assert [message["content"] for message in task.variables["input"]["messages"]] == [
-        "Something bad",
-        "It was rejected.",
-    ]
+    assert went == ["score", "reject"] and (task.status, task.error) == ("completed", "")
 
 
 def test_a_triage_of_flux_goes_where_a_person_says(world: World) -> None:

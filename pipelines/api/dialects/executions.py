@@ -10,10 +10,13 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from pipelines.models import ENDED, Job, Purpose, Status, Task
+from pipelines.formats.foreign.vibe_factory.reading import REVIEW
+from pipelines.models import ENDED, Job, Purpose, Status, Task, Token
 from pipelines.queries import versions
 
 RUNNING: Final = "running"
+COMPLETED: Final = "completed"
+IN_REVIEW: Final = [REVIEW["key"]]
 OF_JOB: Final = {Job.State.QUEUED: "pending", Job.State.RUNNING: RUNNING}
 OF_RESULT: Final = {"success": "completed"}
 
@@ -66,8 +69,18 @@ class Execution:
 
     @property
     def status(self) -> str:
-        """What waits for somebody still runs there (C17)."""
-        return str(self.task.status) if self.task.status in ENDED else RUNNING
+        """What waits for somebody still runs there (C17), but for a task that is in review, whose execution is over
+        (C16)."""
+        if self.task.status in ENDED:
+            return str(self.task.status)
+        living = self._living()
+        return (
+            COMPLETED if living and all(token.wait.get("gates") == IN_REVIEW for token in living) else RUNNING
+        )
+
+    def _living(self) -> list[Token]:
+        tokens = self.task.tokens.order_by("pk")
+        return [token for token in tokens if token.ended_at is None and not token.forked]
 
     def jobs(self) -> list[Job]:
         wanted = Job.objects.filter(task__in=[each.pk for each in self.chain], purpose=Purpose.STATION)
@@ -78,7 +91,7 @@ class Execution:
 
     def out(self) -> ExecutionOut:
         task, first = self.task, self.chain[0]
-        living = [each for each in task.tokens.order_by("pk") if each.ended_at is None and not each.forked]
+        living, status = self._living(), self.status
         last = task.jobs.filter(purpose=Purpose.STATION).order_by("-pk").first()
         at = living[0].station if living else last.station if last else ""
         return ExecutionOut(
@@ -87,10 +100,10 @@ class Execution:
             task_id=first.name,
             task_attempt_id=task.name,
             current_station_id=station_id(task.pinned_id, at) if at else None,
-            status=self.status,
+            status=status,
             error=task.error or next((each.error for each in living if each.error), None),
             started_at=first.created_at,
-            completed_at=task.ended_at,
+            completed_at=task.ended_at or (task.changed_at if status == COMPLETED else None),
             created_at=first.created_at,
             updated_at=task.changed_at,
         )
