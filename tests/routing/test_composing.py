@@ -120,7 +120,7 @@ def test_strategies_merge_with_the_variable_that_exists() -> None:
         ("merge_chat_histories", HISTORY, "text"),
         ("merge_chat_histories", "text", HISTORY),
         ("append_string_to_chat_history", HISTORY, REPLY),
-        ("append_string_to_chat_history", "a", "b"),
+        ("append_string_to_chat_history", 1, "b"),
     ],
 )
 def test_a_strategy_that_does_not_fit_fails_the_compose(name: str, existing: Any, output: Any) -> None:
@@ -181,7 +181,7 @@ TEXT_AND_HISTORY = "one has to be a text, the other a chat history: an object wi
 UNMERGED = [
     ("merge_chat_histories", {"messages": []}, "text", HISTORIES),
     ("merge_chat_histories", {"messages": "text"}, CHAT, HISTORIES),
-    ("append_string_to_chat_history", "text", "text", TEXT_AND_HISTORY),
+    ("append_string_to_chat_history", "text", 5, TEXT_AND_HISTORY),
     ("append_string_to_chat_history", 5, CHAT, TEXT_AND_HISTORY),
     ("append_string_to_chat_history", "text", {"messages": {}}, TEXT_AND_HISTORY),
 ]
