@@ -11,7 +11,16 @@ from django.test import Client
 from django.utils import timezone
 
 from pipelines.lines.starters.catalogue import BY_KEY
-from pipelines.models import AdministrativeAct, Line, LineVersion, Membership, Repository, StoredValue, Worker
+from pipelines.models import (
+    AdministrativeAct,
+    Line,
+    LineVersion,
+    Membership,
+    Repository,
+    StoredValue,
+    VisitCommit,
+    Worker,
+)
 from pipelines.ports.terms import SHIPPED
 from pipelines.web.setup import templates
 from tests.factories import World, document, make_project
@@ -240,6 +249,23 @@ def test_a_designer_without_the_permission_keeps_the_draft(
     )
 
 
+def test_a_repository_that_was_refused_is_changed_on_the_way(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository
+) -> None:
+    """Whoever corrected its address stood in the settings afterwards, where nothing leads on."""
+    made = connected(world, origin)
+    refused = {"check": "reach", "ok": False, "said": "no such folder", "commit": "", "seconds": 0}
+    Repository.objects.update(tested=[refused])
+    change = at(world, "project-repository", made.pk) + "?from=setup"
+    assert f'href="{change}"' in page(admin, world)
+    form = text(admin.get(change))
+    assert f'action="{change}"' in form and at(world, "project-setup") + "?step=repository" in form
+    said = {"address": str(origin.path), "name": "app", "pushing": "execute"}
+    assert "Choose an agent" in text(admin.post(change, said, follow=True))
+    plain = change.partition("?")[0]
+    assert admin.post(plain, said).url == at(world, "project-repositories")
+
+
 @pytest.mark.wide
 def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client, signed_in: As) -> None:
     address = at(world, "project-setup")
@@ -247,6 +273,25 @@ def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client
     world.line(key="release")
     assert address in text(admin.get("/")), "the first steps lead there, too"
     assert address not in text(signed_in(world.operator).get("/"))
+
+
+def test_home_leads_to_it_until_a_task_has_worked_in_a_repository_that_was_connected(
+    world: World, admin: Client, origin: RemoteRepository
+) -> None:
+    """A repository that was connected and no more ticked the step, and took its link away."""
+    address, made = at(world, "project-setup"), connected(world, origin)
+    task = world.start(world.line(stations=["build"], key="release"), by=world.admin)
+    world.report(task)
+    assert address in text(admin.get("/"))
+    VisitCommit.objects.create(
+        job=task.jobs.get(),
+        task=task,
+        repository=made,
+        repository_name="app",
+        branch="b",
+        created_at=timezone.now(),
+    )
+    assert "Work in your own repository" in (shown := text(admin.get("/"))) and address not in shown
 
 
 @pytest.mark.wide

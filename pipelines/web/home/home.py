@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
-from pipelines.models import GateVisit, Line, Membership, Project, Repository, Task, TaskCounter, User
+from pipelines.models import GateVisit, Line, Membership, Project, Task, TaskCounter, User, VisitCommit
 from pipelines.models.plumbing.compiled import compiled, ids
 from pipelines.queries.home import home as read_home
 from pipelines.web.home.first_task import FirstTask, first_task
@@ -104,7 +104,10 @@ def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
         _("Connect a repository, choose an agent, start from a template: about 5 minutes."),
         _("Set up"),
         reverse("project-setup", args=keys[:2]),
-        Repository.objects.filter(project=line.project_id, tested_at__isnull=False).exists(),
+        # That of the demo was never tested: the steps of setup do that.
+        VisitCommit.objects.filter(
+            repository__project=line.project_id, repository__tested_at__isnull=False
+        ).exists(),
     )
     invite = FirstStep(
         _("Invite people"),

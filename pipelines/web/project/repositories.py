@@ -135,10 +135,12 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
+    """Setup leads here, and whoever came from there goes on there."""
     found = of_project(project, repository)
     form = RepositoryForm(request.POST or None, initial=stored(found, request.user))
     if request.method == "POST" and form.is_valid() and _changed(request, found, form):
-        return redirect("project-repositories", project.owner.key, project.key)
+        page = "project-setup" if request.GET.get("from") == "setup" else "project-repositories"
+        return redirect(page, project.owner.key, project.key)
     return shown(request, found, 422 if request.method == "POST" else 200, form=form)
 
 
