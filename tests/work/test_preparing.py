@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,7 @@ PRICE = (
     "env = os.environ | {'PYTHONPATH': os.path.dirname(basket.__file__)}; "
     "subprocess.run(['.venv/bin/price'], check=True, env=env)"
 )
+SETTING = "npm_config_manage_package_manager_versions"
 PREPARE = {"argv": [PYTHON, "install.py"], "cache": "deps.lock"}
 PING = {"name": "ping", "argv": [PYTHON, "service.py"], "port": 4711}
 FILES = {
@@ -157,6 +159,21 @@ def test_the_package_of_the_repository_itself_is_found_from_the_cache_and_is_tha
     assert world.status(task) == "completed", text_of(done(task, "second"))
     second = text_of(done(task, "second"))
     assert "Prepared from the cache (" in second and "the price is 2" in second
+
+
+def test_a_package_manager_of_another_version_than_the_repository_names_is_used_as_it_is(
+    world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
+) -> None:
+    """It fetched the version that packageManager names, where a station has no network, for a minute and a half."""
+    manifest = {"packageManager": "pnpm@1.0.0", "scripts": {"test": "echo suite passed"}}
+    show = f"import os; print('fetches itself:', os.environ[{SETTING!r}])"
+    origin.add(FILES | {"package.json": json.dumps(manifest).encode()})
+    call = "; import subprocess; subprocess.run(['pnpm', 'test'], check=True)" if shutil.which("pnpm") else ""
+    task = Lines(world, bench, with_ports, argv=[PYTHON, "-c", show]).task(show + call)
+    assert world.status(task) == "completed", text_of(done(task, "first"))
+    text = text_of(done(task, "first"))
+    assert text.count("fetches itself: false") == 2, "in Prepare, too"
+    assert "suite passed" in text or not call
 
 
 @pytest.mark.wide

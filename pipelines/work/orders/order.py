@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pipelines.ports.server_folders import FolderRefused, ServerFolders
 from pipelines.routing.document.kinds import templates
@@ -284,6 +284,10 @@ def trust(attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
     return for_programs(attempt.certificates) if config.authorities.own else {}
 
 
+PROGRAMS_AS_THEY_ARE: Final = {"npm_config_manage_package_manager_versions": "false"}
+"""Keep pnpm from fetching another version of itself, which `packageManager` names: a station has no network for it."""
+
+
 def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
     """The whole environment of a command; nothing of the worker's own is inherited."""
     return {
@@ -291,6 +295,7 @@ def environment(orders: Orders, attempt: Attempt, config: WorkerConfig) -> dict[
         "HOME": str(attempt.home if orders.git else attempt.workspace),
         "TMPDIR": str(attempt.temporary),
         "LANG": "C.UTF-8",
+        **PROGRAMS_AS_THEY_ARE,
         **config.variables,
         "GATELINE_RESULT": str(attempt.result),
         "GATELINE_CONTEXT": str(attempt.given / CONTEXT),

@@ -23,7 +23,7 @@ from pipelines.work.handlers import command
 from pipelines.work.handlers.starting import NotPrepared
 from pipelines.work.images import ImageAbsent, Images
 from pipelines.work.measuring import measure
-from pipelines.work.orders.order import Orders
+from pipelines.work.orders.order import PROGRAMS_AS_THEY_ARE, Orders
 from pipelines.work.outgoing.authorities import for_programs
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Access
@@ -226,7 +226,8 @@ def _lock(wanted: Preparation, workspace: Path) -> str:
 async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
     home = spec.attempt.root / "prepare"
     home.mkdir(mode=0o700, exist_ok=True)
-    env = {"PATH": spec.env.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8"}
+    place = {"PATH": spec.env.get("PATH", os.defpath), "HOME": str(home)}
+    env = {**place, "LANG": "C.UTF-8", **PROGRAMS_AS_THEY_ARE}
     if spec.attempt.certificates.exists():
         env |= for_programs(spec.attempt.certificates)
     made = Spec(
