@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 
@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from pipelines.errors import Invalid
 from pipelines.models import Repository, User
 from pipelines.ports import audit
+from pipelines.queries.allowed_folders import sees_paths
 from pipelines.routing.document.work.network import MOST_HOSTS, host_of
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 
@@ -53,6 +54,8 @@ class PrepareText:
     command: str = ""
     cache: str = ""
     hosts: str = ""
+    private: bool = False
+    """Whether its hosts may have private addresses: the word of an administrator of the installation."""
     services: Sequence[ServiceText] = ()
 
     def checked(self) -> Preparation:
@@ -108,8 +111,13 @@ def words(typed: str, field: str) -> tuple[str, ...]:
 
 
 def change(repository: Repository, said: PrepareText, *, by: User, now: datetime) -> None:
-    """Tasks that are under way are prepared so from their next station on. Raises Invalid."""
-    made, before = said.checked().to_dict(), repository.prepare
+    """Tasks that are under way are prepared so from their next station on. Others than administrators of the
+    installation leave private addresses allowed for the hosts for which they are. Raises Invalid."""
+    before, definition = repository.prepare, said.checked()
+    allowed = definition.hosts if said.private else ()
+    if not sees_paths(by):
+        allowed = Preparation.of_dict(before).private
+    made = replace(definition, private=tuple(host for host in definition.hosts if host in allowed)).to_dict()
     if made == before:
         return
     with transaction.atomic():

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines.models import Membership, Repository
+from pipelines.models import Membership, Repository, User
 from tests.factories import World
 from tests.pages.conftest import client_of
 
@@ -110,3 +110,30 @@ def test_it_needs_the_permission_to_run_code(world: World, repository: Repositor
     admin = client_of(world.admin)
     assert admin.post(place(repository), typed(command="x")).status_code == 403
     assert "You cannot change this" in admin.get(place(repository).removesuffix("prepare/")).content.decode()
+
+
+def test_an_administrator_of_the_installation_alone_allows_private_addresses(
+    admin: Client, world: World, repository: Repository
+) -> None:
+    """For the hosts that they saw: one that somebody else adds later is not among them."""
+    question = "These hosts may have private addresses"
+    given = typed(command="npm ci", hosts="packages.test", private="yes")
+    page = place(repository).removesuffix("prepare/")
+    assert question not in admin.get(page).content.decode()
+    admin.post(place(repository), given)
+    repository.refresh_from_db()
+    assert repository.prepare["network"] == {"egress": ["packages.test"]}
+    User.objects.filter(pk=world.admin.pk).update(is_staff=True)
+    assert question in admin.get(page).content.decode()
+    admin.post(place(repository), given)
+    User.objects.filter(pk=world.admin.pk).update(is_staff=False)
+    admin.post(place(repository), {**given, "hosts": "packages.test metadata.test"})
+    repository.refresh_from_db()
+    assert repository.prepare["network"] == {
+        "egress": ["packages.test", "metadata.test"],
+        "private": ["packages.test"],
+    }
+    User.objects.filter(pk=world.admin.pk).update(is_staff=True)
+    admin.post(place(repository), {key: value for key, value in given.items() if key != "private"})
+    repository.refresh_from_db()
+    assert repository.prepare["network"] == {"egress": ["packages.test"]}, "and takes it back"

@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 
 from pipelines.models import Repository, Token
 from pipelines.work.outgoing.endpoint import Outgoing
-from pipelines.work.outgoing.guard import Guard
+from pipelines.work.outgoing.guard import Guard, resolve
 from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.spec.preparation import Preparation
 from pipelines.work.worker import prepared_files
@@ -113,6 +115,7 @@ class Lines:
     def __init__(self, world: World, bench: Bench, isolation: Isolation, **prepare: Any) -> None:
         self.world, self.bench, self.isolation = world, bench, isolation
         Repository.objects.update(prepare=prepare)
+        self.resolve = resolve
 
     def task(self, program: str = SUITE, first: str = "", **repository: str) -> Any:
         world = self.world
@@ -127,7 +130,8 @@ class Lines:
     @property
     def where(self) -> dict[str, Any]:
         roots = (str(self.bench.base.parent),)
-        return {"isolation": self.isolation, "repository_roots": roots, "outgoing": Outgoing(Guard())}
+        guard = Guard(resolve=self.resolve)
+        return {"isolation": self.isolation, "repository_roots": roots, "outgoing": Outgoing(guard)}
 
 
 def test_it_is_prepared_once_and_from_the_cache_afterwards(
@@ -320,6 +324,34 @@ def test_what_fails_around_a_station_is_named_as_itself(
     assert said in outcome["summary"], outcome
     text = text_of(done(task, "first"))
     assert log in text and said in text and "never started" not in text
+
+
+def test_a_host_inside_is_reached_once_an_administrator_allowed_its_private_address(
+    world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
+) -> None:
+    """Where a company serves packages itself it took a variable and a restart."""
+
+    async def inside(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    fetch = "import urllib.request as u; u.urlopen('https://registry.test:{}/', timeout=5)"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        taken = threading.Thread(target=lambda: server.accept()[0].close(), daemon=True)
+        taken.start()
+        network = {"egress": [f"registry.test:{port}"]}
+        argv = [PYTHON, "-c", fetch.format(port)]
+        lines = Lines(world, bench, with_ports, argv=argv, network=network)
+        lines.resolve = inside
+        refused = outcome_of(lines.task("print('never started')"), "first")["summary"]
+        assert "has the private address 127.0.0.1" in refused and "in the environment of the repo" in refused
+        assert taken.is_alive(), "nobody called"
+        allowed = {**network, "private": network["egress"]}
+        lines = Lines(world, bench, with_ports, argv=argv, network=allowed)
+        lines.resolve = inside
+        reached = outcome_of(lines.task("print('never started')"), "first")["summary"]
+        taken.join(5)
+    assert not taken.is_alive() and "private address" not in reached
 
 
 def test_behind_landlock_a_service_is_refused_with_its_remedy_unless_the_network_is_open(

@@ -20,6 +20,7 @@ class PrepareForm(forms.Form):
     command = forms.CharField(max_length=4000, required=False)
     cache = forms.CharField(max_length=255, required=False)
     hosts = forms.CharField(max_length=10_000, required=False)
+    private = forms.BooleanField(required=False)
 
 
 class ServiceForm(forms.Form):
@@ -62,6 +63,7 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
         "command": shlex.join(kept.argv),
         "cache": kept.cache,
         "hosts": "\n".join(kept.hosts),
+        "private": bool(kept.private),
     }
     rows = [
         {

@@ -57,6 +57,7 @@ def initial(repository: Repository | None) -> dict[str, Any]:
         "command": command,
         "cache": cache,
         "hosts": "\n".join(hosts),
+        "private": bool(kept.private),
         **{name: getattr(found, name) for name in COMMANDS},
     }
 
@@ -66,7 +67,8 @@ def form_of(repository: Repository | None, posted: Any = None) -> SetupForm:
     held = initial(repository)
     if posted is None:
         return SetupForm(initial=held)
-    return SetupForm({key: posted.get(key, value) for key, value in held.items()}, initial=held)
+    values = {key: posted.get(key, value) for key, value in held.items()}
+    return SetupForm({**values, "private": posted.get("private")}, initial=held)
 
 
 def save_environment(repository: Repository, form: SetupForm, *, by: User) -> None:
@@ -76,7 +78,7 @@ def save_environment(repository: Repository, form: SetupForm, *, by: User) -> No
         ServiceText(each.name, each.image, shlex.join(each.argv), each.port, shlex.join(each.health))
         for each in kept.services
     ]
-    said = {name: form.cleaned_data[name] for name in ("command", "cache", "hosts")}
+    said = {name: form.cleaned_data[name] for name in ("command", "cache", "hosts", "private")}
     preparing.change(
         repository, PrepareText(**said, image=kept.image, services=services), by=by, now=timezone.now()
     )

@@ -33,13 +33,15 @@ class ServiceProgram:
 @dataclass(frozen=True)
 class Preparation:
     """`argv` is empty where nothing is prepared. `image`: whose files stations see in place of the runner's. `cache`:
-    path of the lock file, "" where nothing is kept. `hosts`: what the command may reach, as `host` or `host:port`."""
+    path of the lock file, "" where nothing is kept. `hosts`: what the command may reach, as `host` or `host:port`.
+    `private`: those of them that may have private addresses, allowed by an administrator of the installation."""
 
     argv: tuple[str, ...] = ()
     cache: str = ""
     hosts: tuple[str, ...] = ()
     services: tuple[ServiceProgram, ...] = field(default=())
     image: str = ""
+    private: tuple[str, ...] = ()
 
     @property
     def images(self) -> tuple[str, ...]:
@@ -49,11 +51,12 @@ class Preparation:
 
     def to_dict(self) -> dict[str, Any]:
         """As the repository keeps it; {} where it says nothing."""
+        private = {"private": list(self.private)} if self.private else {}
         found = {
             "image": self.image,
             "argv": list(self.argv),
             "cache": self.cache,
-            "network": {"egress": list(self.hosts)} if self.hosts else None,
+            "network": {"egress": list(self.hosts), **private} if self.hosts else None,
             "services": [each.to_dict() for each in self.services],
         }
         return {key: value for key, value in found.items() if value}
@@ -71,11 +74,12 @@ class Preparation:
             )
             for each in plain.get("services", ())
         )
-        hosts = (plain.get("network") or {}).get("egress", ())
+        network = plain.get("network") or {}
         return cls(
             tuple(plain.get("argv", ())),
             plain.get("cache", ""),
-            tuple(hosts),
+            tuple(network.get("egress", ())),
             tuple(services),
             plain.get("image", ""),
+            tuple(network.get("private", ())),
         )

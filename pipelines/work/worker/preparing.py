@@ -25,6 +25,7 @@ from pipelines.work.images import ImageAbsent, Images
 from pipelines.work.measuring import measure
 from pipelines.work.orders.order import PROGRAMS_AS_THEY_ARE, Orders
 from pipelines.work.outgoing.authorities import for_programs
+from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.files import FileRefused, opened
@@ -47,17 +48,19 @@ STARTS_SERVICES: Final = ("agent", "command", "hook")
 @dataclass(frozen=True)
 class PreparedFolder:
     """`roots`: what was added to the folder, and is no part of the change. `facts`: how it came about. `image`,
-    `images`: as of a spec. `problem`: why there is none."""
+    `images`: as of a spec. `private`: hosts whose addresses may be private. `problem`: why there is none."""
 
     def around(self, spec: Spec) -> Spec:
         """The spec of the station that works in it."""
-        return replace(spec, services=self.services, image=self.image, images=self.images)
+        reaching = also(spec.outgoing, self.private)
+        return replace(spec, services=self.services, image=self.image, images=self.images, outgoing=reaching)
 
     roots: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     services: tuple[ServiceProgram, ...] = ()
     image: str = ""
     images: Mapping[str, ImageRoot] = field(default_factory=dict)
+    private: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -75,6 +78,12 @@ class RefusalSink:
         if text.startswith(HOST_REFUSED) and any(words in text for words in REFUSED):
             self.refused.append(text.removeprefix(HOST_REFUSED).removeprefix("The "))
         await self._sink.note(text)
+
+
+def also(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
+    """Let these hosts have private addresses, whatever their ports."""
+    names = (host[0] for host in map(host_of, private) if host is not None)
+    return replace(outgoing, guard=outgoing.guard.also(*names))
 
 
 def beside_the_change(packed: Packed, made: PreparedFolder) -> Packed:
@@ -105,7 +114,7 @@ async def environment(
         await sink.note(f"[gateline] {error}")
         return PreparedFolder(problem=str(error))
     services = wanted.services if spec.kind in STARTS_SERVICES else ()
-    return replace(made, services=services, image=wanted.image, images=roots)
+    return replace(made, services=services, image=wanted.image, images=roots, private=wanted.private)
 
 
 async def _roots(wanted: Preparation, images: Images | None, sink: Sink) -> dict[str, ImageRoot]:
@@ -242,7 +251,7 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
             hosts=tuple(filter(None, map(host_of, wanted.hosts))),
             whose="the list of Prepare",
         ),
-        outgoing=spec.outgoing,
+        outgoing=also(spec.outgoing, wanted.private),
         resources=spec.resources,
         image=spec.image,
         images={spec.image: spec.images[spec.image]} if spec.image else {},
@@ -257,6 +266,8 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
     code = outcome.get("exit_code")
     why = str(outcome.get("summary") or outcome.get("reason") or f"it ended with exit code {code}")
     hosts = "".join(f" The {each}" for each in dict.fromkeys(heard.refused[:NAMED]))
+    if REFUSED[1] in hosts:
+        hosts += " Or an administrator of the installation allows it in the environment of the repository."
     raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.{hosts}")
 
 
