@@ -14,6 +14,7 @@ order      long files first
 smoke      some cases of a long table here, all of them in the soak
 hang       a process that dies says where
 cold       each process of a run compiles a part of the tests
+yardstick  the end of a long run says how long it took, beside what the machine is worth
 skips      in CI no browser test and no isolation test may be skipped
 """
 
@@ -31,6 +32,7 @@ pytest_plugins = [
     "tests.fixtures.hang",
     "tests.fixtures.cold",
     "tests.fixtures.skips",
+    "tests.fixtures.yardstick",
     "tests.fixtures.folders",
     "tests.factories",
 ]
