@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final
 
 from django.core.exceptions import RequestDataTooBig
@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.operation import Operation
 from pydantic import BaseModel
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, NotThisVisit, Refused
@@ -21,6 +22,12 @@ from pipelines.routing.basics.problems import DocumentError, Problem
 from pipelines.web.editor import merge_conflicts
 from pipelines.web.shell.away import AWAY, RETRY_SECONDS, is_full, words, words_of_full
 from pipelines.web.shell.turns import TooMuch
+
+# The library makes a model for each status of each operation: 900 of them, most of one problem, and a quarter of the
+# processor time in which a web process starts. Operations are declared after this module was loaded.
+_operations: Any = Operation
+_model_of = cache(partial(_operations._create_response_model, None))
+_operations._create_response_model = lambda self, response: _model_of(response)
 
 CONTENT_TYPE: Final = "application/problem+json"
 STATUS: tuple[tuple[type[Exception], int], ...] = (
