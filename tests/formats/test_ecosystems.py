@@ -53,6 +53,11 @@ def test_what_is_proposed(found: dict[str, str], prepare: str, lint: str, tests:
     assert (made.prepare, made.lint, made.tests) == (prepare, lint, tests)
 
 
+def test_python_alone_is_told_by_its_kind_of_file() -> None:
+    assert of({"shop.py": "x = 1"}).by == ("*.py",)
+    assert of({"README": "x"}).by == ()
+
+
 @pytest.mark.parametrize(
     ("found", "update", "version", "publish"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -59,6 +60,24 @@ def test_the_page_of_the_task_says_who_is_asked_and_takes_the_answer(world: Worl
     assert world.job(task).feedback == "Use the other branch."
     late = as_(world.admin).post(address("task-resolve", task, found.pk), said)
     assert late.status_code == 409
+
+
+def test_used_up_retries_are_told_in_words_and_named_in_the_details(world: World) -> None:
+    failed = {"when": {"result": "failure"}, "max_retries": 1, "on_exhausted": "escalate"}
+    build = station(
+        "build",
+        {"id": "on", "when": {"result": "success"}, "to": "ship"},
+        {"id": "again", "to": "build", **failed},
+    )
+    task = world.start(world.line(stations=[build, "ship"]))
+    for _ in range(2):
+        world.report(task, {"result": "failure"})
+    assert Escalation.objects.get(task=task).trigger == "RetryLimitExceeded"
+    for path in (address("task", task), reverse("inbox")):
+        page = as_(world.admin).get(path, follow=True).content.decode()
+        assert "the retries are used up" in page
+        visible = re.sub(r"<details.*?</details>", "", page, flags=re.DOTALL)
+        assert "RetryLimitExceeded" in page and ">RetryLimitExceeded<" not in visible, path
 
 
 def test_who_is_not_asked_cannot_resolve_it(world: World) -> None:

@@ -128,6 +128,8 @@ def test_the_closing_mail_stays_in_the_thread(world: World, waiting: Task, mailb
     assert last["In-Reply-To"] == last["References"] == first["Message-ID"]
     assert last["Subject"] == first["Subject"]
     assert "Not like this." in last.get_body(("plain",)).get_content()
+    page = last.get_body(("html",)).get_content()
+    assert "Nothing is left to decide." in page and "You cannot decide" not in page
 
 
 def test_who_decided_gets_no_closing_mail(world: World) -> None:
