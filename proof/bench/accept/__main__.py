@@ -93,6 +93,8 @@ class Tour:
         self.admin.fill("Confirm password", PASSWORD)
         self.admin.press("Set the password")
         self.admin.see("Demo")
+        # A gate of the line, which stands in its drawing alone.
+        self.admin.see("Code review")
         self.admin.film("home")
 
     def first_merge(self) -> None:
@@ -129,6 +131,7 @@ class Tour:
         self.admin.press("Continue")
         self.admin.see("Proposed for Python")
         assert "ruff" in self.admin.value("Lint") and "pytest" in self.admin.value("Tests")
+        self.admin.see("Code review")
         self.admin.film("proposed")
         self.admin.press("Use this template")
         self.admin.film("first task")
@@ -181,6 +184,7 @@ class Tour:
         (self.product.folder / command.split()[-1]).unlink()
 
     def second_start(self) -> None:
+        self.product.settle()
         self.product.stop()
         self.admin.go(self.start())
         self.admin.choose("Home › Tasks › Fix lint findings: basket")

@@ -69,6 +69,12 @@ class Product:
                 return
             time.sleep(0.5)
 
+    def settle(self) -> None:
+        """Waits until the start has looked at all of the installation, which it does while people work already."""
+        looking = f"{self.folder.resolve() / 'manage.py'} announce"
+        processes = ["ps", "ww", "-eo", "args"]
+        until(lambda: looking not in subprocess.check_output(processes, text=True), "the end of the start")
+
     def said(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
