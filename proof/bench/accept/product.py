@@ -62,11 +62,13 @@ class Product:
         return ADDRESS.findall(line)[-1]
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        """Ends the tour, as Ctrl-C does, once the start tells of a fault: it looks while people work already."""
+        """Ends the tour once the start tells of a fault, which it looks for while people work already: no signal
+        reaches a browser's wait."""
         while process.poll() is None:
             if FAULT in self.said():
-                os.kill(os.getpid(), signal.SIGINT)
-                return
+                print(self.said(), flush=True)
+                self.stop()
+                os._exit(1)
             time.sleep(0.5)
 
     def settle(self) -> None:
