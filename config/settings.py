@@ -186,8 +186,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "pipelines.web.shell.anonymous.AnonymousLimit",
-    "pipelines.web.shell.activity.Activity",
-    "pipelines.web.shell.admin_guard.AdminGuard",
+    "pipelines.web.shell.middleware.Activity",
+    "pipelines.web.shell.middleware.AdminGuard",
     "pipelines.web.shell.middleware.ReadersClock",
 ]
 ROOT_URLCONF = "config.urls"

@@ -41,8 +41,10 @@ class ReviewObserver:
         if heard.of(Alarm):
             posting.post_notices(heard)
         if of_gates:
-            posting.post_mails(heard, told)
-            channels.post_messages(heard)
+            if told or heard.lookups.mailed or heard.any_of((GateOpened, GateOverdue)):
+                posting.post_mails(heard, told)
+            if heard.lookups.connected or heard.lookups.messaged:
+                channels.post_messages(heard)
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS

@@ -228,6 +228,10 @@ class Token(models.Model):
         return f"{self.task_id}@{self.station}"
 
     @property
+    def waits_at_join(self) -> bool:
+        return "join" in self.wait and self.status == Status.QUEUED
+
+    @property
     def asks(self) -> bool:
         """It is blocked with a question: `ASKS`, of one that was read."""
         return self.status == Status.BLOCKED and "question" in self.wait and "evaluation" not in self.wait

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pipelines.models import ENDED, Status, Token
+from pipelines.models import ENDED, Token
 from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork
-
-
-def waits_at_join(token: Token) -> bool:
-    return "join" in token.wait and token.status == Status.QUEUED
 
 
 def branches_of(tokens: Iterable[Token]) -> list[Branch]:
@@ -31,7 +27,7 @@ def _within(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
 
 
 def _arrival(token: Token) -> Arrival | None:
-    if not waits_at_join(token):
+    if not token.waits_at_join:
         return None
     said = token.wait["join"]
     return Arrival(said["from"], said["standing"], said["order"], said.get("failure_type", ""))

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pipelines.models import ENDED, Token
 from pipelines.queries import versions
-from pipelines.queries.branches import branches_of, waits_at_join
+from pipelines.queries.branches import branches_of
 from pipelines.routing.decide.joining.joining import JoinGroup, groups
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
@@ -21,7 +21,7 @@ CAME = {"pass": lambda: _("passed"), "fail": lambda: _("failed"), "blocked": lam
 
 def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
     """Of the tokens that wait at a join, by their id: the sentence. Their tasks are loaded."""
-    waiting = {token.task_id: token.task for token in tokens if waits_at_join(token)}
+    waiting = {token.task_id: token.task for token in tokens if token.waits_at_join}
     living: defaultdict[int, list[Token]] = defaultdict(list)
     if waiting:
         for token in Token.objects.filter(task__in=waiting).exclude(status__in=ENDED).order_by("pk"):

@@ -154,7 +154,7 @@ def _needs(
     wanted = [each for each in lines if shown.kind in ("", each.need.kind)]
     others = [_other(each, shown) for each in wanted]
     # Due first, as their places say when they are due, whatever the rows are sorted by.
-    waiting = places(user, replace(shown, kind="", sort=""), MOST + 1, None, standings)
+    waiting = _places(user, replace(shown, kind="", sort=""), MOST + 1, None, standings)
     gates: list[ListRow] = []
     if shown.kind in ("", "gate"):
         first = waiting[: size + 1] if not shown.sort and after is None else None
@@ -242,7 +242,7 @@ def items(
     """The next rows of the list, in its order. `found`: their places, where they are known."""
     standings = standings or Standings(user)
     if found is None:
-        found = places(user, shown, most, after, standings)
+        found = _places(user, shown, most, after, standings)
     moments = {visit_id: at for at, visit_id in found}
     visits = _read(list(moments), shown.scope.projects)
     away = _stood_in_for(standings, visits) if shown.tab == ASKED else {}
@@ -260,10 +260,10 @@ def _stood_in_for(standings: Standings, visits: Sequence[GateVisit]) -> dict[UUI
 
 def how_many(user: User, shown: ReviewList) -> int:
     """How many rows the list has, counted up to one more than `MOST`."""
-    return len(places(user, shown, MOST + 1, None, Standings(user)))
+    return len(_places(user, shown, MOST + 1, None, Standings(user)))
 
 
-def places(
+def _places(
     user: User, shown: ReviewList, most: int, after: Place | None, standings: Standings
 ) -> list[Place]:
     """Where the rows of the list stand, (when, visit) each; what is asked of SQL does not grow with it."""

@@ -11,8 +11,7 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
-from pipelines.routing.basics.visible import visible
-from pipelines.web.shell.visible import visible_page
+from pipelines.routing.basics.visible import visible, visible_page
 
 SUBJECT_LENGTH = 200
 

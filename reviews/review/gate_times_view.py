@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Project
-from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import SignedIn, costly, in_project, show, tab_trail
+from pipelines.web.shell.scope import dates_of
 from reviews.review import gate_times
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -24,6 +25,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
+from pipelines.engine.moves.absences import seats
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Snapshot, VisitCommit, Word
 from pipelines.models.plumbing.compiled import compiled
@@ -33,7 +35,7 @@ from pipelines.web.changes.trees import unopened
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
 from reviews import remarks
-from reviews.asked import order_at
+from reviews.asked import asked, order_at
 from reviews.decision import paths
 from reviews.decision.consequences import done_words
 from reviews.decision.forms import DecisionForm
@@ -41,7 +43,6 @@ from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
 from reviews.inbox.chosen import ASKED, ReviewList, review_list
 from reviews.inbox.kinds import BY_KEY
-from reviews.inbox.lists import places
 from reviews.mail import folder
 from reviews.models import Remark
 from reviews.review import items
@@ -210,9 +211,10 @@ def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
     the task, which moves."""
     shown = review_list(request, ASKED)
     at = visit.opened_at if shown.sort else order_at(visit.due_at, visit.opened_at)
-    standings = Standings(request.user)
-    left = places(request.user, shown, 1, (at, visit.pk), standings)
-    left = left or places(request.user, shown, 1, None, standings)
+    within, places = replace(shown.narrowed, reader=request.user.pk), seats(request.user)
+    left = asked(request.user, within, 1, (at, visit.pk), places) or asked(
+        request.user, within, 1, None, places
+    )
     for _at, following in left:
         return redirect(reverse("gate-visit", args=[following]) + shown.suffix)
     project = visit.task.project

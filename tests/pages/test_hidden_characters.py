@@ -14,8 +14,7 @@ from django.test import Client
 from config import logs
 from pipelines.models import Task
 from pipelines.routing.basics.visible import HIDDEN as PATTERN
-from pipelines.routing.basics.visible import visible, visible_json
-from pipelines.web.shell.visible import visible_page
+from pipelines.routing.basics.visible import visible, visible_json, visible_page
 from tests.factories import World
 from tests.pages.conftest import As, at, text
 

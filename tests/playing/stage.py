@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Refused
 from pipelines.models import ENDED, Due, Task, Token
-from pipelines.queries.branches import waits_at_join
 from tests.playing.cast import Cast
 
 
@@ -42,7 +41,7 @@ class Stage:
     @property
     def standing(self) -> list[Token]:
         """Those to which something may happen: who waits at a join for the other branches has nothing to do there."""
-        return [token for token in self.living if not waits_at_join(token)]
+        return [token for token in self.living if not token.waits_at_join]
 
     def token(self, at: str | None) -> Token:
         """The first that has not ended, at this station if one is named."""

@@ -17,8 +17,8 @@ from tests.tracing import Trace, traced
 
 pytestmark = pytest.mark.django_db
 STATEMENTS = 22
-FILES = 104
-FUNCTIONS = 370
+FILES = 92
+FUNCTIONS = 360
 
 
 def _decide(client: Client, world: World, task: Task) -> Trace:

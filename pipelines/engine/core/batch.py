@@ -26,7 +26,7 @@ from pipelines.models.plumbing.compiled import Question
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
-from pipelines.routing.basics.statuses import status_of
+from pipelines.routing.decide.effects import status_of
 
 TICK = timedelta(microseconds=1)
 BY_ID = attrgetter("id")
@@ -344,7 +344,8 @@ class Batch:
         # What changes comes first: a token has one open job, and a lease that went on may be over.
         send([*self._changes(), *self._news()])
         self.agents.flush(self._new_jobs.keys())
-        due_times.write(self, self._new_dues, self._over)
+        if self._new_dues or self._over or self.dues:
+            due_times.write(self, self._new_dues, self._over)
         observers.tell(*self.consequences)
         tickets: dict[str, list[int]] = {}
         for token in self._tickets:

@@ -7,8 +7,7 @@ from typing import Any
 
 from pipelines.engine.core.state import TOKEN_FIELDS
 from pipelines.models import Event, Task, Token
-from pipelines.routing.basics.statuses import ENDS, status_of
-from pipelines.routing.decide.effects import added_up
+from pipelines.routing.decide.effects import ENDS, added_up, status_of
 from pipelines.routing.decide.transitions import COUNTERS
 
 Row = dict[str, Any]

@@ -22,7 +22,6 @@ from pipelines.models import (
 )
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.queries.branches import waits_at_join
 from pipelines.routing.decide.holds import BLOCK, each_of
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 
@@ -76,7 +75,7 @@ def nothing_works_while_blocked(task_ids: Ids) -> Iterable[Violation]:
             if one.state == Escalation.State.OPEN and one.breached_at and BLOCK in one.on_breach
         ]
         for token in each.tokens if blocks else ():
-            works = token.status in WORKING and not token.forked and not waits_at_join(token)
+            works = token.status in WORKING and not token.forked and not token.waits_at_join
             if works:
                 yield each.broken(
                     "I10", f"token {token.pk} is {token.status}, escalation {blocks[0]} blocks it"

@@ -9,7 +9,7 @@ from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.models import ENDED, Event
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.queries.branches import branches_of, waits_at_join
+from pipelines.queries.branches import branches_of
 from pipelines.routing.decide.joining.branches import VERDICTS
 from pipelines.routing.decide.joining.joining import aggregate, due
 
@@ -26,7 +26,7 @@ def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
             if event.kind == "token.joined":
                 yield from _fault(each, event, [arrived.pop(pk, None) for pk in event.data["merged"]])
             arrived |= _arrivals(event)
-        waiting = {token.pk for token in each.tokens if waits_at_join(token)}
+        waiting = {token.pk for token in each.tokens if token.waits_at_join}
         ended = {token.pk for token in each.tokens if token.status in ENDED}
         if set(arrived) - ended != waiting:
             yield each.broken("I9", f"tokens {sorted(set(arrived) - ended)} arrived, {sorted(waiting)} wait")
@@ -54,7 +54,7 @@ def _fault(each: Whole, event: Event, arrived: list[dict[str, Any] | None]) -> I
 def nobody_waits_for_nobody(task_ids: Ids) -> Iterable[Violation]:
     """I17: no join that could be decided is left waiting."""
     for each in whole(task_ids, "tokens"):
-        if any(waits_at_join(token) for token in each.tokens):
+        if any(token.waits_at_join for token in each.tokens):
             merge = due(versions.by_id(each.task.pinned_id), branches_of(each.tokens))
             if merge is not None:
                 yield each.broken("I17", f"the join of {merge.station} could be decided, and nobody does")

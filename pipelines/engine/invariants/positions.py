@@ -16,8 +16,7 @@ from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, To
 from pipelines.models.plumbing.compiled import from_kept, ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
-from pipelines.queries.branches import waits_at_join
-from pipelines.routing.basics.statuses import ORDER, status_of
+from pipelines.routing.decide.effects import ORDER, status_of
 from pipelines.routing.document.line import Line
 
 Ids = Sequence[int] | None
@@ -181,7 +180,7 @@ def _wakes(each: Whole, token: Token, tickets: set[int]) -> bool:
         return any(visit.token_id == token.pk and visit.state == "open" for visit in each.visits)
     if token.status in WAITS_FOR_PEOPLE:
         return bool(token.wait or token.error)
-    if waits_at_join(token):
+    if token.waits_at_join:
         # Somebody can still come: see `joins_are_as_decided`.
         return any(other.pk != token.pk and other.status not in ENDED for other in each.tokens)
     job = next((job for job in each.jobs if job.token_id == token.pk and job.state != "done"), None)

@@ -23,7 +23,6 @@ from pipelines.models import (
     Word,
 )
 from pipelines.queries import versions
-from pipelines.queries.branches import waits_at_join
 from pipelines.routing.analysis import impact
 from pipelines.routing.analysis.impact import MigratingPosition, MigrationEffect
 from pipelines.routing.basics.outcome import read_outcome
@@ -171,7 +170,7 @@ class MigrationSnapshot:
             if self._aborts(token, effect, line):
                 effects = self._all_end(task, effect)
                 break
-        if any(waits_at_join(token) for token in self.of(task)):
+        if any(token.waits_at_join for token in self.of(task)):
             effects = joins.foreseen(self._living[task.pk], effects, line, mapping)
         return Planned(tuple(effects), self._nothing(task, to, mapping, effects), back)
 

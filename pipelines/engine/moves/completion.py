@@ -12,7 +12,7 @@ from pipelines.engine.moves import escalations
 from pipelines.engine.moves import releases as waiting
 from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Token
 from pipelines.ports import observers
-from pipelines.routing.basics.statuses import status_of
+from pipelines.routing.decide.effects import status_of
 from pipelines.routing.decide.transitions import TokenEnd
 
 Who = Actor | str

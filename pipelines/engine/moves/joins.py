@@ -18,7 +18,7 @@ from pipelines.models.plumbing import rows
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.queries.branches import branches_of, waits_at_join
+from pipelines.queries.branches import branches_of
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.effects import Stay
 from pipelines.routing.decide.joining.branches import Arrival, Write
@@ -51,7 +51,7 @@ def settle(
 ) -> None:
     """Merge at every join that can be decided now. Each merge may make another one decidable, so repeat until none
     is. `turn`: what made them decidable; whoever reported it may go on with what follows."""
-    while any(waits_at_join(token) for token in batch.living(task)):
+    while any(token.waits_at_join for token in batch.living(task)):
         line = versions.by_id(task.pinned_id)
         merge = due(line, branches_of(batch.living(task)))
         if merge is None:

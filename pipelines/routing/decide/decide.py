@@ -12,12 +12,12 @@ from pipelines.routing.decide.composing import composed
 from pipelines.routing.decide.decisions import Decision, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.judging import remarks
 from pipelines.routing.decide.situation import Situation, check_situation
-from pipelines.routing.decide.steps import gates, tools
+from pipelines.routing.decide.steps import gates
 from pipelines.routing.decide.steps.context import Case, Clock, TakenRoute, demanded, fallback
+from pipelines.routing.decide.steps.gates import after_station_gate
 from pipelines.routing.decide.steps.matching import Match, first_match
 from pipelines.routing.decide.steps.policies import on_failure, without_match
 from pipelines.routing.decide.steps.signals import follow
-from pipelines.routing.decide.steps.station_gate import after_station_gate
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, obstacle
 from pipelines.routing.decide.trace import Trace
 from pipelines.routing.document import checks
@@ -146,10 +146,10 @@ def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> 
     if not guards:
         return None
     guards = gates.unspoken(case, "rule_gates", guards, way.rule)
-    asked = tools.unrun(case, "rule_gates", guards, way.rule)
+    asked = gates.unrun(case, "rule_gates", guards, way.rule)
     if asked is not None:
         return asked
-    by_tools = [tools.action_of(case, "rule_gates", gate, way.rule) for gate in guards]
+    by_tools = [gates.action_of(case, "rule_gates", gate, way.rule) for gate in guards]
     read = case.reader([gate.key for gate in guards])
     by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
     actions = [checks.worst([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)]

@@ -4,7 +4,7 @@ of law §5 without a database, shared by the engine, which writes it, and `simul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -277,3 +277,14 @@ def _found(facts: Any) -> dict[str, Any]:
         if name in groups
     }
     return {"facts": {"tree": groups.get("git", {}).get("tree") or next(filter(None, trees), ""), **found}}
+
+
+# The first present decides; then the worst of the ends.
+LIVING = ("stuck", "blocked", "held", "awaiting_review", "evaluating", "running", "queued")
+ENDS = ("failed", "cancelled", "completed")
+ORDER = {status: place for place, status in enumerate((*LIVING, *ENDS))}
+
+
+def status_of(statuses: Iterable[str]) -> str:
+    """Tell the status of a task (law §1) from its positions; forked tokens are none and must be left out."""
+    return min(statuses, key=ORDER.__getitem__)

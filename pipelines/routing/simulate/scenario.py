@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.basics import shapes, values
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.basics.problems import Malformed, join
-from pipelines.routing.basics.statuses import ENDS, LIVING
+from pipelines.routing.decide.effects import ENDS, LIVING
 from pipelines.routing.decide.situation import read_facts
 from pipelines.routing.document.escalations import LONGEST, ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.document.gates import WORDS

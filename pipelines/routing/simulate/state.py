@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.statuses import ENDS, status_of
 from pipelines.routing.decide.across import Visit, across
 from pipelines.routing.decide.decisions import Decision
-from pipelines.routing.decide.effects import added_up
+from pipelines.routing.decide.effects import ENDS, added_up, status_of
 from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
 from pipelines.routing.decide.joining.joining import Merge
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition

@@ -21,8 +21,8 @@ from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
 from pipelines.routing.sentences.values import brief
-from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import SignedIn, on_line, show_line
+from pipelines.web.shell.scope import dates_of
 
 
 @dataclass(frozen=True, slots=True)

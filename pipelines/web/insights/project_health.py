@@ -19,8 +19,8 @@ from pipelines.queries.usage import Spending
 from pipelines.routing.analysis.health import Figure, figure_name, figure_value
 from pipelines.routing.sentences.escalations import late_words
 from pipelines.templatetags.gateline import duration
-from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
+from pipelines.web.shell.scope import dates_of
 
 MOST = 20
 MONTHS = 12

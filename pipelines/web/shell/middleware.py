@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import zoneinfo
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from allauth.usersessions.models import UserSession
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.utils import timezone
 
+from pipelines.people import accounts
+from pipelines.routing.basics.visible import visible_page
 from pipelines.web.shell import errors
-from pipelines.web.shell.visible import visible_page
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -42,7 +49,7 @@ class ApiProblems:
 
 
 class VisibleText:
-    """Writes hidden characters out in every page (visible.py beside this), whatever they come from: a title, the name
+    """Writes hidden characters out in every page (`routing.basics.visible`), whatever they come from: a title, the name
     of a file, a log, a document."""
 
     def __init__(self, get_response: View) -> None:
@@ -76,3 +83,55 @@ def zone(name: str) -> zoneinfo.ZoneInfo:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         return zoneinfo.ZoneInfo("UTC")
+
+
+NOTED_EVERY = 300.0
+MOST_REMEMBERED = 10_000
+
+
+class Activity:
+    """Middleware. A process notes a session when it has known it for NOTED_EVERY seconds; sign-in notes it first."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+        self._noted: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        key = request.session.session_key
+        if key and request.user.is_authenticated and self._is_due(key, time.monotonic()):
+            UserSession.objects.filter(session_key=key).update(last_seen_at=timezone.now())
+        return self.get_response(request)
+
+    def _is_due(self, key: str, now: float) -> bool:
+        with self._lock:
+            since = self._noted.setdefault(key, now)
+            if now - since < NOTED_EVERY:
+                return False
+            if len(self._noted) >= MOST_REMEMBERED:
+                self._noted.clear()
+            self._noted[key] = now
+        return True
+
+
+OPEN = ("login", "logout", "jsi18n")
+
+
+class AdminGuard:
+    """Middleware. Leads who lacks a password or a required second factor from the admin to where it is set up."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        at = request.resolver_match
+        if at is None or at.app_name != "admin" or at.url_name in OPEN or not request.user.is_authenticated:
+            return None
+        if accounts.needs_password(request.user):
+            return redirect("password-set")
+        return redirect("mfa_index") if accounts.needs_second_factor(request.user) else None

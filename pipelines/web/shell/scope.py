@@ -4,14 +4,17 @@ chosen stands in the address (`?project=owner/key`), so that it can be kept and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from functools import cached_property
 from urllib.parse import urlencode
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.dateparse import parse_date
 
 from pipelines import access
 from pipelines.models import Project
+from pipelines.queries.dates import Dates
 
 
 class PageScope:
@@ -75,3 +78,16 @@ def scope_of(request: HttpRequest, page: str) -> PageScope:
         return visible
 
     return PageScope(read, reverse(page), request.GET.get("project", ""))
+
+
+def dates_of(request: HttpRequest) -> Dates:
+    return Dates(_day(request.GET.get("since", "")), _day(request.GET.get("until", "")))
+
+
+def _day(text: str) -> date | None:
+    try:
+        day = parse_date(text)
+    except ValueError:
+        return None
+    # Days at the edge of the calendar have no next one, or none in another time zone.
+    return day if day and date.min.year < day.year < date.max.year else None

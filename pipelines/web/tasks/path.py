@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
-from pipelines.queries.branches import waits_at_join
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import TaskView
@@ -159,7 +158,7 @@ def _token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime) -> 
         if token.end:
             path.places[token.end] = PlaceMark(tone)
     elif token.station in path.places:
-        words = _("waits %(time)s") if waits_at_join(token) else _("here for %(time)s")
+        words = _("waits %(time)s") if token.waits_at_join else _("here for %(time)s")
         path.places[token.station] = _ticking(tone, words, token.entered_at, now)
 
 

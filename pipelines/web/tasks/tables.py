@@ -16,7 +16,6 @@ from pipelines.models import DISPLAYED, Line, Priority, Project, Task
 from pipelines.queries.line_filter import choices, named
 from pipelines.queries.tasks import SORTS, TaskFilter, table
 from pipelines.templatetags.small import at_task
-from pipelines.web.shell.dates import dates_of
 from pipelines.web.shell.page import (
     Crumb,
     SignedIn,
@@ -29,7 +28,7 @@ from pipelines.web.shell.page import (
     signed_in,
     tab_trail,
 )
-from pipelines.web.shell.scope import PageScope, scope_of
+from pipelines.web.shell.scope import PageScope, dates_of, scope_of
 
 FIELDS = ("q", "status", "line", "priority", "requester", "late", "sort")
 STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))

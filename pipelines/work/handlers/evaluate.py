@@ -79,7 +79,7 @@ class Try:
 
 
 async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
-    """The raw result of a gate's tool; `routing.decide.steps.tools` decides what it means. `failure_type`: timeout,
+    """The raw result of a gate's tool; `routing.decide.steps.gates` decides what it means. `failure_type`: timeout,
     not_started or parse_error."""
     began = time.monotonic()
     for repeat in range(how.retries + 1):

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from pipelines.routing.basics.outcome import Outcome
 from pipelines.routing.decide.situation import Facts, Situation
-from pipelines.routing.decide.steps.candidate import TransitionCandidate
-from pipelines.routing.decide.steps.context import Case
+from pipelines.routing.decide.steps.context import Case, TransitionCandidate
 from pipelines.routing.decide.steps.targets import obstacle
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import ORIGIN, Rule

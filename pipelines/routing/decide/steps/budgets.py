@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.decide.budget_usage import MoveTarget, spends, spent
-from pipelines.routing.decide.steps.candidate import TransitionCandidate, stations
-from pipelines.routing.decide.steps.context import Case
+from pipelines.routing.decide.steps.context import Case, TransitionCandidate, stations
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.rules import Rule
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.decide.decisions import Decision, Finish
+from pipelines.routing.decide.decisions import Ask, Decision, Finish, Wait
 from pipelines.routing.decide.sampling import DRAWS, NOT_DRAWN, UNKNOWN
 from pipelines.routing.decide.situation import GateWord
 from pipelines.routing.decide.steps.context import Case, TakenRoute, demanded
 from pipelines.routing.decide.steps.targets import TransitionCandidate, enter
 from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
+from pipelines.routing.document.gate_tools import FAIL, WARN
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.model import Line
 from pipelines.routing.document.operand_trace import Seen
@@ -146,3 +147,79 @@ def _sampled(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
     why = "a check always asks" if met else DRAWS[draw] % gate.sample.one_in
     case.note(step, rule, not asked, f"{gate.key}: sample: {why}", saw)
     return asked
+
+
+def unrun(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> Decision | None:
+    """The first tool without a known result, which has to be run; None if all are known."""
+    for gate in gates:
+        if gate.tool is None or not gate.runs_its_tool:
+            continue
+        question = gate.tool.question(gate.key)
+        answer = case.answers.get(question.key)
+        if answer is None:
+            case.note(step, rule, "ask", f"{gate.key}: its tool is run")
+            return Ask(question.to_dict())
+        if not answer.is_word:
+            case.note(step, rule, "ask", f"{gate.key}: its tool has no result")
+            return Wait("blocked", evaluation=question.to_dict())
+    return None
+
+
+def action_of(case: Case, step: str, gate: Gate, rule: Rule | None) -> tuple[str, str | None]:
+    """The action that the result asks for, and its text if it failed. Under `manual` a result is only shown."""
+    tool = gate.tool
+    if tool is None:
+        return "proceed", None
+    if not gate.runs_its_tool:
+        case.note(step, rule, True, f"{gate.key}: its tool is switched off")
+        return "proceed", None
+    answer = case.answers[tool.question(gate.key).key]
+    asked = {FAIL: tool.action, WARN: "proceed" if tool.approve_warnings else "hold"}.get(
+        answer.word, "proceed"
+    )
+    action = asked if gate.mode != "manual" else "proceed"
+    note = "" if action == asked else ", shown only"
+    case.note(step, rule, action == "proceed", f"{gate.key}: its tool says {answer.word}{note}")
+    return action, answer.text if answer.word == FAIL else None
+
+
+STATION_GATE = "station_gate"
+
+
+def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = False) -> Decision | TakenRoute:
+    """`then` if there is no station gate, or the token passes it; else what the gate leads to.
+
+    `people_only`: after a `proceed` signal only the human step is kept, if the gate has one.
+    """
+    if case.station.gate is None:
+        case.gate_passed = True
+        return then
+    gate = case.line.gate(case.station.gate)
+    if people_only and not gate.has_people:
+        case.note(STATION_GATE, None, True, f"{gate.key}: passed by the signal")
+        case.gate_passed = gate.mode == "skip"
+        return then
+    against = word_against(case, STATION_GATE, [gate], None)
+    if against is not None:
+        case.passing_revoked = True
+        return against
+    action, text = "proceed", None
+    if not people_only:
+        asked = unrun(case, STATION_GATE, [gate], None)
+        if asked is not None:
+            return asked
+        by_tool, text = action_of(case, STATION_GATE, gate, None)
+        by_checks = run_checks(case, STATION_GATE, gate, None, case.reader([gate.key]))
+        fact_action = "hold" if case.judged.review and gate.mode != "skip" else "proceed"
+        action = checks.worst([by_checks, by_tool, fact_action])
+    case.passing_revoked = action in ("abort", "rework")
+    if action == "abort":
+        return failed(None)
+    if action == "rework":
+        return demanded(case, None, text)
+    if asks(case, STATION_GATE, gate, action, None):
+        case.note(STATION_GATE, None, False, f"waits for {gate.key}")
+        return Wait("awaiting_review", (gate.key,))
+    case.passed.add(gate.key)
+    case.gate_passed = not people_only or not (gate.enforces_checks or gate.runs_its_tool)
+    return then

@@ -8,8 +8,7 @@ from typing import Any
 
 from pipelines.routing.basics.values import MISSING
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.decide.steps.candidate import TransitionCandidate
-from pipelines.routing.decide.steps.context import Case
+from pipelines.routing.decide.steps.context import Case, TransitionCandidate
 from pipelines.routing.document import handoffs
 from pipelines.routing.document.preconditions import AGENT, GATE_PASSED, HANDOFF, METADATA
 

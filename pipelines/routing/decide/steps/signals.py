@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.routing.decide.decisions import Decision, Finish, Wait
 from pipelines.routing.decide.steps import gates
 from pipelines.routing.decide.steps.context import Case, TakenRoute, forced
-from pipelines.routing.decide.steps.station_gate import after_station_gate
+from pipelines.routing.decide.steps.gates import after_station_gate
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, obstacle
 from pipelines.routing.document.model import SIGNAL_RETRIES
 from pipelines.routing.document.operand_trace import Seen

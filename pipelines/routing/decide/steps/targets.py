@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from pipelines.routing.decide.decisions import Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.steps.budgets import RETRY_LIMIT, Breach, breaches
-from pipelines.routing.decide.steps.candidate import TransitionCandidate, stations
-from pipelines.routing.decide.steps.context import Case
+from pipelines.routing.decide.steps.context import Case, TransitionCandidate, stations
 from pipelines.routing.decide.steps.preconditions import missing
-from pipelines.routing.decide.steps.unreadable_templates import unreadable
 from pipelines.routing.document.rules import BLOCKED
+from pipelines.routing.document.templates import wanted
 
 FORBIDDEN = "ForbiddenParallel"
 HOWS = ("fail", "stuck", "escalate", "target")
@@ -123,3 +122,26 @@ def _instead(case: Case, way: TransitionCandidate, breach: Breach, found: list[B
     by = "policy" if breach.budget else "rule"
     instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
     return _circle(case, instead) or enter(case, instead)
+
+
+ERROR = "OutputDataParseError"
+
+
+def unreadable(case: Case, way: TransitionCandidate) -> Stuck | None:
+    """Unparseable output only matters when a template reads one of the declared output keys."""
+    for station in stations(case, way) if case.unreadable else ():
+        for family, name in sorted(wanted(case.line.station(station).work)):
+            key = name if name in case.unreadable else name.partition(".")[0]
+            if key in case.unreadable and _reads_context(case, way, family, key):
+                message = f"{station} asks for {key}, but the output that should have said it was not JSON."
+                case.note("target", way.rule, "error", message)
+                return Stuck(ERROR, message, way.rule_id)
+    return None
+
+
+def _reads_context(case: Case, way: TransitionCandidate, family: str, key: str) -> bool:
+    """`{{.x}}` tries variables and inputs first."""
+    if family:
+        return family == "context"
+    facts = case.of_now.facts
+    return not any(key in values for values in (facts.variables, way.variables, facts.inputs))
