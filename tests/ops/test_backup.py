@@ -158,11 +158,28 @@ def test_its_secrets_can_be_read_and_its_invariants_hold(installation: Installat
 
 @pytest.fixture
 def empty(installation: Installation) -> Iterator[dict[str, str]]:
-    """The environment of another state folder, in which nothing is."""
+    """The environment of another state folder, in which nothing is. Its server runs for the whole test: each command
+    starts one where none runs, and ends it."""
     if installation.up.process.poll() is None:
         installation.up.interrupt()
     with open_folder() as folder:
-        yield installation.up.environment | {"GATELINE_HOME": str(folder / "state")}
+        environment = installation.up.environment | {"GATELINE_HOME": str(folder / "state")}
+        holding = [sys.executable, "-c", HOLDING]
+        with subprocess.Popen(
+            holding, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as holder:
+            assert holder.stdout and holder.stdout.readline()
+            yield environment
+
+
+HOLDING = """
+import sys
+from config.embedded import layout
+from config.embedded.hold import hold
+hold(layout.home())
+print("held", flush=True)
+sys.stdin.read()
+"""
 
 
 def restore(environment: dict[str, str], archive: Path, *words: str) -> subprocess.CompletedProcess[str]:
