@@ -7,6 +7,8 @@ import re
 from random import Random
 from typing import Any
 
+from pipelines.formats import native
+
 NUMBERS = (
     "0 -0 1.0 -0.0 1e3 1E+3 5e-324 1.7976931348623157e308 0.1 0.30000000000000004 100e-2 123e20 1e21 1e22 1e23 "
     "9007199254740991 9007199254740993 -9007199254740993 12345678901234567890 -12345678901234567890 "
@@ -114,7 +116,8 @@ def text_of(value: Any, *, indent: int | None = None, ascii_only: bool = True) -
 class Drawing:
     """One document of three stations. Its texts are those that the canvas draws, or that no command should touch."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, key: str = "drawn") -> None:
+        self.seed, self.key = seed, key
         self.random = Random(seed)
 
     def number(self) -> str:
@@ -144,7 +147,7 @@ class Drawing:
         keys = ["one", "two", "three"]
         found: dict[str, Any] = {
             "gateline": 1,
-            "key": "drawn",
+            "key": self.key,
             "name": self.random.choice(["Drawn", "x" * 90, "🙂 line", 'a\'b "c" ']),
             "description": self.random.choice(TEXTS),
             "inputs": [{"key": "who", "default": self.random.choice(TEXTS), "extra": self.object()}],
@@ -178,7 +181,7 @@ class Drawing:
         )
         return {
             "key": key,
-            "name": key.title(),
+            "name": f"{key.title()} {self.seed}",
             "work": {**work, **({"theirs": self.object()} if self.random.random() < 0.1 else {})},
             "rules": [self.rule(f"{key}-{number}", places) for number in range(self.random.randrange(1, 4))],
             **({"limits": {"max_timeout": self.number()}} if self.random.random() < 0.1 else {}),
@@ -208,3 +211,12 @@ class Drawing:
             "checks": {"all": [check]},
             "extra": self.object(),
         }
+
+
+def written(drawing: Drawing) -> str:
+    """The document as JSON in one of its ways, or as YAML."""
+    document = drawing.document()
+    way = drawing.random.randrange(4)
+    if way == 3:
+        return native.dumps(native.loads(text_of(document)))
+    return text_of(document, indent=[None, 2, 4][way], ascii_only=drawing.random.random() < 0.5)

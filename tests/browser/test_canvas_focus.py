@@ -165,3 +165,48 @@ def test_enter_opens_the_item_that_J_selected(
     expect(page.locator(".need[data-item]")).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/tasks/{task.name}/")
+
+
+def test_undo_in_the_name_of_a_fresh_station_takes_the_station_back(page_: Page, line: Line) -> None:
+    page_.locator("#ed-search").fill("manual")
+    page_.keyboard.press("Enter")
+    expect(page_.locator("#ed-name")).to_be_focused()
+    page_.keyboard.press("Control+z")
+    expect(page_.locator(".ed-station")).to_have_count(2)
+    page_.keyboard.press("Control+Shift+z")
+    expect(page_.locator(".ed-station")).to_have_count(3)
+
+
+def test_a_fresh_station_that_was_left_at_once_takes_no_focus_later(page_: Page, line: Line) -> None:
+    # In one turn of the page, as a busy browser reads keys that were pressed while it drew.
+    page_.locator("#ed-search").fill("manual")
+    page_.evaluate("""() => {
+        const enter = { key: "Enter", bubbles: true, cancelable: true };
+        document.querySelector("#ed-search").dispatchEvent(new KeyboardEvent("keydown", enter));
+        document.querySelector('.react-flow__node[data-id="build"]').focus({ focusVisible: true });
+    }""")
+    expect(page_.locator("#ed-name")).to_have_value("build")
+    expect(page_.locator(".ed-station")).to_have_count(3)
+    others = ':not([data-id="build"]):not([data-id="ship"])'
+    fresh = page_.locator(f".react-flow__node:has(.ed-station){others}")
+    fresh.focus()
+    expect(page_.locator("#ed-name")).not_to_have_value("build")
+    page_.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(fresh).to_be_focused()
+
+
+def test_undo_with_nothing_left_to_undo_changes_no_field(page_: Page, line: Line) -> None:
+    """The browser has an undo of its own, of what was typed last, wherever the focus is."""
+    page_.locator('.react-flow__node[data-id="build"]').focus()
+    page_.locator("#ed-name").fill("Another name")
+    page_.keyboard.press("Enter")
+    expect(page_.locator(".react-flow__node").filter(has_text="Another name")).to_have_count(1)
+    page_.locator(".ed-canvas").focus()
+    for _ in range(6):
+        page_.keyboard.press("Control+z")
+    undo = page_.get_by_role("button", name="Undo", exact=True)
+    expect(undo).to_be_disabled()
+    page_.locator(".ed-canvas").focus()
+    page_.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    expect(page_.locator("#ed-name")).to_have_value("build")
+    expect(undo).to_be_disabled()

@@ -2,6 +2,7 @@ import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { flushSync } from "react-dom";
 import { backToCanvas } from "../shell/focus";
 import { Icon } from "../shell/Icon";
+import { turn } from "../shell/keystrokes";
 import { say } from "../shell/words";
 import { kindOf, type LineDocument, nameOf, type Station } from "../store/document";
 import { rename } from "../store/following";
@@ -223,6 +224,7 @@ function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; 
         }
         // At once: the focus goes back to the canvas next, and leaving the field keeps what is in it.
         if (event.key === "Escape") flushSync(() => setTyped(undefined));
+        if (typed === undefined) turn(editor, event.nativeEvent);
       }}
     />
   );

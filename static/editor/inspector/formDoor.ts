@@ -4,6 +4,7 @@ import { createStore } from "zustand/vanilla";
 import { announce } from "../../ts/dom";
 import type { Deed, Form } from "../api/line";
 import { fieldsTyped, keepTyped } from "../saving/typed";
+import { turn } from "../shell/keystrokes";
 import { say } from "../shell/words";
 import { type Fragment, same } from "../store/patch";
 import type { Editor, Taken } from "../store/store";
@@ -180,25 +181,17 @@ export class Door {
     const control = event.target;
     if (!isControl(control)) return;
     const name = control.closest("[data-name]")?.getAttribute("data-name") ?? "";
-    const held = event.ctrlKey || event.metaKey;
-    const letter = event.key.toLowerCase();
     if (
       event.key === "Enter" &&
       control.getAttribute("aria-expanded") !== "true" &&
-      (held || control instanceof HTMLInputElement)
+      (event.ctrlKey || event.metaKey || control instanceof HTMLInputElement)
     ) {
       event.preventDefault();
       this.#flush();
     } else if (event.key === "Escape" && this.#typed.has(name)) {
       event.stopPropagation();
       this.#revert(name, control);
-    } else if (held && (letter === "z" || letter === "y") && !this.#typed.has(name)) {
-      // Nothing is typed here that the browser could take back: it is the line's last change that is meant.
-      event.preventDefault();
-      event.stopPropagation();
-      if (letter === "y" || event.shiftKey) this.editor.redo();
-      else this.editor.undo();
-    }
+    } else if (!this.#typed.has(name)) turn(this.editor, event);
   }
 
   #revert(name: string, control: Element): void {

@@ -3,7 +3,7 @@
 import { ACTIONS, possible } from "./actions";
 import type { Action, Desk } from "./desk";
 import { choose, onCanvas, spotNow, spotOfChoice } from "./focus";
-import { isSingle, matches } from "./keystrokes";
+import { isSingle, matches, turns } from "./keystrokes";
 
 const typing = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
@@ -39,9 +39,9 @@ function followed({ target }: FocusEvent, desk: Desk): void {
 export function startKeys(desk: Desk): () => void {
   const down = (event: KeyboardEvent): void => {
     const found = actionFor(event, desk);
-    if (!found) return;
-    event.preventDefault();
-    found.run(desk);
+    // With nothing left to undo, too: a browser takes back what was typed last in whichever field, and garbles it.
+    if (found || (turns(event) && !typing(event.target))) event.preventDefault();
+    found?.run(desk);
   };
   const came = (event: FocusEvent): void => followed(event, desk);
   document.addEventListener("keydown", down);

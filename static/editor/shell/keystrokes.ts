@@ -1,4 +1,5 @@
 /** Keys as people write them: "Ctrl+Shift+Z", "Alt+Up", "L", "?". Ctrl is the command key of a Mac, too. */
+import type { Editor } from "../store/store";
 
 const NAMED: Record<string, string> = {
   Del: "Delete",
@@ -36,6 +37,21 @@ export function matches(event: KeyboardEvent, text: string): boolean {
   // What stands over a digit or a sign is a matter of the keyboard's country: Shift does not count there.
   if (key.length === 1) return event.key === key;
   return event.key === (NAMED[key] ?? key) && event.shiftKey === shift;
+}
+
+const turnOf = (event: KeyboardEvent): "undo" | "redo" | undefined => {
+  if (matches(event, "Ctrl+Z")) return "undo";
+  return matches(event, "Ctrl+Shift+Z") || matches(event, "Ctrl+Y") ? "redo" : undefined;
+};
+
+export const turns = (event: KeyboardEvent): boolean => turnOf(event) !== undefined;
+
+/** Undo or redo of the line, pressed in a field in which nothing is typed that the browser could take back. */
+export function turn(editor: Editor, event: KeyboardEvent): void {
+  const way = turnOf(event);
+  if (!way) return;
+  event.preventDefault();
+  editor[way]();
 }
 
 /** A key that also writes: silent for who switched single letters off. */

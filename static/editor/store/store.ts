@@ -181,6 +181,9 @@ export class Editor {
   }
 
   select(selection: Selection): void {
+    const naming = this.state.asked?.naming;
+    // Left before its name had the focus: coming back later must not take the focus away from the canvas.
+    if (naming !== undefined && !selection.keys.includes(naming)) this.named();
     this.#set({ selection });
   }
 
