@@ -110,7 +110,7 @@ def duplicate(request: SignedIn, line: Line) -> HttpResponse:
         return _page(request, line, form, 422)
     owner, _slash, key = form.cleaned_data["to"].partition("/")
     try:
-        name = _("%(name)s (copy)") % {"name": line.name} if "attempt" in request.POST else line.name
+        name = _("%(name)s (copy)") % {"name": line.name} if "attempt" in request.POST else ""
         to = access.get_project(request.user, owner, key)
         made = line_settings.duplicate(line, to, by=request.user, name=name)
     except Conflict as conflict:
