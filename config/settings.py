@@ -210,7 +210,6 @@ TEMPLATES = [
             "builtins": [
                 "django_cotton.templatetags.cotton",
                 "template_partials.templatetags.partials",
-                "django.templatetags.i18n",
                 "django.templatetags.static",
                 "pipelines.web.help.tags",
             ],
@@ -399,9 +398,7 @@ MODEL_RETRIES = env.number("GATELINE_MODEL_RETRIES", 2)
 NAMED_SECRETS = env.beginning("GATELINE_SECRET_")
 
 # Language and time
-LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", True, True
-LANGUAGES = [("en", "English")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_CODE, TIME_ZONE, USE_I18N, USE_TZ = "en", "UTC", False, True
 
 LOGGING_CONFIG = None
 logs.configure(

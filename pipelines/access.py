@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import BigIntegerField, CharField, Exists, OuterRef, QuerySet
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Forbidden, NotFound
 from pipelines.models import ApiToken, Line, LineVersion, Membership, Owner, Project, Role, Task, User
@@ -186,7 +185,7 @@ def version_in(line: Line, number: str | int) -> LineVersion:
     rows = line.versions.select_related("published_by")
     version = rows.filter(number=int(text)).first() if plain else None
     if version is None:
-        raise NotFound(_("This line has no such version."))
+        raise NotFound("This line has no such version.")
     return version
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy
-
 from pipelines.routing.basics.problems import Problem
 
 
 class Refused(Exception):
     """`says` is the message, unless a better one is given."""
 
-    says: str | Promise = gettext_lazy("This is not allowed.")
+    says: str = "This is not allowed."
 
     def __init__(self, detail: str = "") -> None:
         self.detail = detail or str(self.says)
@@ -22,17 +19,17 @@ class Refused(Exception):
 
 
 class NotFound(Refused):
-    says = gettext_lazy("Not found here.")
+    says = "Not found here."
 
 
 class Forbidden(Refused):
-    says = gettext_lazy("You don’t have permission to do this.")
+    says = "You don’t have permission to do this."
 
 
 class Conflict(Refused):
     """`by` and `at` name who was first, where somebody was."""
 
-    says = gettext_lazy("Something else changed first. Check the current state.")
+    says = "Something else changed first. Check the current state."
 
     def __init__(self, detail: str = "", *, by: str = "", at: datetime | None = None) -> None:
         super().__init__(detail)

@@ -6,8 +6,6 @@ import uuid
 from functools import partial
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines import engine
 from pipelines.api.auth import Request, person_of
@@ -26,7 +24,7 @@ ACTIONS = ("approve", "reject", "send_back", "rework", "abort")
 
 
 @router.post(GATE, response=GateOut, summary="Decide a gate")
-@may("decide", gettext_lazy("This token may not decide gates."))
+@may("decide", "This token may not decide gates.")
 def decide(
     request: Request,
     task: Task,
@@ -43,15 +41,15 @@ def decide(
     """
     user = person_of(request.auth)
     if gate not in parsed(task.pinned).gates_by_key and not task.gate_visits.filter(gate=gate).exists():
-        raise NotFound(_("The line has no gate “%(gate)s”.") % {"gate": gate})
+        raise NotFound(f"The line has no gate “{gate}”.")
     if payload.action not in ACTIONS:
         raise Invalid.at(
             "action",
-            _("“%(action)s” is not an action.") % {"action": payload.action},
-            _("Use one of %(actions)s.") % {"actions": ", ".join(ACTIONS)},
+            f"“{payload.action}” is not an action.",
+            f"Use one of {', '.join(ACTIONS)}.",
         )
     if payload.action in ("reject", "send_back") and not payload.reason.strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+        raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     return answer_once(request, idempotency_key, partial(_vote, task, gate, payload, user))
 
 
@@ -88,7 +86,7 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
     wanted = _uuid(payload.visit) if payload.visit is not None else None
     visits = list(task.gate_visits.filter(gate=gate).defer("evidence").order_by("opened_at"))
     if wanted is not None and all(visit.pk != wanted for visit in visits):
-        raise Invalid.at("visit", _("This gate of this task has no such visit."))
+        raise Invalid.at("visit", "This gate of this task has no such visit.")
     open_visits = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
     if not open_visits:
         raise _why_closed(task, gate)
@@ -107,14 +105,12 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
 def _another_visit(open_visits: list[GateVisit], payload: GateIn) -> Conflict:
     if len(open_visits) > 1:
         ids = ", ".join(str(visit.pk) for visit in open_visits)
-        return Conflict(_("Several branches wait at this gate. Name one as “visit”: %(ids)s.") % {"ids": ids})
+        return Conflict(f"Several branches wait at this gate. Name one as “visit”: {ids}.")
     [visit] = open_visits
     if payload.visit is None and payload.evidence is None:
-        detail = _(
-            "This task was at this gate before. Check what it shows now, then send “visit” with your decision."
-        )
+        detail = "This task was at this gate before. Check what it shows now, then send “visit” with your decision."
     else:
-        detail = _(
+        detail = (
             "What you saw is no longer what is under review. Check what it shows now, then send its “visit”."
         )
     return NotThisVisit(detail, visit=str(visit.pk), evidence=visit.evidence_digest)
@@ -128,16 +124,13 @@ def _why_closed(task: Task, gate: str) -> Conflict:
         .first()
     )
     if last is None:
-        return Conflict(
-            _("The task does not wait at this gate; it is %(status)s.")
-            % {"status": task.get_status_display()}
-        )
+        return Conflict(f"The task does not wait at this gate; it is {task.get_status_display()}.")
     by = str(last.decided_by) if last.decided_by else ""
-    return Conflict(_("Already decided: %(word)s.") % {"word": last.word_display}, by=by, at=last.decided_at)
+    return Conflict(f"Already decided: {last.word_display}.", by=by, at=last.decided_at)
 
 
 def _uuid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise Invalid.at("visit", _("This is not the id of a gate visit.")) from None
+        raise Invalid.at("visit", "This is not the id of a gate visit.") from None

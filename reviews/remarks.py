@@ -9,7 +9,6 @@ from typing import Any
 
 from django.db.models import BigIntegerField, CharField, DateTimeField, Exists, OuterRef, QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
@@ -55,17 +54,17 @@ class PlacedRemark:
         said = {"n": self.remark.line, "now": self.line}
         if self.state == UNCHANGED:
             moved = self.line != self.remark.line
-            return (_("Line %(n)s unchanged, now %(now)s") if moved else _("Line %(n)s unchanged")) % said
+            return ("Line %(n)s unchanged, now %(now)s" if moved else "Line %(n)s unchanged") % said
         if self.state == CHANGED:
-            return _("Line %(n)s changed") % said
+            return "Line {n} changed".format(**said)
         if self.state == MOVED:
-            return _("Line %(n)s moved to %(now)s") % said
+            return "Line {n} moved to {now}".format(**said)
         if self.state == GONE and self.matches > 1:
-            return _("Line %(n)s is gone; %(matches)s lines elsewhere are the same") % {
+            return "Line {n} is gone; {matches} lines elsewhere are the same".format(
                 **said,
-                "matches": self.matches,
-            }
-        return _("Line %(n)s is gone") % said if self.state else ""
+                matches=self.matches,
+            )
+        return "Line {n} is gone".format(**said) if self.state else ""
 
     @property
     def icon(self) -> str:
@@ -197,10 +196,10 @@ def write(
 ) -> Remark:
     """Save a draft on a line under review. Raises Invalid (no such line, no text)."""
     if visit.votes.filter(user=user).exists() or visit.state != GateVisit.State.OPEN:
-        raise Conflict(_("You have already decided here."))
+        raise Conflict("You have already decided here.")
     text = text.strip()
     if not text or len(text) > LONGEST or "\x00" in text:
-        raise Invalid.at("text", _("Write a comment."), _("At most %(n)s characters.") % {"n": LONGEST})
+        raise Invalid.at("text", "Write a comment.", f"At most {LONGEST} characters.")
     counted = comparison.file(path)
     entry = counted and (counted.change.new if side == Remark.Side.NEW else counted.change.old)
     lines = None
@@ -208,9 +207,9 @@ def write(
         old, new = sides(counted.change, Bytes((counted.change.old, counted.change.new)))
         lines = (new if side == Remark.Side.NEW else old).lines
     if lines is None or not 1 <= line <= len(lines) or not entry:
-        raise Invalid.at("line", _("This line is not under review."), _("Choose a line of the changes."))
+        raise Invalid.at("line", "This line is not under review.", "Choose a line of the changes.")
     if Remark.objects.filter(visit=visit, user=user).count() >= MOST:
-        raise Invalid.at("text", _("Too many comments."), _("Send these with your decision first."))
+        raise Invalid.at("text", "Too many comments.", "Send these with your decision first.")
     return Remark.objects.create(
         visit=visit,
         user=user,
@@ -235,12 +234,12 @@ def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
     Raises NotFound, Forbidden, Conflict.
     """
     if visit.state != GateVisit.State.OPEN:
-        raise Conflict(_("This review is closed."))
+        raise Conflict("This review is closed.")
     found = sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True).first()
     if found is None:
-        raise NotFound(_("This remark does not exist."))
+        raise NotFound("This remark does not exist.")
     if found.user_id != user.pk:
-        raise Forbidden(_("Only the reviewer who made a remark can say whether it is resolved."))
+        raise Forbidden("Only the reviewer who made a remark can say whether it is resolved.")
     found.resolution = resolution if resolution in Remark.Resolution.values else ""
     found.checked_in = visit if found.resolution else None
     found.save(update_fields=["resolution", "checked_in"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.admin.base import ReadOnly
 from pipelines.models import (
@@ -25,7 +24,7 @@ from pipelines.models import (
 class PersonAdmin(UserAdmin):
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
-        (_("Screen"), {"fields": ("theme", "density", "time_zone", "letter_shortcuts")}),
+        ("Screen", {"fields": ("theme", "density", "time_zone", "letter_shortcuts")}),
     )
 
 

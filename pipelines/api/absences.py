@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db.models import F, QuerySet
-from django.utils.translation import gettext as _
 from pydantic import AwareDatetime, BaseModel
 
 from pipelines import access
@@ -51,7 +50,7 @@ def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
     project = _project(request, payload.project)
     stand_in = access.people_known_to(user).filter(username=payload.stand_in.replace("\0", "")).first()
     if stand_in is None:
-        raise Invalid.at("stand_in", _("Choose another member who can see the project."))
+        raise Invalid.at("stand_in", "Choose another member who can see the project.")
     made = absences.name(user, stand_in, project, payload.until, now=clock.now())
     return _out(made)
 
@@ -69,7 +68,7 @@ def _person(request: Request, scope: str) -> User:
     """Raises Forbidden for a machine, and for a token without the scope."""
     user = person_of(request.auth)
     if isinstance(request.auth, ApiToken) and scope not in request.auth.scopes:
-        raise Forbidden(_("This token lacks the scope %(scope)s.") % {"scope": scope})
+        raise Forbidden(f"This token lacks the scope {scope}.")
     return user
 
 
@@ -84,7 +83,7 @@ def _project(request: Request, named: str | None) -> Project | None:
     """Raises NotFound, Forbidden."""
     if named is None:
         if isinstance(request.auth, ApiToken) and request.auth.project_id is not None:
-            raise Forbidden(_("This token is for one project: name it as “project”."))
+            raise Forbidden("This token is for one project: name it as “project”.")
         return None
     owner, _slash, key = named.replace("\0", "").partition("/")
     found = access.get_project(request.auth, owner, key)

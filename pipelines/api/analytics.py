@@ -6,7 +6,6 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
@@ -93,7 +92,7 @@ def analytics(request: Request, line: Line, version: int | None = None) -> dict[
     """Of one version, or of all. The rules listed are those of that version, else of the live one."""
     numbers = query.of_line(line, version)
     if numbers is None:
-        raise NotFound(_("This line has no such version."))
+        raise NotFound("This line has no such version.")
     return _plain(numbers)
 
 

@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from ninja.security import APIKeyCookie, HttpBearer
 from ninja.utils import check_csrf
 
@@ -40,7 +39,7 @@ class Bearer(HttpBearer):
         found = self.found(token)
         seconds = 0 if found else wrong_tokens.wait(request)
         if seconds:
-            raise TooMuch(_("Too many wrong tokens came from this address. Wait a minute."), seconds)
+            raise TooMuch("Too many wrong tokens came from this address. Wait a minute.", seconds)
         return found
 
     def found(self, token: str) -> ApiToken | None:
@@ -111,7 +110,7 @@ class Session(APIKeyCookie):
         if not person.is_active or accounts.needs_password(person) or accounts.needs_second_factor(person):
             return None
         if check_csrf(request):
-            raise Forbidden(_("The page that sent this is out of date. Load it again."))
+            raise Forbidden("The page that sent this is out of date. Load it again.")
         return person
 
 
@@ -136,5 +135,5 @@ def person_of(who: Caller) -> User:
     if isinstance(who, User):
         return who
     if who.user is None:
-        raise Forbidden(_("A machine token can never do this; use a personal token."))
+        raise Forbidden("A machine token can never do this; use a personal token.")
     return who.user

@@ -6,7 +6,6 @@ import tempfile
 from functools import partial
 
 from django.http import FileResponse
-from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
@@ -55,9 +54,9 @@ def bundle(request: Request, task: Task) -> FileResponse:
     """For `git fetch <file> <branch>` in a clone that has `base`. 409 where nothing was committed, or beyond 64 MB."""
     branch, packs = _branch(task), packs_of(task)
     if not packs or not branch.changed:
-        raise Conflict(_("Nothing was committed yet: the branch is at %(base)s.") % {"base": branch.base})
+        raise Conflict(f"Nothing was committed yet: the branch is at {branch.base}.")
     if sum(packs.values()) > MOST_PACKED:
-        raise Conflict(_("It is larger than 64 MB. Let the line push the branch, and fetch it from there."))
+        raise Conflict("It is larger than 64 MB. Let the line push the branch, and fetch it from there.")
     file = tempfile.TemporaryFile(prefix="bundle-")  # noqa: SIM115
     bundles.write(packs, partial(storage.fetch, storage.artifacts()), branch.name, branch.head, file)
     file.seek(0)
@@ -69,5 +68,5 @@ def bundle(request: Request, task: Task) -> FileResponse:
 def _branch(task: Task) -> TaskBranch:
     branch = branch_of(task)
     if branch is None:
-        raise Conflict(_("No station of this task has worked in a repository yet."))
+        raise Conflict("No station of this task has worked in a repository yet.")
     return branch

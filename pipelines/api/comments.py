@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field, StrictBool
 
 from pipelines.api.auth import Request, person_of
@@ -96,11 +95,11 @@ def change(request: Request, line: Line, comment: uuid.UUID, payload: ChangeIn) 
     """Only who wrote a comment edits it; every member resolves and reopens a thread."""
     user, now = person_of(request.auth), timezone.now()
     if (payload.text is None) == (payload.resolved is None):
-        raise Invalid.at("text", _("or `resolved` is needed, and not both"))
+        raise Invalid.at("text", "or `resolved` is needed, and not both")
     if payload.text is None:
         return comments.told(comments.resolve(line, comment, user, bool(payload.resolved), now))
     if payload.revision is None:
-        raise Invalid.at("revision", _("is missing"), _("Name the revision that you changed."))
+        raise Invalid.at("revision", "is missing", "Name the revision that you changed.")
     return comments.told(comments.edit(line, comment, user, payload.text, payload.revision, now))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
 from ninja import Status
 from pydantic import BaseModel, Field
 
@@ -77,8 +76,7 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
             return Status(200, told)
         if payload.losses != len(opened.losses):
             raise Conflict(
-                _("This document has %(n)s losses, and others were listed. Look at them first.")
-                % {"n": len(opened.losses)}
+                f"This document has {len(opened.losses)} losses, and others were listed. Look at them first."
             )
         made = publishing.create_line(
             project, told["key"], told["name"], told["text"], person_of(request.auth)
@@ -108,7 +106,7 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
     dialect = dialect or dialect_of(document)
     if dialect not in written_systems():
         known = ", ".join(written_systems())
-        raise Invalid.at("dialect", _("has to be one of %(known)s") % {"known": known})
+        raise Invalid.at("dialect", f"has to be one of {known}")
     made = written(document, dialect)
     losses = [_place(each) for each in made.losses]
     return {"dialect": dialect, "system": systems()[dialect].name, "text": made.text, "losses": losses}
@@ -123,7 +121,7 @@ def _told(opened: opening.Opened, project: Project, key: str) -> dict[str, Any]:
     stations = document.get("stations")
     if not isinstance(document.get("key"), str) or not isinstance(stations, list):
         missing = "stations" if isinstance(document.get("key"), str) else "key"
-        raise Invalid.at(missing, _("is missing"))
+        raise Invalid.at(missing, "is missing")
     return {
         "dialect": opened.dialect,
         "system": opened.system,

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request, person_of
@@ -225,10 +224,6 @@ def _words(coverage: Coverage, parsed: Parsed) -> Sequence[str]:
     stations = [station_name(parsed, key) for key in told["stations"]["never_visited"]]
     gates = [gate_name(parsed, key) for key in told["gates"]["never_opened"]]
     return [
-        *(
-            [_("Stations that no scenario reaches: %(names)s") % {"names": ", ".join(stations)}]
-            if stations
-            else []
-        ),
-        *([_("Gates that no scenario opens: %(names)s") % {"names": ", ".join(gates)}] if gates else []),
+        *([f"Stations that no scenario reaches: {', '.join(stations)}"] if stations else []),
+        *([f"Gates that no scenario opens: {', '.join(gates)}"] if gates else []),
     ]

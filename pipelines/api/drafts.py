@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field
 
 from pipelines import access
@@ -134,9 +133,7 @@ def put(request: Request, project: Project, line: str, based_on: int | None = No
     if existing is None:
         return LineOut.of(publishing.create_line(project, line, _name(text) or line, text, user))
     if based_on is None:
-        raise Conflict(
-            _("Say which draft this was based on: ?based_on=%(draft)s.") % {"draft": existing.draft_number}
-        )
+        raise Conflict(f"Say which draft this was based on: ?based_on={existing.draft_number}.")
     return LineOut.of(publishing.save_draft(existing, text, user, based_on))
 
 

@@ -6,7 +6,6 @@ import re
 
 from django.db.models import CharField, Q
 from django.db.models.functions import Cast
-from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import BaseModel
 
@@ -97,9 +96,7 @@ def task_by_number(who: Caller, task: str, owner: str = "", action: str = "view"
     found = list(places)
     if len(found) > 1:
         owners = ", ".join(each.owner.key for each in found)
-        raise Conflict(
-            _("Several owners have such a task: %(owners)s. Name one as “owner”.") % {"owners": owners}
-        )
+        raise Conflict(f"Several owners have such a task: {owners}. Name one as “owner”.")
     if not found:
         raise NotFound
     access.require(who, action, found[0])

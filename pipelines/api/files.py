@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from ninja import File
 from ninja.files import UploadedFile
 from pydantic import BaseModel
@@ -40,10 +39,8 @@ def upload(
     """The field `file` of a form. The answer is the value of a `file` input of a task of this project."""
     who = request.auth
     if getattr(request, "too_large", ()):
-        raise Invalid.at("file", _("is larger than an upload may be"))
+        raise Invalid.at("file", "is larger than an upload may be")
     if file is None:
-        raise Invalid.at(
-            "file", _("is required"), _("Send it as the field file of a form (multipart/form-data).")
-        )
+        raise Invalid.at("file", "is required", "Send it as the field file of a form (multipart/form-data).")
     kept = storage.upload(project, file.name or "", file, str(actor_of(who)), timezone.now())  # type: ignore[arg-type]
     return FileOut(**kept)

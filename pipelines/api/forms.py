@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines import access
@@ -63,7 +62,7 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
     found = access.get_line(request.auth, owner, project, line)
     access.require(request.auth, "design" if payload.save else "view", found.project)
     if what not in FORMS:
-        raise NotFound(_("There is no such form."))
+        raise NotFound("There is no such form.")
     payloads.accept(payload.model_dump(exclude={"save"}))
     with turn(request.auth, saves=bool(payload.save)):
         setting = Setting(found.project, payload.names, payload.own, found, payload.within)

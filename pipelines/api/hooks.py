@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from ninja.errors import HttpError
 from pydantic import BaseModel
 
@@ -45,10 +44,8 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
         taken = issue_tasks.take(found, headers, request.body, timezone.now())
     except issue_tasks.Unsigned as unsigned:
         if seconds := wrong_tokens.wait(request):
-            said = _("Too many wrong tokens came from this address. Wait a minute.")
+            said = "Too many wrong tokens came from this address. Wait a minute."
             raise TooMuch(said, seconds) from unsigned
-        why = _(
-            "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
-        )
+        why = "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
         raise HttpError(401, why) from unsigned
     return TakenOut(said=taken.said, task=taken.task.name if taken.task else "")

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
@@ -106,7 +105,7 @@ def _begun(line: Line, sent: ImportIn) -> dict[str, Any]:
     """A line keeps the name it has. Raises Invalid: no such template."""
     starter = BY_KEY.get(sent.starter)
     if starter is None:
-        raise Invalid.at("starter", _("There is no such template."))
+        raise Invalid.at("starter", "There is no such template.")
     document = {**native.loads(starter.text), "key": line.key}
     if sent.document.get("name"):
         document["name"] = sent.document["name"]
@@ -136,13 +135,13 @@ def _losses(opened: opening.Opened) -> list[dict[str, Any]]:
         {"sentence": words(each.message), "what": "changed", "icon": "info", "word": each.path}
         for each in opened.losses
     ]
-    title = _("Different from the document of %(system)s") % {"system": opened.system}
+    title = f"Different from the document of {opened.system}"
     return [{"affects": "words", "title": title, "rows": rows[:MOST]}]
 
 
 def _not_drawn() -> list[Problem]:
-    hint = _("Stations, gates and ends are lists of objects with a key, and rules have an id.")
-    return [Problem("", _("This cannot be drawn."), hint)]
+    hint = "Stations, gates and ends are lists of objects with a key, and rules have an id."
+    return [Problem("", "This cannot be drawn.", hint)]
 
 
 def _problems(document: dict[str, Any]) -> list[Problem]:
@@ -188,11 +187,11 @@ def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, A
             "sentence": words(sentence(change, old, new)),
             "what": change.what,
             "icon": icon,
-            "word": word(),
+            "word": word,
         }
         rows[change.affects].append(said)
-    told = [{"affects": key, "title": GROUPS[key](), "rows": each} for key, each in rows.items() if each]
+    told = [{"affects": key, "title": GROUPS[key], "rows": each} for key, each in rows.items() if each]
     if len(found) > MOST:
-        more = _("and %(n)s more") % {"n": len(found) - MOST}
+        more = f"and {len(found) - MOST} more"
         told.append({"affects": "layout", "title": more, "rows": []})
     return told

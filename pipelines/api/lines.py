@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from ninja import Status
 
 from pipelines import access
@@ -69,7 +68,7 @@ def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
     is needed."""
     to = access.visible_projects(request.auth).filter(owner__key=payload.owner, key=payload.project).first()
     if to is None or not access.can(request.auth, "design", to):
-        raise Invalid.at("project", _("is not a project in which you have the role Designer"))
+        raise Invalid.at("project", "is not a project in which you have the role Designer")
     return LineOut.of(settings.duplicate(line, to, by=person_of(request.auth)))
 
 
@@ -78,7 +77,7 @@ def document(request: Request, line: Line, version: int | None = None) -> HttpRe
     """The document of the live version, or of the one with this number."""
     wanted = line.live if version is None else access.version_in(line, version)
     if wanted is None:
-        raise NotFound(_("This line has no such version."))
+        raise NotFound("This line has no such version.")
     return HttpResponse(
         native.dumps(as_published(wanted.document, wanted.revision)),
         content_type="application/yaml; charset=utf-8",
@@ -134,7 +133,7 @@ def _acknowledged(line: Line, given: Collection[str]) -> None:
         return
     for each in publishing.check(line).findings:
         if each.check == silent_jumps.ID:
-            remedy = _('Name the places under “jumps”, or publish with "acknowledge": ["%(check)s"].')
+            remedy = 'Name the places under “jumps”, or publish with "acknowledge": ["%(check)s"].'
             raise Conflict(f"{as_sentence(each.message)} {remedy % {'check': silent_jumps.ID}}")
 
 

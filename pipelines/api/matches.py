@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field
 
 from pipelines.api.auth import Request
@@ -84,7 +83,7 @@ def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatchesO
     payloads.accept(payload.document, "document")
     drawn = read_line(payload.document, keep_faulty_rules=True)
     if payload.station not in drawn.stations_by_key:
-        raise NotFound(_("This line has no such station."))
+        raise NotFound("This line has no such station.")
     return _told(station_matches(line, drawn, payload.station))
 
 

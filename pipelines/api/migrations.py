@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from django.utils.translation import gettext as _
 from ninja import Query
 from pydantic import BaseModel
 
@@ -216,14 +215,14 @@ def _target(line: Line, to: str) -> LineVersion | None:
     if to == "draft":
         return None
     if not (to.isascii() and to.isdigit() and len(to) < 10):
-        raise Invalid.at("to", _("must be the number of a version, or “draft”"))
+        raise Invalid.at("to", "must be the number of a version, or “draft”")
     return access.version_in(line, int(to))
 
 
 def _migration(line: Line, migration: UUID) -> Migration:
     found = migrating.migrations_of(line).filter(pk=migration).first()
     if found is None:
-        raise NotFound(_("This line has no such migration."))
+        raise NotFound("This line has no such migration.")
     found.line = line
     return found
 
@@ -231,7 +230,7 @@ def _migration(line: Line, migration: UUID) -> Migration:
 def _pair(place: int, text: str) -> tuple[str, str]:
     old, colon, new = text.partition(":")
     if not (old and colon and new):
-        raise Invalid.at(f"map[{place}]", _("has to be old:new"), _("For example map=build:compile."))
+        raise Invalid.at(f"map[{place}]", "has to be old:new", "For example map=build:compile.")
     return old, new
 
 
@@ -243,6 +242,6 @@ def _numbers(line: Line, names: list[str] | None) -> list[int] | None:
         if number is None:
             raise Invalid.at(
                 f"tasks[{place}]",
-                _("is not the number of a task, like WI-%(project)s-42") % {"project": line.project.key},
+                f"is not the number of a task, like WI-{line.project.key}-42",
             )
     return [number for number in found if number is not None]

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from django.http import HttpResponse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from pydantic import Field
 
 from pipelines import engine
@@ -105,8 +104,8 @@ class Command(Generic[Payload]):
             names = ", ".join(f"{position.token.pk} ({position.token.station})" for position in fitting)
             raise Invalid.at(
                 "position",
-                _("is needed: several positions fit"),
-                _("Name one of %(names)s.") % {"names": names},
+                "is needed: several positions fit",
+                f"Name one of {names}.",
             )
         return fitting[0]
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 from django.core.exceptions import RequestDataTooBig
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.operation import Operation
@@ -130,7 +129,7 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(RequestDataTooBig)
     def too_big(request: HttpRequest, problem: RequestDataTooBig) -> HttpResponse:
-        return answer(api, request, 400, _("The body is larger than this address takes."))
+        return answer(api, request, 400, "The body is larger than this address takes.")
 
     for kind, _status in STATUS:
         api.exception_handler(kind)(refused)
@@ -138,15 +137,15 @@ def install(api: NinjaAPI) -> None:
     @api.exception_handler(ValidationError)
     def malformed(request: HttpRequest, problem: ValidationError) -> HttpResponse:
         places = [{"path": path_of(e["loc"]), "message": e["msg"], "hint": ""} for e in problem.errors]
-        return answer(api, request, 400, _("Some fields are missing or wrong."), places)
+        return answer(api, request, 400, "Some fields are missing or wrong.", places)
 
     @api.exception_handler(AuthenticationError)
     def unauthenticated(request: HttpRequest, problem: AuthenticationError) -> HttpResponse:
-        return answer(api, request, 401, _("Sign in, or send a valid token as “Authorization: Bearer …”."))
+        return answer(api, request, 401, "Sign in, or send a valid token as “Authorization: Bearer …”.")
 
     @api.exception_handler(Http404)
     def missing(request: HttpRequest, problem: Http404) -> HttpResponse:
-        return answer(api, request, 404, str(problem) or _("Not found here."))
+        return answer(api, request, 404, str(problem) or "Not found here.")
 
     @api.exception_handler(HttpError)
     def http(request: HttpRequest, problem: HttpError) -> HttpResponse:
@@ -157,7 +156,7 @@ def install(api: NinjaAPI) -> None:
 
     @api.exception_handler(DataError)
     def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
-        return answer(api, request, 400, _("A value is too large, or has characters that cannot be stored."))
+        return answer(api, request, 400, "A value is too large, or has characters that cannot be stored.")
 
 
 def _away(api: NinjaAPI, request: HttpRequest, problem: Exception) -> HttpResponse:

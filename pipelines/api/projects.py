@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date, time
 from decimal import Decimal
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines import access
@@ -99,7 +98,7 @@ def create(request: Request, owner: str, payload: ProjectIn) -> ProjectOut:
     if found is None:
         if access.visible_projects(request.auth).filter(owner__key=owner).exists():
             raise Forbidden(
-                _("To create a project of this owner you need the role Admin in one of its projects.")
+                "To create a project of this owner you need the role Admin in one of its projects."
             )
         raise NotFound
     made = projects.create(found, payload.key, payload.name, by=person_of(request.auth))

@@ -12,7 +12,6 @@ from functools import partial
 
 from django.db import connection
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from ninja import Header
 from pydantic import BaseModel
 
@@ -77,7 +76,7 @@ def _once(actor: str, key: str, digest: str, work: Callable[[], BaseModel], stat
 
 def _repeat(first: RecordedAnswer, digest: str) -> HttpResponse:
     if first.request_digest != digest:
-        raise Conflict(_("This idempotency key belongs to another request. Use a new key for a new request."))
+        raise Conflict("This idempotency key belongs to another request. Use a new key for a new request.")
     response = _response(zlib.decompress(first.body), first.status)
     response["Idempotent-Replayed"] = "true"
     return response

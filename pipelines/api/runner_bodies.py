@@ -8,7 +8,6 @@ import uuid
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 
 from pipelines.api.runner_reports import Faulty, SentReport
 from pipelines.engine.commands.report import LARGEST_BATCH
@@ -27,7 +26,7 @@ def document(request: HttpRequest) -> dict[str, Any]:
     while piece := request.read(PIECE):
         room -= len(piece)
         if room < 0:
-            raise Invalid.at("", _("is larger than %d MB") % (wire.MOST_DOCUMENT // 1024**2))
+            raise Invalid.at("", f"is larger than {wire.MOST_DOCUMENT // 1024**2} MB")
         pieces.append(piece)
     try:
         text = b"".join(pieces).decode()
@@ -35,9 +34,9 @@ def document(request: HttpRequest) -> dict[str, Any]:
         if HALVES.search(text):
             json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise Invalid.at("", _("is not JSON")) from error
+        raise Invalid.at("", "is not JSON") from error
     if not isinstance(found, dict):
-        raise Invalid.at("", _("is no object"))
+        raise Invalid.at("", "is no object")
     return found
 
 
@@ -47,30 +46,30 @@ def _no_number(word: str) -> None:
 
 def job_id(job: int) -> int:
     if not 0 < job < MOST_JOB:
-        raise Invalid.at("job", _("not the number of a job"))
+        raise Invalid.at("job", "not the number of a job")
     return job
 
 
 def fence(place: str, said: Any) -> tuple[int, uuid.UUID]:
     """The job and the lease that it names."""
     if not isinstance(said, dict):
-        raise Invalid.at(place, _("is no object"))
+        raise Invalid.at(place, "is no object")
     job, lease = said.get("job"), said.get("lease")
     if type(job) is not int or not 0 < job < MOST_JOB:
-        raise Invalid.at(f"{place}.job", _("not the number of a job"))
+        raise Invalid.at(f"{place}.job", "not the number of a job")
     try:
         return job, uuid.UUID(lease if isinstance(lease, str) else "")
     except ValueError as error:
-        raise Invalid.at(f"{place}.lease", _("not the key of a lease")) from error
+        raise Invalid.at(f"{place}.lease", "not the key of a lease") from error
 
 
 def said(job: int, lease: uuid.UUID, plain: dict[str, Any], place: str = "") -> SentReport:
     """:raises Invalid"""
     attempt, outcome = plain.get("attempt"), plain.get("outcome")
     if type(attempt) is not int or not 0 < attempt < 2**31:
-        raise Invalid.at(f"{place}attempt", _("not the number of an attempt"))
+        raise Invalid.at(f"{place}attempt", "not the number of an attempt")
     if not isinstance(outcome, dict):
-        raise Invalid.at(f"{place}outcome", _("is no object"))
+        raise Invalid.at(f"{place}outcome", "is no object")
     return SentReport(job, lease, attempt, outcome, plain.get("go_on") is True)
 
 
@@ -86,7 +85,7 @@ def together(request: HttpRequest) -> tuple[SentReport | Faulty, ...]:
     """What a call about several says. :raises Invalid: not even which they are"""
     plain = document(request).get("reports")
     if not isinstance(plain, list) or len(plain) > LARGEST_BATCH:
-        raise Invalid.at("reports", _("is no list of up to %d reports") % LARGEST_BATCH)
+        raise Invalid.at("reports", f"is no list of up to {LARGEST_BATCH} reports")
     fences = [fence(f"reports[{at}]", each) for at, each in enumerate(plain)]
     return tuple(
         _one_of(f"reports[{at}].", job, lease, each)

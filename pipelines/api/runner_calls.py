@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
 from ninja.errors import HttpError
 from ninja.responses import NinjaJSONEncoder
 
@@ -93,7 +92,7 @@ def answer(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
 
 def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | Exception:
     if isinstance(answers, RunnerUnknown):
-        return NotFound(_("This runner is not registered."))
+        return NotFound("This runner is not registered.")
     if isinstance(answers, Exception):
         return answers
     if not call.is_alone:

@@ -12,7 +12,6 @@ from functools import wraps
 from typing import Annotated, Any, TypeVar
 
 from django.http import FileResponse, HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
 from ninja import Header
 from ninja.errors import AuthenticationError, HttpError
 from pydantic import BaseModel, Field, StrictBool, StrictInt
@@ -155,7 +154,7 @@ def as_problems() -> Iterator[None]:
     try:
         yield
     except LeaseLost as error:
-        raise Conflict(_("This runner does not have this job. Nothing was changed.")) from error
+        raise Conflict("This runner does not have this job. Nothing was changed.") from error
     except NotStored as error:
         raise HttpError(422, str(error)) from error
     except ReportFailed as error:
@@ -295,7 +294,7 @@ def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID
     found = _held(request, runner, job, lease)
     sizes = bodies.document(request).get("files")
     if not isinstance(sizes, dict) or not all(type(each) is int and each >= 0 for each in sizes.values()):
-        raise Invalid.at("files", _("is no object of digests and sizes"))
+        raise Invalid.at("files", "is no object of digests and sizes")
     return WantedOut(wanted=files.wanted(found, lease, sizes))
 
 
@@ -315,7 +314,7 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
     found = _held(request, runner, job, lease)
     parts = bodies.document(request).get("parts")
     if not isinstance(parts, list) or not all(isinstance(each, str) and len(each) == 64 for each in parts):
-        raise Invalid.at("parts", _("is no list of digests"))
+        raise Invalid.at("parts", "is no list of digests")
     files.join(found, lease, digest, parts)
 
 

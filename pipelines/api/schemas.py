@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 from pipelines.errors import Invalid
@@ -275,8 +274,8 @@ def refuse_rounded(request: HttpRequest) -> None:
         if digits and isinstance(jsontext.number(digits), Decimal):
             raise Invalid.at(
                 "document",
-                _("%(number)s has more digits than a number keeps here") % {"number": digits[:60]},
-                _("Write it as a text, in quotes."),
+                f"{digits[:60]} has more digits than a number keeps here",
+                "Write it as a text, in quotes.",
             )
 
 
@@ -285,6 +284,4 @@ def text_of(request: HttpRequest) -> str:
     try:
         return request.body.decode()
     except UnicodeDecodeError as fault:
-        raise Invalid.at(
-            "", _("is not UTF-8 text, starting at byte %(start)s") % {"start": fault.start}
-        ) from fault
+        raise Invalid.at("", f"is not UTF-8 text, starting at byte {fault.start}") from fault

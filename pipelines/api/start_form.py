@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request
@@ -80,7 +79,7 @@ class StartFormOut(BaseModel):
 def start_form(request: Request, line: Line) -> StartFormOut:
     """The inputs of the live version. What is filled in is sent as `inputs` of a new task."""
     if line.live is None:
-        raise Conflict(_("This line has no published version yet; publish it first."))
+        raise Conflict("This line has no published version yet; publish it first.")
     inputs = versions.parsed(line.live).inputs
     reach = Reach(line.project.owner_id, line.project_id, line.pk)
     fields = fields_of(inputs, None, reach=reach, repositories=offered_repositories(line))

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Literal
 
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from pipelines import access
@@ -86,11 +85,11 @@ def _place(request: Request, project: Project, where: Where, line: str) -> store
     if where == "line":
         found = project.lines.filter(key=line).first()
         if found is None:
-            raise NotFound(_("This project has no such line."))
+            raise NotFound("This project has no such line.")
         return store.Place(found)
     if where == "owner" and not access.can_in_owner(request.auth, "secrets", project.owner):
         raise Forbidden(
-            _("To change a value for all projects of an owner you need the role Admin in each of them.")
+            "To change a value for all projects of an owner you need the role Admin in each of them."
         )
     return store.Place(project.owner if where == "owner" else project)
 

@@ -6,7 +6,6 @@ from functools import partial
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 
 from pipelines import access, engine
 from pipelines.api.auth import Caller, Request, actor_of, requesters_of
@@ -41,11 +40,11 @@ def start(
 
 def _start(who: Caller, line: Line, payload: TaskIn) -> TaskOut:
     if line.live is None:
-        raise Conflict(_("This line has no published version yet; publish it first."))
+        raise Conflict("This line has no published version yet; publish it first.")
     first = versions.parsed(line.live).start
     if payload.columnId not in (None, "", first):
-        hint = _("Every task of this line starts at %(first)s.") % {"first": first}
-        raise Invalid.at("columnId", _("is not where a task can start"), hint)
+        hint = f"Every task of this line starts at {first}."
+        raise Invalid.at("columnId", "is not where a task can start", hint)
     owner, project = line.project.owner.key, line.project.key
     task = engine.submit(
         line.live,
@@ -170,13 +169,13 @@ def _waiting(found: Task, payload: RetryIn) -> Token:
     if payload.station:
         waiting = [token for token in waiting if token.station == payload.station]
     if not waiting:
-        raise Conflict(_("Nothing is stuck, blocked or held there."))
+        raise Conflict("Nothing is stuck, blocked or held there.")
     if len(waiting) > 1:
         places = ", ".join(token.station for token in waiting)
         raise Invalid.at(
             "station",
-            _("is needed: several positions wait"),
-            _("Name one of %(places)s.") % {"places": places},
+            "is needed: several positions wait",
+            f"Name one of {places}.",
         )
     return waiting[0]
 
@@ -186,4 +185,4 @@ def _followed(who: access.Who, owner: str, project: str, name: str) -> Task | No
     try:
         return access.find_task(who, owner, project, name) if name else None
     except NotFound:
-        raise InputError([Problem("follows", _("is not a task of this project"))]) from None
+        raise InputError([Problem("follows", "is not a task of this project")]) from None

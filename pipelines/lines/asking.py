@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -36,11 +35,11 @@ def send_back(line: Line, *, user: User, reason: str, based_on: int) -> PublishR
     access.require(user, "publish", line.project)
     words = payload.text(reason, "reason", REASON).strip()
     if not words:
-        raise Invalid.at("reason", _("is missing or blank"), _("Say what has to change."))
+        raise Invalid.at("reason", "is missing or blank", "Say what has to change.")
     stored = publishing.locked(line, based_on)
     request = open_request(stored)
     if request is None:
-        raise Conflict(_("Nobody asks for publishing this draft any more. Reload the page."))
+        raise Conflict("Nobody asks for publishing this draft any more. Reload the page.")
     request.line = stored
     four_eyes.refuse(request, user, words, publishing.moment())
     return request

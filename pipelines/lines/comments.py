@@ -10,7 +10,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Sum
-from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -89,9 +88,7 @@ def write(
         if pk is not None and (known := Comment.objects.filter(pk=pk).first()):
             return _again(known, line, user)
         if line.comments.filter(deleted_at=None).count() >= MOST:
-            raise Conflict(
-                _("This line has %(most)s comments. Delete some that are settled.") % {"most": MOST}
-            )
+            raise Conflict(f"This line has {MOST} comments. Delete some that are settled.")
         thread = _thread(line, parent) if parent else None
         place = (thread.kind, thread.key) if thread else _place(kind, key)
         row = Comment.objects.create(
@@ -117,7 +114,7 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
     with transaction.atomic():
         row = _own(line, pk, user)
         if row.revision != revision and row.text != said:
-            raise Conflict(_("This comment has changed in the meantime. Reload the page."))
+            raise Conflict("This comment has changed in the meantime. Reload the page.")
         if row.text != said:
             row.text, row.edited_at = said, now
             _keep(row, "text", "edited_at")
@@ -133,7 +130,7 @@ def resolve(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: datetime
         row = _found(line, pk, user)
         if row.parent_id is not None:
             raise Invalid.at(
-                "resolved", _("is of a thread, not of an answer"), _("Resolve the comment it answers.")
+                "resolved", "is of a thread, not of an answer", "Resolve the comment it answers."
             )
         if (row.resolved_at is not None) != resolved:
             row.resolved_at, row.resolved_by = (now, user) if resolved else (None, None)
@@ -163,7 +160,7 @@ def moved(line: Line, rekeyed: Mapping[tuple[str, str], str]) -> None:
 
 def _again(known: Comment, line: Line, user: User) -> Comment:
     if known.line_id != line.pk or known.author_id != user.pk:
-        raise Conflict(_("This id is already used. Choose another one."))
+        raise Conflict("This id is already used. Choose another one.")
     return known
 
 
@@ -172,21 +169,19 @@ def _thread(line: Line, pk: uuid.UUID) -> Comment:
     if row is None:
         raise NotFound
     if row.parent_id is not None:
-        raise Invalid.at("parent", _("is itself an answer"), _("Answer the comment that started the thread."))
+        raise Invalid.at("parent", "is itself an answer", "Answer the comment that started the thread.")
     if row.resolved_at is not None:
-        raise Conflict(_("This thread is resolved. Reopen it to answer."))
+        raise Conflict("This thread is resolved. Reopen it to answer.")
     return row
 
 
 def _place(kind: str, key: str) -> tuple[str, str]:
     """Whether the part is there is not asked: the draft of who writes may be ahead of the stored one."""
     if kind not in Comment.PartKind.values:
-        raise Invalid.at(
-            "kind", _("has to be one of %(values)s") % {"values": ", ".join(Comment.PartKind.values)}
-        )
+        raise Invalid.at("kind", f"has to be one of {', '.join(Comment.PartKind.values)}")
     if (kind == Comment.PartKind.LINE) != (key == ""):
         raise Invalid.at(
-            "key", _("is for a part"), _("A comment on the line has none. Any other comment names its part.")
+            "key", "is for a part", "A comment on the line has none. Any other comment names its part."
         )
     return kind, payload.text(key, "key", LONGEST_KEY)
 
@@ -194,7 +189,7 @@ def _place(kind: str, key: str) -> tuple[str, str]:
 def _said(text: str) -> str:
     said = payload.text(text, "text", LONGEST).strip()
     if not said:
-        raise Invalid.at("text", _("is empty"), _("Enter a comment."))
+        raise Invalid.at("text", "is empty", "Enter a comment.")
     return said
 
 
@@ -209,7 +204,7 @@ def _found(line: Line, pk: uuid.UUID, user: User) -> Comment:
 def _own(line: Line, pk: uuid.UUID, user: User) -> Comment:
     row = _found(line, pk, user)
     if row.author_id != user.pk:
-        raise Forbidden(_("Only its author can change or delete this comment."))
+        raise Forbidden("Only its author can change or delete this comment.")
     return row
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines import access
 from pipelines.errors import Invalid, NotFound
 from pipelines.formats.changes import DocumentChange, changes
@@ -47,7 +45,7 @@ def named(line: Line, name: str) -> ComparedSide:
         return ComparedSide(name, digest(kept.draft), kept.draft or {})
     version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
-        raise NotFound(_("This line has no such version."))
+        raise NotFound("This line has no such version.")
     document = as_published(version.document, version.revision)
     same = document == version.document
     return ComparedSide(str(version.number), version.digest if same else digest(document), document)
@@ -58,7 +56,7 @@ def put_aside(line: Line, name: str) -> LineEvent:
     plain = name.isascii() and name.isdigit() and len(name) < 19
     found = line.record.filter(pk=int(name), draft__isnull=False).first() if plain else None
     if found is None:
-        raise NotFound(_("This line has no such draft."))
+        raise NotFound("This line has no such draft.")
     return found
 
 

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import gettext
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
@@ -59,7 +58,7 @@ def save(
     save again and again)."""
     number, wanted = based_on, document
     if text and not same(native.loads(text), document):
-        raise Invalid.at("text", gettext("does not match the document"), gettext("Reload the page."))
+        raise Invalid.at("text", "does not match the document", "Reload the page.")
     for _ in range(TRIES - 1):
         try:
             return _stored(line, text or wanted, user, number, renamed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.contrib.auth.models import AnonymousUser
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict
 from pipelines.models import Line, LineVersion, Membership, PublishRequest, Repository, Role, User
@@ -29,11 +28,11 @@ def unconfirmed(line: Line, parsed: routing.Line) -> bool:
 def hindrance(line: Line, request: PublishRequest | None, user: User | AnonymousUser) -> str:
     """Say why this person does not publish the draft, or ""."""
     if request is None:
-        return _("Ask another designer to publish it.")
+        return "Ask another designer to publish it."
     if request.requested_by_id == user.pk:
-        return _("You asked for publishing. Another designer, who wrote none of it, publishes it.")
+        return "You asked for publishing. Another designer, who wrote none of it, publishes it."
     if user.pk in line.draft_writers:
-        return _("You wrote a part of this draft. Another designer, who wrote none of it, publishes it.")
+        return "You wrote a part of this draft. Another designer, who wrote none of it, publishes it."
     return ""
 
 
@@ -44,7 +43,7 @@ def clearance(line: Line, parsed: routing.Line, user: User) -> PublishRequest | 
         return None
     request = open_request(line)
     if request is None or (why := hindrance(line, request, user)):
-        protected = _("Lines that reach %(names)s are published by four eyes.") % {"names": ", ".join(names)}
+        protected = f"Lines that reach {', '.join(names)} are published by four eyes."
         raise SecondPersonNeeded(f"{protected} {why if request else hindrance(line, None, user)}")
     return request
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.utils.translation import gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -16,7 +15,7 @@ NAME = 200
 
 
 class NothingToRestore(Conflict):
-    says = gettext_lazy("The draft already has this content.")
+    says = "The draft already has this content."
 
 
 def restore(line: Line, source: str, user: User, based_on: int) -> Line:

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines import access, engine
@@ -83,7 +82,7 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
         Repository.objects.select_for_update(no_key=True).get(pk=repository.pk)
         HookReceipt.objects.filter(repository=repository, at__lt=now - KEPT).delete()
         if HookReceipt.objects.filter(repository=repository, digest=digest).exists():
-            raise Conflict(_("This delivery was taken already."))
+            raise Conflict("This delivery was taken already.")
         if push is not None and push.path.lower() == found[1].path.lower():
             taken = HookAnswer(*branch_pushes.taken(repository, push))
         else:
@@ -101,7 +100,7 @@ def _read(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Invalid.at(
-            "", _("The body is no JSON. Set the content type of the webhook to application/json.")
+            "", "The body is no JSON. Set the content type of the webhook to application/json."
         ) from error
 
 
@@ -207,21 +206,21 @@ def add(
     project = repository.project
     line = Line.objects.filter(project=project, key=line_key, archived_at=None).select_related("live").first()
     if line is None or line.live is None:
-        raise Invalid.at("line", _("Choose a line that is published."))
+        raise Invalid.at("line", "Choose a line that is published.")
     if not access.can(by, "submit", project):
         raise Forbidden
     document = versions.parsed(line.live)
     if missing := lacking(document):
-        said = _("Its start form also asks for %(inputs)s, which no issue says.")
+        said = "Its start form also asks for %(inputs)s, which no issue says."
         raise Invalid.at("line", said % {"inputs": ", ".join(missing)})
     workspace = document.workspace
     if workspace is not None and not workspace.input and workspace.repository != repository.name:
-        raise Invalid.at("line", _("It works in another repository."))
+        raise Invalid.at("line", "It works in another repository.")
     if on not in IssueTrigger.On.values:
-        raise Invalid.at("on", _("Choose one of the options."))
+        raise Invalid.at("on", "Choose one of the options.")
     named = " ".join(value.split())
     if not named or len(named) > 100 or not named.isprintable():
-        raise Invalid.at("value", _("Enter the label, or the name of the account, as the host shows it."))
+        raise Invalid.at("value", "Enter the label, or the name of the account, as the host shows it.")
     try:
         with transaction.atomic():
             made = IssueTrigger.objects.create(
@@ -229,7 +228,7 @@ def add(
             )
             _record("trigger.added", made, by, now)
     except IntegrityError as taken:
-        raise Conflict(_("That starts a task of this line already.")) from taken
+        raise Conflict("That starts a task of this line already.") from taken
     return made
 
 

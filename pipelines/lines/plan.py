@@ -17,7 +17,6 @@ from pipelines.models import Line, Project
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import WARNING
-from pipelines.routing.basics.translation import in_english
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import DocumentError
 from pipelines.routing.document.networks import as_published
@@ -63,7 +62,12 @@ class PublishPlan:
             "counts": self.found.counts(),
             "findings": [_named(each.to_dict()) for each in self.found.findings],
             "guarantees": [
-                {**each.to_dict(), **_english(sentence=each.sentence, path=each.path, why=each.why)}
+                {
+                    **each.to_dict(),
+                    "sentence": words(each.sentence),
+                    "path": words(each.path),
+                    "why": words(each.why),
+                }
                 for each in self.found.promises
             ],
             "cost": {"before": self.cost_before, "now": cost_of(self.found)},
@@ -116,7 +120,7 @@ def _changes(old: comparing.ComparedSide, new: comparing.ComparedSide) -> list[d
         {
             "what": each.what,
             "affects": each.affects,
-            **_english(sentence=sentence(each, apart.old, apart.new)),
+            "sentence": words(sentence(each, apart.old, apart.new)),
         }
         for each in told
     ]
@@ -134,13 +138,7 @@ def _difference(old: comparing.ComparedSide, new: comparing.ComparedSide) -> dic
 def _named(told: Mapping[str, Any]) -> dict[str, Any]:
     """What has sentences, with names in place of keys in them: a plan is read by people on a merge request. Its other
     values keep the keys."""
-    return {**told, **_english(**{key: told[key] for key in ("message", "hint", "sentence") if key in told})}
-
-
-def _english(**sentences: object) -> dict[str, str]:
-    """In the language of the rest of the comment."""
-    with in_english():
-        return {key: words(each) for key, each in sentences.items()}
+    return {**told, **{key: words(told[key]) for key in ("message", "hint", "sentence") if key in told}}
 
 
 def _backtest(line: Line) -> dict[str, Any] | None:
@@ -172,9 +170,8 @@ def _impact(line: Line) -> dict[str, Any] | None:
 
 
 def _task(task: Mapping[str, Any]) -> dict[str, Any]:
-    with in_english():
-        said = [words(each["words"]) for each in task["positions"]]
-    return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": said}
+    sentences = [words(position["words"]) for position in task["positions"]]
+    return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": sentences}
 
 
 def cost_of(found: Examination) -> str | None:

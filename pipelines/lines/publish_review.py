@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import DatabaseError, transaction
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -28,7 +26,7 @@ from pipelines.routing.basics.problems import Problem
 
 
 class StaleFindings(Conflict):
-    says = gettext_lazy("The problems of this draft changed after the page was loaded. Reload the page.")
+    says = "The problems of this draft changed after the page was loaded. Reload the page."
 
 
 @dataclass(frozen=True)
@@ -160,15 +158,15 @@ def confirm(line: Line, said: Confirmed, user: User) -> Published:
 def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confirmed) -> None:
     """Raises Invalid."""
     problems = [
-        Problem("warnings", each.message, _("Acknowledge it, or fix it on the canvas."))
+        Problem("warnings", each.message, "Acknowledge it, or fix it on the canvas.")
         for each in warnings
         if warning_key(each) not in said.warnings
     ]
     problems += [
         Problem(
             "seen",
-            _("has changes by somebody else that you did not acknowledge"),
-            _("Review and acknowledge them."),
+            "has changes by somebody else that you did not acknowledge",
+            "Review and acknowledge them.",
         )
         for each in seen
         if each.key not in said.seen
@@ -180,9 +178,7 @@ def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confi
 def _planned(stored: Line, said: Confirmed) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
     if not said.reason.strip():
-        raise Invalid.at(
-            "reason", _("is missing or blank"), _("Enter a reason. It is kept with the migration.")
-        )
+        raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
     payload.text(said.reason, "reason", migrating.REASON)
     migrating.check_idle(stored)
     impact = migrating.impact_of(stored, None, said.mapping)
@@ -192,8 +188,8 @@ def _planned(stored: Line, said: Confirmed) -> str | None:
         raise Invalid(
             Problem(
                 f"mapping.{key}",
-                _("does not exist any more, and tasks are there"),
-                _("Choose the station where they continue."),
+                "does not exist any more, and tasks are there",
+                "Choose the station where they continue.",
             )
             for key in impact.needs
         )

@@ -9,7 +9,6 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Max
-from django.utils.translation import gettext, gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -71,7 +70,7 @@ __all__ = [
 class _Meanwhile(Conflict):
     def __init__(self, what: str, number: int, user: User | None, at: datetime | None) -> None:
         who = str(user) if user else ""
-        said = gettext("%(what)s by %(who)s.") % {"what": what, "who": who} if who else f"{what}."
+        said = f"{what} by {who}." if who else f"{what}."
         super().__init__(said, by=who, at=at)
         self.number = number
 
@@ -81,7 +80,7 @@ class DraftConflict(_Meanwhile):
 
     def __init__(self, line: Line) -> None:
         number = line.draft_number
-        what = gettext("This line has changed in the meantime: draft %(number)s") % {"number": number}
+        what = f"This line has changed in the meantime: draft {number}"
         super().__init__(what, number, line.draft_by, line.draft_at)
 
 
@@ -89,16 +88,16 @@ class LiveConflict(_Meanwhile):
     """Another version was published meanwhile. `number` is the one that is live now."""
 
     def __init__(self, version: LineVersion) -> None:
-        what = gettext("Version %(number)s was published in the meantime") % {"number": version.number}
+        what = f"Version {version.number} was published in the meantime"
         super().__init__(what, version.number, version.published_by, version.published_at)
 
 
 class Archived(Conflict):
-    says = gettext_lazy("It is archived. Restore it first.")
+    says = "It is archived. Restore it first."
 
 
 class NothingToPublish(Conflict):
-    says = gettext_lazy("The draft has no changes compared with the live version.")
+    says = "The draft has no changes compared with the live version."
 
 
 class PublishRefused(Refused):
@@ -230,7 +229,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
     except ValidationError as fault:
         raise Invalid.at("key", str(slug.message)) from fault
     if not 0 < len(name.strip()) <= 200:
-        raise Invalid.at("name", gettext("Give the line a name of at most 200 characters."))
+        raise Invalid.at("name", "Give the line a name of at most 200 characters.")
     draft, text = _read(document)
     now = moment()
     try:
@@ -248,7 +247,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
                 created_at=now,
             )
     except IntegrityError as taken:
-        raise Conflict(gettext("This project already has a line “%(key)s”.") % {"key": key}) from taken
+        raise Conflict(f"This project already has a line “{key}”.") from taken
 
 
 def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_on: int) -> Line:
@@ -347,26 +346,18 @@ def _publishable(line: Line, user: User) -> routing.Line:
     running = executes(parsed)
     if running and not access.can(user, "execute", line.project):
         raise Forbidden(
-            gettext(
-                "Stations that run code or use secrets (%(stations)s) need the permission “execute”, "
-                "which you do not have."
-            )
-            % {"stations": ", ".join(running)}
+            f"Stations that run code or use secrets ({', '.join(running)}) need the permission “execute”, "
+            "which you do not have."
         )
     changed = sampling_changed(line, parsed)
     if changed and not access.can(user, "execute", line.project):
         raise Forbidden(
-            gettext(
-                "Sampling, ways to approve without the page, and approvals that stand on a moved branch "
-                "(%(gates)s) need the permission “execute”, which you do not have."
-            )
-            % {"gates": ", ".join(changed)}
+            "Sampling, ways to approve without the page, and approvals that stand on a moved branch "
+            f"({', '.join(changed)}) need the permission “execute”, which you do not have."
         )
     if not may_push(parsed, line.project, user):
         raise Forbidden(
-            gettext(
-                "This line pushes to a repository, and you may not publish lines that do. Ask an administrator."
-            )
+            "This line pushes to a repository, and you may not publish lines that do. Ask an administrator."
         )
     return parsed
 
@@ -421,7 +412,7 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.accept(draft)
     if not text and is_larger(draft, MAX_VALUES):
-        raise Invalid.at("", gettext("the document holds more than %(most)s values") % {"most": MAX_VALUES})
+        raise Invalid.at("", f"the document holds more than {MAX_VALUES} values")
     return draft, text
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.text import slugify
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines import access
 from pipelines.engine.core import payload
@@ -43,7 +41,7 @@ SHOWN_FAILURES = 5
 class DraftUnreadable(Conflict):
     """`problems` says why."""
 
-    says = gettext_lazy("The draft cannot be read as a line. Nothing can be run against it.")
+    says = "The draft cannot be read as a line. Nothing can be run against it."
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         super().__init__()
@@ -87,7 +85,7 @@ def subject_of(line: Line, against: str | int = "") -> ScenarioSubject:
             raise DraftUnreadable(fault.problems) from fault
     version = line.live if against in (LIVE, "") else access.version_in(line, against)
     if version is None:
-        raise NotFound(_("This line has no such version."))
+        raise NotFound("This line has no such version.")
     return ScenarioSubject(
         LIVE if version.pk == line.live_id else "", version.number, versions.parsed(version)
     )
@@ -127,9 +125,7 @@ def put(
     access.require(user, "design", line.project)
     script = read(document)
     if key and script.key != key:
-        raise Invalid.at(
-            "key", _("is not “%(key)s”") % {"key": key}, _("A scenario is identified by its key.")
-        )
+        raise Invalid.at("key", f"is not “{key}”", "A scenario is identified by its key.")
     return put_all(line, [script], user, now, source=source)[0]
 
 
@@ -173,7 +169,7 @@ def put_all(
             rows, update_conflicts=True, update_fields=fields, unique_fields=["line", "key"]
         )
         if line.scenarios.count() > MAX_SCENARIOS:
-            raise Conflict(_("A line keeps at most %(most)s scenarios.") % {"most": MAX_SCENARIOS})
+            raise Conflict(f"A line keeps at most {MAX_SCENARIOS} scenarios.")
     return rows
 
 
@@ -195,7 +191,7 @@ def delete(line: Line, key: str, user: User) -> None:
     access.require(user, "design", line.project)
     # PostgreSQL takes no NUL, and no key holds one.
     if "\0" in key or not line.scenarios.filter(key=key).delete()[0]:
-        raise NotFound(_("This line has no such scenario."))
+        raise NotFound("This line has no such scenario.")
 
 
 def generate(
@@ -251,12 +247,10 @@ def run_against(
     """The same against what is given. Raises NotFound (a key), Refused."""
     rows = list(line.scenarios.order_by("key") if keys is None else line.scenarios.filter(key__in=keys))
     for key in set(keys or ()) - {row.key for row in rows}:
-        raise NotFound(_("This line has no scenario “%(key)s”.") % {"key": key})
+        raise NotFound(f"This line has no scenario “{key}”.")
     scripts = [read_scenario(row.document) for row in rows]
     if sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
-        raise Refused(
-            _("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
-        )
+        raise Refused("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
     told = report(subject.parsed, scripts, f"{line.key} {subject.name}")
     if subject.mark:
         _keep(rows, told.results, subject, now)

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
@@ -30,7 +29,7 @@ def rename(line: Line, name: str, *, by: User) -> None:
     access.require(by, "design", line.project)
     name = name.strip()
     if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-        raise Invalid.at("name", _("Enter a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
+        raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
     with transaction.atomic():
         stored = _locked(line)
         if stored.draft.get("name") != name:
@@ -56,7 +55,7 @@ def _retitled(text: str, draft: dict[str, Any]) -> str:
         says = {}
     if says != draft:
         raise Conflict(
-            _("The name cannot be changed in the draft from here. Change it in the text of the draft.")
+            "The name cannot be changed in the draft from here. Change it in the text of the draft."
         )
     return changed
 

@@ -9,9 +9,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from django.db import IntegrityError, transaction
-from django.utils.functional import Promise
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from pipelines import access
 from pipelines.engine.commands import inputs as forms
@@ -36,13 +33,13 @@ LOST = timedelta(seconds=20)
 """Without a word of its worker."""
 UNTAKEN = timedelta(seconds=2 * WAITS_SECONDS)
 
-ENDED: Final[Mapping[str, str | Promise]] = {
-    "cancelled": _("Cancelled."),
-    "stopped": _("The runner was stopped before the station had ended."),
-    "lost": _("The runner stopped answering."),
-    "no_worker": _("No runner took it within two minutes."),
-    "time_over": _("Stopped, because it took too long."),
-    "failed": _("It could not be run. The log of the runner says why."),
+ENDED: Final[Mapping[str, str]] = {
+    "cancelled": "Cancelled.",
+    "stopped": "The runner was stopped before the station had ended.",
+    "lost": "The runner stopped answering.",
+    "no_worker": "No runner took it within two minutes.",
+    "time_over": "Stopped, because it took too long.",
+    "failed": "It could not be run. The log of the runner says why.",
 }
 
 
@@ -81,7 +78,7 @@ def start(line: Line, user: User, asked: TrialRequest) -> StationTrial:
             about, name = f"line:{line.pk}", f"{line.name}: {station.name}"
             audit.record("station.tried", by=user, at=now, project=line.project, about=about, name=name)
     except IntegrityError as taken:
-        raise Conflict(gettext("Another station that you run is still going. Cancel it first.")) from taken
+        raise Conflict("Another station that you run is still going. Cancel it first.") from taken
     return trial
 
 
@@ -95,14 +92,12 @@ def _station(line: Line, user: User, asked: TrialRequest) -> Station:
     drawn = read_line(asked.document, keep_faulty_rules=True)
     station = drawn.stations_by_key.get(asked.station)
     if station is None:
-        raise NotFound(gettext("This line has no such station."))
+        raise NotFound("This line has no such station.")
     if not runs_alone(station):
-        raise Invalid.at("station", gettext("This station cannot run by itself."))
+        raise Invalid.at("station", "This station cannot run by itself.")
     if runs_code(station) and not access.can(user, "execute", line.project):
         raise Forbidden(
-            gettext(
-                "A station that runs code or uses secrets needs the permission “execute”, which you do not have."
-            )
+            "A station that runs code or uses secrets needs the permission “execute”, which you do not have."
         )
     lacking = list(KINDS[station.kind].lacking(drawn, station, "work"))
     if lacking:
@@ -122,7 +117,7 @@ def _source(line: Line, station: str, job: int | None) -> int | None:
         return None
     found = _recorded(line, station).filter(pk=job).first()
     if found is None:
-        raise NotFound(gettext("This station has no such run."))
+        raise NotFound("This station has no such run.")
     return found.pk
 
 

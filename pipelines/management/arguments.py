@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.core.management.base import CommandError
-from django.utils.translation import gettext as _
 
 from pipelines.models import Project
 
@@ -16,7 +15,5 @@ def project_named(text: str) -> Project:
         known = ", ".join(
             map(str, Project.objects.select_related("owner").order_by("owner__key", "key")[:20])
         )
-        raise CommandError(
-            _("There is no project “%(name)s”. Use one of: %(known)s") % {"name": text, "known": known}
-        )
+        raise CommandError(f"There is no project “{text}”. Use one of: {known}")
     return found

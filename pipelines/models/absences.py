@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.people import Project
 
@@ -19,7 +18,7 @@ class Absence(models.Model):
     )
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="absences")
     stand_in = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="stands_in_for")
-    until = models.DateTimeField(help_text=_("From then on it counts no more."))
+    until = models.DateTimeField(help_text="From then on it counts no more.")
     created_at = models.DateTimeField()
 
     class Meta:

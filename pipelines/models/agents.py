@@ -9,12 +9,11 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.people import Project
 
 agent_id = RegexValidator(
-    r"^[a-z][a-z0-9-]{0,63}\Z", _("Use a–z, 0–9 and “-”, beginning with a letter, at most 64 characters.")
+    r"^[a-z][a-z0-9-]{0,63}\Z", "Use a–z, 0–9 and “-”, beginning with a letter, at most 64 characters."
 )
 EVERYWHERE = "*"
 """Among the stations of `trust`: all that it does not name."""
@@ -30,7 +29,7 @@ class Agent(models.Model):
         settings.AUTH_USER_MODEL,
         models.PROTECT,
         related_name="owned_agents",
-        help_text=_("The person who answers for it."),
+        help_text="The person who answers for it.",
     )
     # The contract (AEEF): without an entry in each of the three lists, or past its day, it is not valid.
     contract_version = models.CharField(max_length=40, blank=True)
@@ -41,7 +40,7 @@ class Agent(models.Model):
     escalates_to = models.CharField(max_length=100, blank=True)
     valid_until = models.DateTimeField(null=True, blank=True)
     capacity = models.PositiveIntegerField(
-        null=True, blank=True, validators=[MaxValueValidator(100_000)], help_text=_("Open jobs at once.")
+        null=True, blank=True, validators=[MaxValueValidator(100_000)], help_text="Open jobs at once."
     )
     trust = models.JSONField(default=dict, blank=True)
     suspended_at = models.DateTimeField(null=True, blank=True)
@@ -76,7 +75,7 @@ class AgentEvent(models.Model):
     """The audit of an agent: who changed what, and when. Append-only."""
 
     agent = models.ForeignKey(Agent, models.CASCADE, related_name="events")
-    kind = models.CharField(max_length=20, help_text=_("added, changed, suspended, restored"))
+    kind = models.CharField(max_length=20, help_text="added, changed, suspended, restored")
     actor = models.CharField(max_length=200)
     data = models.JSONField(default=dict)
     at = models.DateTimeField()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.people import Project
 
@@ -12,13 +11,13 @@ class AdministrativeAct(models.Model):
     """Who changed what about people, their permissions or their credentials."""
 
     at = models.DateTimeField()
-    actor = models.CharField(max_length=200, help_text=_("person:7, or command for the shell"))
-    kind = models.CharField(max_length=40, help_text=_("A key of pipelines.ports.audit.KINDS."))
+    actor = models.CharField(max_length=200, help_text="person:7, or command for the shell")
+    kind = models.CharField(max_length=40, help_text="A key of pipelines.ports.audit.KINDS.")
     project = models.ForeignKey(
-        Project, models.PROTECT, null=True, related_name="acts", help_text=_("Empty: of the installation.")
+        Project, models.PROTECT, null=True, related_name="acts", help_text="Empty: of the installation."
     )
-    about = models.CharField(max_length=200, blank=True, help_text=_("person:7, group:3, token:12 …"))
-    name = models.CharField(max_length=300, blank=True, help_text=_("What it was called at that time."))
+    about = models.CharField(max_length=200, blank=True, help_text="person:7, group:3, token:12 …")
+    name = models.CharField(max_length=300, blank=True, help_text="What it was called at that time.")
     data = models.JSONField(default=dict)
 
     class Meta:

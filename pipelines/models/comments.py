@@ -7,7 +7,6 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
 
@@ -17,19 +16,19 @@ class Comment(models.Model):
     without its text, so that answers keep their place and the record says who wrote and who deleted."""
 
     class PartKind(models.TextChoices):
-        LINE = "line", _("Line")
-        STATION = "station", _("Station")
-        RULE = "rule", _("Rule")
-        GATE = "gate", _("Gate")
+        LINE = "line", "Line"
+        STATION = "station", "Station"
+        RULE = "rule", "Rule"
+        GATE = "gate", "Gate"
 
     id = models.UUIDField(
         primary_key=True,
         default=uuid.uuid4,
-        help_text=_("Chosen by who writes it, so that sending it twice writes it once."),
+        help_text="Chosen by who writes it, so that sending it twice writes it once.",
     )
     line = models.ForeignKey(Line, models.CASCADE, related_name="comments", db_index=False)
     kind = models.CharField(max_length=8, choices=PartKind.choices)
-    key = models.CharField(max_length=200, blank=True, help_text=_("Key of the part, or the rule's id."))
+    key = models.CharField(max_length=200, blank=True, help_text="Key of the part, or the rule's id.")
     parent = models.ForeignKey("self", models.CASCADE, null=True, blank=True, related_name="replies")
     text = models.TextField()
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -41,7 +40,7 @@ class Comment(models.Model):
     )
     deleted_at = models.DateTimeField(null=True, blank=True)
     revision = models.PositiveIntegerField(
-        default=1, help_text=_("Counts its changes; their sum over a line only grows.")
+        default=1, help_text="Counts its changes; their sum over a line only grows."
     )
 
     class Meta:

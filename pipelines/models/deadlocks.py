@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.tasks import Task
 
@@ -36,15 +35,15 @@ class Deadlock(models.Model):
     [{task, name, token, station, agent, status}] as they were then; `handoffs`: what they handed over last."""
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
-        RESOLVED = "resolved", _("Resolved")
+        OPEN = "open", "Open"
+        RESOLVED = "resolved", "Resolved"
 
     class Unlocking(models.TextChoices):
-        OUTPUT = "output", _("Choose an output")
-        CONTEXT = "context", _("Add context")
-        ESCALATE = "escalate", _("Escalate")
-        CANCEL = "cancel", _("Cancel the task")
-        ENDED = "ended", _("A task ended")
+        OUTPUT = "output", "Choose an output"
+        CONTEXT = "context", "Add context"
+        ESCALATE = "escalate", "Escalate"
+        CANCEL = "cancel", "Cancel the task"
+        ENDED = "ended", "A task ended"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="deadlocks")

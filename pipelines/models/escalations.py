@@ -8,7 +8,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.gates import GateVisit
 from pipelines.models.tasks import Task, Token
@@ -19,26 +18,26 @@ class Escalation(models.Model):
     time had passed. What is done on a breach is written down as the line said when it opened."""
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
-        RESOLVED = "resolved", _("Resolved")
+        OPEN = "open", "Open"
+        RESOLVED = "resolved", "Resolved"
 
     class How(models.TextChoices):
         """How it was resolved: the words of a person, then what does it without one."""
 
-        GO_ON = "go_on", _("Go on")
-        CHOOSE = "choose", _("Choose a branch")
-        RETRY = "retry", _("Run the station again")
-        ROUTE = "route", _("Send to a station")
-        CANCEL = "cancel", _("Cancel the task")
-        DECIDED = "decided", _("The review was decided")
-        ENDED = "ended", _("The task ended")
+        GO_ON = "go_on", "Go on"
+        CHOOSE = "choose", "Choose a branch"
+        RETRY = "retry", "Run the station again"
+        ROUTE = "route", "Send to a station"
+        CANCEL = "cancel", "Cancel the task"
+        DECIDED = "decided", "The review was decided"
+        ENDED = "ended", "The task ended"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="escalated")
     token = models.ForeignKey(Token, models.CASCADE, null=True, blank=True, related_name="+")
     visit = models.ForeignKey(GateVisit, models.CASCADE, null=True, blank=True, related_name="+")
     trigger = models.CharField(max_length=100)
-    role = models.CharField(max_length=100, help_text=_("Who answers, as the line calls them."))
+    role = models.CharField(max_length=100, help_text="Who answers, as the line calls them.")
     station = models.CharField(max_length=64, blank=True)
     rule = models.CharField(max_length=128, blank=True)
     reason = models.TextField(blank=True)
@@ -51,7 +50,7 @@ class Escalation(models.Model):
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     how = models.CharField(max_length=8, choices=How.choices, blank=True)
     route = models.CharField(max_length=64, blank=True)
-    answer = models.TextField(blank=True, help_text=_("The reason of who resolved it."))
+    answer = models.TextField(blank=True, help_text="The reason of who resolved it.")
     resolved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+"
     )

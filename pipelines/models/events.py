@@ -8,7 +8,6 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import LineVersion
 from pipelines.models.tasks import Task
@@ -23,17 +22,17 @@ class Decision(models.Model):
     job_id = models.BigIntegerField()
     pinned = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", db_index=False)
     revision = models.PositiveSmallIntegerField(
-        help_text=_("Of the law under which it was decided; invariants recompute those of the current one.")
+        help_text="Of the law under which it was decided; invariants recompute those of the current one."
     )
     # report:<job>.<attempt>, vote:<id>, answer:<id>, retry:…, facts:… — a cause makes at most one decision
     cause = models.CharField(max_length=120)
     station = models.CharField(max_length=64)
-    situation = models.JSONField(help_text=_("Input of the decision tool."))
-    answer = models.JSONField(help_text=_("Output of the decision tool, without its trace."))
+    situation = models.JSONField(help_text="Input of the decision tool.")
+    answer = models.JSONField(help_text="Output of the decision tool, without its trace.")
     trace = (
         models.JSONField()
     )  # as far as it cannot be worked out again: see routing/analysis/redecide/kept.py
-    micros = models.PositiveIntegerField(help_text=_("Time that deciding took, in µs."))
+    micros = models.PositiveIntegerField(help_text="Time that deciding took, in µs.")
     at = models.DateTimeField()
 
     class Meta:
@@ -61,9 +60,9 @@ class Event(models.Model):
     kind = models.CharField(max_length=40)
     at = models.DateTimeField()
     token_id = models.BigIntegerField(null=True, blank=True)
-    actor = models.CharField(max_length=200, help_text=_("person:<id>, machine:<token>, worker:<id>, engine"))
-    source = models.CharField(max_length=64, blank=True, help_text=_("Station or state before."))
-    target = models.CharField(max_length=64, blank=True, help_text=_("Station, gate or end after."))
+    actor = models.CharField(max_length=200, help_text="person:<id>, machine:<token>, worker:<id>, engine")
+    source = models.CharField(max_length=64, blank=True, help_text="Station or state before.")
+    target = models.CharField(max_length=64, blank=True, help_text="Station, gate or end after.")
     trigger = models.CharField(max_length=120, blank=True)
     decision = models.ForeignKey(Decision, models.PROTECT, null=True, blank=True, related_name="events")
     # Everything that folding needs: see pipelines/engine/core/fold.py

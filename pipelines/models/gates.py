@@ -9,7 +9,6 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
 from pipelines.models.people import User
@@ -20,27 +19,27 @@ from pipelines.models.work import Job
 class Word(models.TextChoices):
     """A person's word at a gate (law §5)."""
 
-    APPROVE = "approve", _("Approve")
-    SEND_BACK = "send_back", _("Send back")
-    REJECT = "reject", _("Reject")
-    REWORK = "rework", _("Rework")
-    ABORT = "abort", _("Abort")
+    APPROVE = "approve", "Approve"
+    SEND_BACK = "send_back", "Send back"
+    REJECT = "reject", "Reject"
+    REWORK = "rework", "Rework"
+    ABORT = "abort", "Abort"
 
 
-SELF_APPROVED = _("Self-approved")
-OVERRIDDEN = _("Approved by override")
+SELF_APPROVED = "Self-approved"
+OVERRIDDEN = "Approved by override"
 DUE_TIME = "due time"
 """Decides in place of a person where a gate rejects by the clock (law §6)."""
-BY_DUE_TIME = _("due time")
+BY_DUE_TIME = "due time"
 
 
 class GateVisit(models.Model):
     """One opening of a gate for one token. All open ones of a token belong to one decision (`asked_by`)."""
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
-        DECIDED = "decided", _("Decided")
-        CLOSED = "closed", _("Closed without a decision")
+        OPEN = "open", "Open"
+        DECIDED = "decided", "Decided"
+        CLOSED = "closed", "Closed without a decision"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="gate_visits")
@@ -49,20 +48,20 @@ class GateVisit(models.Model):
         Job,
         models.PROTECT,
         related_name="gate_visits",
-        help_text=_("Whose outcome waits."),
+        help_text="Whose outcome waits.",
     )
     asked_by = models.ForeignKey("Decision", models.PROTECT, related_name="gate_visits")
     gate = models.CharField(max_length=64)
-    position = models.PositiveIntegerField(default=0, help_text=_("Among the gates asked together."))
-    round = models.PositiveIntegerField(default=1, help_text=_("1 + times sent back so far."))
+    position = models.PositiveIntegerField(default=0, help_text="Among the gates asked together.")
+    round = models.PositiveIntegerField(default=1, help_text="1 + times sent back so far.")
     token_version = models.PositiveIntegerField()
-    evidence = models.JSONField(help_text=_("What is shown and voted on, without the files."))
+    evidence = models.JSONField(help_text="What is shown and voted on, without the files.")
     evidence_digest = models.CharField(max_length=64)
     producers = ArrayField(
         models.CharField(max_length=40),
         default=list,
         blank=True,
-        help_text=_("Who pushed to the branch of the task: person:7. Besides whoever reported the job."),
+        help_text="Who pushed to the branch of the task: person:7. Besides whoever reported the job.",
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     word = models.CharField(max_length=10, choices=Word.choices, blank=True)
@@ -80,7 +79,7 @@ class GateVisit(models.Model):
     due_at = models.DateTimeField(null=True, blank=True)
     decided_at = models.DateTimeField(null=True, blank=True)
     overridden = models.BooleanField(
-        default=False, help_text=_("An administrator approved it instead of the people it asks.")
+        default=False, help_text="An administrator approved it instead of the people it asks."
     )
 
     class Meta:
@@ -147,7 +146,7 @@ class Vote(models.Model):
         blank=True,
         related_name="+",
         db_index=False,
-        help_text=_("Who was away, and in whose place the person voted."),
+        help_text="Who was away, and in whose place the person voted.",
     )
     word = models.CharField(max_length=10, choices=Word.choices)
     reason = models.TextField(blank=True)
@@ -159,10 +158,8 @@ class Vote(models.Model):
     # else, `self_approved` where they could approve only because of it (law §6); `chat`, through which it came, and
     # the id of whoever connected that, who could have cast it as well (law §15).
     entitled_as = models.JSONField()
-    fields = models.JSONField(
-        default=dict, help_text=_("What was filled in, by the keys of the gate's fields.")
-    )
-    via = models.CharField(max_length=10, help_text=_("page, api, mail or the name of a chat"))
+    fields = models.JSONField(default=dict, help_text="What was filled in, by the keys of the gate's fields.")
+    via = models.CharField(max_length=10, help_text="page, api, mail or the name of a chat")
     at = models.DateTimeField()
 
     class Meta:

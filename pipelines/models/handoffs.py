@@ -6,7 +6,6 @@ import json
 import uuid
 
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.tasks import Task
 from pipelines.models.work import Job
@@ -24,7 +23,7 @@ class Handoff(models.Model):
     source = models.CharField(max_length=64)
     target = models.CharField(max_length=64, blank=True)
     document = models.JSONField()
-    faults = models.JSONField(default=list, help_text=_("What its schema finds wrong, each with its place."))
+    faults = models.JSONField(default=list, help_text="What its schema finds wrong, each with its place.")
     by = models.CharField(max_length=200)
     at = models.DateTimeField()
 

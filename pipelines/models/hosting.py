@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
 from pipelines.models.repositories import Repository
@@ -16,8 +15,8 @@ class IssueTrigger(models.Model):
     """An issue that gets this label, or is assigned to this account of the host, starts a task of the line."""
 
     class On(models.TextChoices):
-        LABEL = "label", _("gets the label")
-        ASSIGNEE = "assignee", _("is assigned to")
+        LABEL = "label", "gets the label"
+        ASSIGNEE = "assignee", "is assigned to"
 
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="triggers")
     line = models.ForeignKey(Line, models.CASCADE, related_name="issue_triggers")
@@ -27,7 +26,7 @@ class IssueTrigger(models.Model):
         settings.AUTH_USER_MODEL,
         models.PROTECT,
         related_name="+",
-        help_text=_("It starts tasks as long as this person may."),
+        help_text="It starts tasks as long as this person may.",
     )
     created_at = models.DateTimeField()
 
@@ -46,9 +45,9 @@ class HostLink(models.Model):
     """An issue that started a task, the request that a task opened, or its branch, which was only pushed (number 0)."""
 
     class LinkKind(models.TextChoices):
-        ISSUE = "issue", _("Issue")
-        REQUEST = "request", _("Request")
-        BRANCH = "branch", _("Branch")
+        ISSUE = "issue", "Issue"
+        REQUEST = "request", "Request"
+        BRANCH = "branch", "Branch"
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="host_links")
     repository = models.ForeignKey(Repository, models.SET_NULL, null=True, related_name="+")
@@ -69,8 +68,8 @@ class HookReceipt(models.Model):
     """A signed delivery of a host that was taken: what is sent again is refused. Kept for some days."""
 
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="hook_receipts")
-    digest = models.CharField(max_length=64, help_text=_("SHA-256 of the body, which is what was signed."))
-    said = models.CharField(max_length=500, help_text=_("What became of it."))
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the body, which is what was signed.")
+    said = models.CharField(max_length=500, help_text="What became of it.")
     task = models.ForeignKey(Task, models.SET_NULL, null=True, related_name="+")
     at = models.DateTimeField()
 
@@ -88,17 +87,17 @@ class HostNotice(models.Model):
     sent by itself; `error` of it says why the last attempt was in vain."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Queued")
-        SENT = "sent", _("Sent")
-        FAILED = "failed", _("Failed")
-        DROPPED = "dropped", _("Dropped")
+        QUEUED = "queued", "Queued"
+        SENT = "sent", "Sent"
+        FAILED = "failed", "Failed"
+        DROPPED = "dropped", "Dropped"
 
     link = models.ForeignKey(HostLink, models.CASCADE, related_name="notices")
     about = models.CharField(max_length=60)
     state = models.CharField(max_length=7, choices=State.choices, default=State.QUEUED)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField()
-    queued_at = models.DateTimeField(help_text=_("When it was put into the queue last."))
+    queued_at = models.DateTimeField(help_text="When it was put into the queue last.")
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -111,5 +110,5 @@ class HostNotice(models.Model):
     @property
     def subject(self) -> str:
         """What would be told, in words."""
-        what = {"status": _("Commit status"), "withdraw": _("Withdrawal from the merge queue")}
-        return str(what.get(self.about, _("Comment")))
+        what = {"status": "Commit status", "withdraw": "Withdrawal from the merge queue"}
+        return str(what.get(self.about, "Comment"))

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.people import Group, Project, Role
 
@@ -22,14 +21,14 @@ class Invitation(models.Model):
     """Whoever opens its link joins once, with what it gives. Renewing it makes the link before worthless."""
 
     class State(models.TextChoices):
-        OPEN = "open", _("Open")
-        EXPIRED = "expired", _("Expired")
-        ACCEPTED = "accepted", _("Accepted")
-        REVOKED = "revoked", _("Revoked")
+        OPEN = "open", "Open"
+        EXPIRED = "expired", "Expired"
+        ACCEPTED = "accepted", "Accepted"
+        REVOKED = "revoked", "Revoked"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="invitations")
     key = models.CharField(max_length=43, unique=True, default=new_key)
-    email = models.EmailField(blank=True, help_text=_("Empty: the link is handed over by other means."))
+    email = models.EmailField(blank=True, help_text="Empty: the link is handed over by other means.")
     roles = ArrayField(models.CharField(max_length=10, choices=Role.choices))
     execute = models.BooleanField(default=False)
     groups = models.ManyToManyField(Group, related_name="+", blank=True)
@@ -61,7 +60,7 @@ class Invitation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.email or str(_("Link for anyone"))
+        return self.email or "Link for anyone"
 
     @property
     def roles_display(self) -> str:

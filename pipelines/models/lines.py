@@ -6,7 +6,6 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.people import Project, slug
 from pipelines.routing.document.model import REVISION
@@ -21,7 +20,7 @@ class Line(models.Model):
     draft = models.JSONField(default=dict)
     draft_text = models.TextField(
         blank=True,
-        help_text=_("The draft as it was typed, comments included; empty if made elsewhere."),
+        help_text="The draft as it was typed, comments included; empty if made elsewhere.",
     )
     draft_number = models.PositiveIntegerField(default=1)
     draft_by = models.ForeignKey(
@@ -35,13 +34,13 @@ class Line(models.Model):
     draft_hands = models.JSONField(
         default=dict,
         blank=True,
-        help_text=_("Who changed what since it was published: see pipelines/formats/authorship.py"),
+        help_text="Who changed what since it was published: see pipelines/formats/authorship.py",
     )
     draft_writers = ArrayField(
         models.BigIntegerField(),
         default=list,
         blank=True,
-        help_text=_("Ids of who saved the draft since the line was published."),
+        help_text="Ids of who saved the draft since the line was published.",
     )
     live = models.ForeignKey("LineVersion", models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField()
@@ -63,7 +62,7 @@ class LineVersion(models.Model):
     digest = models.CharField(max_length=64)
     law = models.PositiveSmallIntegerField(default=1)
     revision = models.PositiveSmallIntegerField(
-        default=REVISION, help_text=_("Of the law under which it was published, and is read ever after.")
+        default=REVISION, help_text="Of the law under which it was published, and is read ever after."
     )
     name = models.CharField(max_length=200, blank=True)
     published_by = models.ForeignKey(
@@ -89,14 +88,14 @@ class PublishRequest(models.Model):
     """A draft that somebody asks another designer to publish, where a protection says so (law §14)."""
 
     class State(models.TextChoices):
-        OPEN = "open", _("Waits for another designer")
-        PUBLISHED = "published", _("Published")
-        SENT_BACK = "sent_back", _("Sent back")
-        REPLACED = "replaced", _("Asked for anew")
+        OPEN = "open", "Waits for another designer"
+        PUBLISHED = "published", "Published"
+        SENT_BACK = "sent_back", "Sent back"
+        REPLACED = "replaced", "Asked for anew"
 
     line = models.ForeignKey(Line, models.CASCADE, related_name="publish_requests")
-    draft = models.PositiveIntegerField(help_text=_("The number of the draft; another one makes it void."))
-    digest = models.CharField(max_length=64, help_text=_("Of the draft: other content makes it void."))
+    draft = models.PositiveIntegerField(help_text="The number of the draft; another one makes it void.")
+    digest = models.CharField(max_length=64, help_text="Of the draft: other content makes it void.")
     name = models.CharField(max_length=200, blank=True)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     requested_at = models.DateTimeField()
@@ -123,11 +122,11 @@ class LineEvent(models.Model):
     """The record of a line: who published, restored, named. Append-only, by a trigger."""
 
     class RecordKind(models.TextChoices):
-        PUBLISHED = "published", _("Published")
-        NAMED = "named", _("Named")
-        RESTORED = "restored", _("Restored as the draft")
-        NOT_MIGRATED = "not_migrated", _("Published, and not migrated")
-        REREAD = "reread", _("Guarantees read anew")
+        PUBLISHED = "published", "Published"
+        NAMED = "named", "Named"
+        RESTORED = "restored", "Restored as the draft"
+        NOT_MIGRATED = "not_migrated", "Published, and not migrated"
+        REREAD = "reread", "Guarantees read anew"
 
     line = models.ForeignKey(Line, models.PROTECT, related_name="record", db_index=False)
     kind = models.CharField(max_length=16, choices=RecordKind.choices)
@@ -179,7 +178,7 @@ class VersionRule(models.Model):
     version = models.ForeignKey(LineVersion, models.PROTECT, related_name="rules")
     station = models.ForeignKey(VersionStation, models.PROTECT, related_name="rules")
     position = models.PositiveIntegerField()
-    key = models.CharField(max_length=64, help_text=_("The rule's id."))
+    key = models.CharField(max_length=64, help_text="The rule's id.")
     label = models.CharField(max_length=200, blank=True)
 
     class Meta:

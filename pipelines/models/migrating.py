@@ -9,7 +9,6 @@ import uuid
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line, LineVersion
 from pipelines.models.tasks import Task
@@ -27,17 +26,17 @@ class Migration(models.Model):
         blank=True,
         related_name="+",
         db_index=False,
-        help_text=_("None for an undo: each task goes back to its own."),
+        help_text="None for an undo: each task goes back to its own.",
     )
-    mapping = models.JSONField(default=dict, help_text=_("{old station: new station}"))
+    mapping = models.JSONField(default=dict, help_text="{old station: new station}")
     reason = models.TextField()
-    digest = models.CharField(max_length=64, help_text=_("Of the impact that was confirmed."))
+    digest = models.CharField(max_length=64, help_text="Of the impact that was confirmed.")
     undoes = models.OneToOneField("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
     by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+", db_index=False
     )
     at = models.DateTimeField()
-    finished_at = models.DateTimeField(null=True, blank=True, help_text=_("None while tasks are left to do."))
+    finished_at = models.DateTimeField(null=True, blank=True, help_text="None while tasks are left to do.")
 
     class Meta:
         indexes = [models.Index(fields=["line", "-at"], name="migration_by_line")]
@@ -56,24 +55,24 @@ class MigrationEntry(models.Model):
     """What became of one task. Final once it has a result: a trigger refuses to change it."""
 
     class Result(models.TextChoices):
-        PLANNED = "planned", _("Not done yet")
-        MIGRATED = "migrated", _("Migrated")
-        RESTORED = "restored", _("Put back")
-        ALREADY = "already", _("Was there already")
-        CHANGED = "changed", _("Changed meanwhile")
-        REFUSED = "refused", _("Could not")
+        PLANNED = "planned", "Not done yet"
+        MIGRATED = "migrated", "Migrated"
+        RESTORED = "restored", "Put back"
+        ALREADY = "already", "Was there already"
+        CHANGED = "changed", "Changed meanwhile"
+        REFUSED = "refused", "Could not"
 
     migration = models.ForeignKey(Migration, models.CASCADE, related_name="entries", db_index=False)
     task = models.ForeignKey(Task, models.CASCADE, related_name="migrations")
     was = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", db_index=False)
     to = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", db_index=False)
-    expected = models.JSONField(default=list, help_text=_("The effects that were confirmed, one per token."))
+    expected = models.JSONField(default=list, help_text="The effects that were confirmed, one per token.")
     result = models.CharField(max_length=8, choices=Result.choices, default=Result.PLANNED)
     detail = models.TextField(blank=True)
     # [{token, how, before: {…}, after: {…}}], see pipelines/engine/migration/positions.py
     tokens = models.JSONField(default=list)
-    before = models.JSONField(default=dict, help_text=_("Of the task: context and variables, where changed."))
-    seq = models.PositiveIntegerField(default=0, help_text=_("The task's last event when it was done."))
+    before = models.JSONField(default=dict, help_text="Of the task: context and variables, where changed.")
+    seq = models.PositiveIntegerField(default=0, help_text="The task's last event when it was done.")
     at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

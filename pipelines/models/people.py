@@ -11,22 +11,21 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 slug = RegexValidator(
     r"^[a-z0-9][a-z0-9_.-]{0,63}\Z",
-    _("Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters."),
+    "Use a–z, 0–9, “_”, “.” and “-”, at most 64 characters.",
 )
 
 
 class Role(models.TextChoices):
     """Roles of a project. A member holds a set of them; `expand` says what it comes to."""
 
-    VIEWER = "viewer", _("Viewer")
-    OPERATOR = "operator", _("Operator")
-    DESIGNER = "designer", _("Designer")
-    REVIEWER = "reviewer", _("Reviewer")
-    ADMIN = "admin", _("Admin")
+    VIEWER = "viewer", "Viewer"
+    OPERATOR = "operator", "Operator"
+    DESIGNER = "designer", "Designer"
+    REVIEWER = "reviewer", "Reviewer"
+    ADMIN = "admin", "Admin"
 
 
 # What a role includes besides itself. Designer and reviewer include each other in neither direction (house §5).
@@ -62,13 +61,13 @@ class User(AbstractUser):
     """A person, with the settings of the screen that the server needs to know."""
 
     class Theme(models.TextChoices):
-        SYSTEM = "system", _("System")
-        LIGHT = "light", _("Light")
-        DARK = "dark", _("Dark")
+        SYSTEM = "system", "System"
+        LIGHT = "light", "Light"
+        DARK = "dark", "Dark"
 
     class Density(models.TextChoices):
-        COMFORTABLE = "comfortable", _("Comfortable")
-        COMPACT = "compact", _("Compact")
+        COMFORTABLE = "comfortable", "Comfortable"
+        COMPACT = "compact", "Compact"
 
     theme = models.CharField(max_length=8, choices=Theme.choices, default=Theme.SYSTEM)
     density = models.CharField(max_length=12, choices=Density.choices, default=Density.COMFORTABLE)
@@ -96,29 +95,27 @@ class Project(models.Model):
     key = models.CharField(max_length=64, validators=[slug])
     name = models.CharField(max_length=200)
     archived_at = models.DateTimeField(null=True, blank=True)
-    second_factor = models.BooleanField(
-        default=False, help_text=_("Every member has to have a second factor.")
-    )
+    second_factor = models.BooleanField(default=False, help_text="Every member has to have a second factor.")
     month_cost_usd = models.DecimalField(
         null=True,
         blank=True,
         max_digits=12,
         decimal_places=2,
-        help_text=_("What the runs of a calendar month may cost together, in US dollars."),
+        help_text="What the runs of a calendar month may cost together, in US dollars.",
     )
     left_at = models.DateTimeField(
         null=True,
         blank=True,
         editable=False,
-        help_text=_("When a member last left, was removed or was deactivated. The database writes it."),
+        help_text="When a member last left, was removed or was deactivated. The database writes it.",
     )
     # Working time: what due times of gates count that say `business: true` (law §6).
-    time_zone = models.CharField(max_length=64, default="UTC", help_text=_("Of its working time."))
+    time_zone = models.CharField(max_length=64, default="UTC", help_text="Of its working time.")
     work_days = ArrayField(
-        models.PositiveSmallIntegerField(), default=monday_to_friday, help_text=_("1 is Monday, 7 is Sunday.")
+        models.PositiveSmallIntegerField(), default=monday_to_friday, help_text="1 is Monday, 7 is Sunday."
     )
     work_from = models.TimeField(default=time(9))
-    work_until = models.TimeField(default=time(17), help_text=_("00:00 is the end of the day."))
+    work_until = models.TimeField(default=time(17), help_text="00:00 is the end of the day.")
     days_off = ArrayField(models.DateField(), default=list, blank=True)
 
     class Meta:
@@ -158,11 +155,11 @@ class Membership(models.Model):
         models.CharField(max_length=10, choices=Role.choices),
         default=list,
         blank=True,
-        help_text=_("Which of them the groups of a sign-in provider gave, and take again."),
+        help_text="Which of them the groups of a sign-in provider gave, and take again.",
     )
     execute = models.BooleanField(
         default=False,
-        help_text=_("May publish stations that run code on a worker (house §5)."),
+        help_text="May publish stations that run code on a worker (house §5).",
     )
 
     class Meta:
@@ -192,17 +189,17 @@ class ApiToken(models.Model):
     stations and opens nothing else (law §15)."""
 
     class TokenKind(models.TextChoices):
-        PERSON = "person", _("Person")
-        MACHINE = "machine", _("Machine")
-        RUNNER = "runner", _("Runner")
+        PERSON = "person", "Person"
+        MACHINE = "machine", "Machine"
+        RUNNER = "runner", "Runner"
 
     class Scope(models.TextChoices):
-        READ = "read", _("Read")
-        SUBMIT = "submit", _("Start tasks")
-        REPORT = "report", _("Report on jobs")
-        DECIDE = "decide", _("Decide gates")
-        DESIGN = "design", _("Change lines")
-        SETTINGS = "settings", _("Change projects, secrets and variables")
+        READ = "read", "Read"
+        SUBMIT = "submit", "Start tasks"
+        REPORT = "report", "Report on jobs"
+        DECIDE = "decide", "Decide gates"
+        DESIGN = "design", "Change lines"
+        SETTINGS = "settings", "Change projects, secrets and variables"
 
     # What a machine's token never has.
     PERSONAL = frozenset({Scope.DECIDE, Scope.SETTINGS})

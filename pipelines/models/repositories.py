@@ -6,7 +6,6 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.gates import GateVisit
 from pipelines.models.people import Owner, Project
@@ -15,7 +14,7 @@ from pipelines.models.work import Blob, Job
 
 repository_name = RegexValidator(
     r"^(?!input\.)[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z",
-    _("Use letters, digits, “.”, “_” and “-”, beginning with a letter or a digit."),
+    "Use letters, digits, “.”, “_” and “-”, beginning with a letter or a digit.",
 )
 
 
@@ -26,38 +25,38 @@ class Repository(models.Model):
     class Pushing(models.TextChoices):
         """Who may publish lines that push here."""
 
-        EXECUTE = "execute", _("Designers with the permission to run code")
-        ADMIN = "admin", _("Administrators of the project")
-        NOBODY = "nobody", _("Nobody: it is only read")
+        EXECUTE = "execute", "Designers with the permission to run code"
+        ADMIN = "admin", "Administrators of the project"
+        NOBODY = "nobody", "Nobody: it is only read"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="repositories")
     name = models.CharField(max_length=100, validators=[repository_name])
     address = models.CharField(max_length=1000)
     default_branch = models.CharField(
-        max_length=200, blank=True, help_text=_("Empty: the one that its HEAD is on.")
+        max_length=200, blank=True, help_text="Empty: the one that its HEAD is on."
     )
-    credential = models.CharField(max_length=64, blank=True, help_text=_("The name of a stored secret."))
+    credential = models.CharField(max_length=64, blank=True, help_text="The name of a stored secret.")
     pushing = models.CharField(max_length=8, choices=Pushing.choices, default=Pushing.EXECUTE)
     host = models.CharField(
         max_length=20,
         blank=True,
-        help_text=_("A key of work/hosts/table.py, or none; empty: as the address says."),
+        help_text="A key of work/hosts/table.py, or none; empty: as the address says.",
     )
     page = models.CharField(
-        max_length=1000, blank=True, help_text=_("Its page on the host. Empty: as the address says.")
+        max_length=1000, blank=True, help_text="Its page on the host. Empty: as the address says."
     )
     host_credential = models.CharField(
-        max_length=64, blank=True, help_text=_("The name of a stored secret. Empty: the credential of https.")
+        max_length=64, blank=True, help_text="The name of a stored secret. Empty: the credential of https."
     )
     host_app = models.CharField(
         max_length=64,
         blank=True,
-        help_text=_("The client id of a GitHub App whose private key the secret is."),
+        help_text="The client id of a GitHub App whose private key the secret is.",
     )
     hook_secret = models.CharField(
         max_length=64,
         blank=True,
-        help_text=_("The name of the stored secret that signs what its host sends."),
+        help_text="The name of the stored secret that signs what its host sends.",
     )
     # How its environment is made, see pipelines/work/spec/preparation.py
     prepare = models.JSONField(default=dict, blank=True)
@@ -107,15 +106,15 @@ class RepositoryProtection(models.Model):
         null=True,
         blank=True,
         related_name="protections",
-        help_text=_("It holds in every project of the owner, and its administrators alone change it."),
+        help_text="It holds in every project of the owner, and its administrators alone change it.",
     )
     place = models.CharField(
         max_length=1000,
         blank=True,
-        help_text=_("Host and path, however it is addressed. Empty: all of them."),
+        help_text="Host and path, however it is addressed. Empty: all of them.",
     )
     rules = models.JSONField(
-        help_text=_("Approvals, groups and gates that are asked for, and whether two people publish.")
+        help_text="Approvals, groups and gates that are asked for, and whether two people publish."
     )
 
     class Meta:
@@ -136,9 +135,9 @@ class AllowedFolder(models.Model):
     as it was when it was allowed (house §5). Devices are numbered anew when a machine starts; inodes stay."""
 
     class Origin(models.TextChoices):
-        ADMINISTRATOR = "administrator", _("Allowed by an administrator")
-        PREPARED = "prepared", _("Prepared by Gateline")
-        CONNECTED = "connected", _("Connected before permissions were kept")
+        ADMINISTRATOR = "administrator", "Allowed by an administrator"
+        PREPARED = "prepared", "Prepared by Gateline"
+        CONNECTED = "connected", "Connected before permissions were kept"
 
     owner = models.ForeignKey(Owner, models.CASCADE, related_name="allowed_folders")
     path = models.CharField(max_length=4096)
@@ -177,7 +176,7 @@ class VisitCommit(models.Model):
     tree = models.CharField(max_length=64)
     pack = models.ForeignKey(Blob, models.PROTECT, null=True, related_name="+")
     before = models.JSONField(
-        default=dict, help_text=_("{path: its entry at the base, or null} of what changed since the base.")
+        default=dict, help_text="{path: its entry at the base, or null} of what changed since the base."
     )
     created_at = models.DateTimeField()
 
@@ -194,48 +193,48 @@ class Delivery(models.Model):
     repository = models.ForeignKey(Repository, models.SET_NULL, null=True, related_name="+")
     repository_name = models.CharField(max_length=100)
     visit = models.ForeignKey(
-        GateVisit, models.PROTECT, null=True, related_name="+", help_text=_("Where it was approved.")
+        GateVisit, models.PROTECT, null=True, related_name="+", help_text="Where it was approved."
     )
-    to = models.CharField(max_length=8, help_text=_("merge, request or push"))
-    branch = models.CharField(max_length=200, help_text=_("That was pushed to."))
+    to = models.CharField(max_length=8, help_text="merge, request or push")
+    branch = models.CharField(max_length=200, help_text="That was pushed to.")
     base = models.CharField(max_length=64)
     tree = models.CharField(max_length=64)
     commit = models.CharField(max_length=64, blank=True)
-    moved = models.BooleanField(default=False, help_text=_("The branch stood elsewhere."))
-    moved_to = models.CharField(max_length=64, blank=True, help_text=_("Where it stood."))
+    moved = models.BooleanField(default=False, help_text="The branch stood elsewhere.")
+    moved_to = models.CharField(max_length=64, blank=True, help_text="Where it stood.")
     approved = models.CharField(
         max_length=64,
         blank=True,
-        help_text=_("What people approved, where the tree is that change on a moved base."),
+        help_text="What people approved, where the tree is that change on a moved base.",
     )
     kept_tree = models.CharField(
         max_length=64,
         blank=True,
-        help_text=_("What the approved change makes of that, where it is the same change; see law §15."),
+        help_text="What the approved change makes of that, where it is the same change; see law §15.",
     )
     way = models.CharField(
         max_length=5,
         blank=True,
-        help_text=_("merge or queue: the host merges it. Empty: Gateline pushes it."),
+        help_text="merge or queue: the host merges it. Empty: Gateline pushes it.",
     )
     head = models.CharField(
-        max_length=64, blank=True, help_text=_("What the host merges: the commit of the task’s branch.")
+        max_length=64, blank=True, help_text="What the host merges: the commit of the task’s branch."
     )
-    at_host = models.BooleanField(default=False, help_text=_("The host has it in its queue."))
+    at_host = models.BooleanField(default=False, help_text="The host has it in its queue.")
     landed_tree = models.CharField(
         max_length=64,
         blank=True,
-        help_text=_("The files that landed, where the host merged them with those of others."),
+        help_text="The files that landed, where the host merged them with those of others.",
     )
     people = models.JSONField(
         null=True,
         blank=True,
-        help_text=_("{requester, producers, protection} as it was cleared; null before that was kept."),
+        help_text="{requester, producers, protection} as it was cleared; null before that was kept.",
     )
     cleared_at = models.DateTimeField()
     landed_at = models.DateTimeField(null=True, blank=True)
     request = models.JSONField(
-        null=True, blank=True, help_text=_("{host, number, sign, url} of the request that is open for it.")
+        null=True, blank=True, help_text="{host, number, sign, url} of the request that is open for it."
     )
 
     class Meta:
@@ -256,11 +255,9 @@ class BranchPush(models.Model):
     job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="branch_push")
     task = models.ForeignKey(Task, models.CASCADE, related_name="branch_pushes")
     commit = models.CharField(max_length=64)
-    who = models.CharField(max_length=200, help_text=_("As the host or the commits name them."))
+    who = models.CharField(max_length=200, help_text="As the host or the commits name them.")
     people = models.ManyToManyField(settings.AUTH_USER_MODEL, related_name="+")
-    by_host = models.BooleanField(
-        default=False, help_text=_("The host named them, and not the commits alone.")
-    )
+    by_host = models.BooleanField(default=False, help_text="The host named them, and not the commits alone.")
     at = models.DateTimeField()
 
     class Meta:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.work import Blob, Job
 
@@ -27,7 +26,7 @@ class RunnerResult(models.Model):
 
     job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="runner_result")
     lease = models.UUIDField()
-    facts = models.JSONField(default=dict, help_text=_("{git: …}, as computed from what was uploaded."))
-    before = models.CharField(max_length=64, help_text=_("The files before the work: a digest or tree."))
-    tree = models.CharField(max_length=64, help_text=_("The files after it."))
+    facts = models.JSONField(default=dict, help_text="{git: …}, as computed from what was uploaded.")
+    before = models.CharField(max_length=64, help_text="The files before the work: a digest or tree.")
+    tree = models.CharField(max_length=64, help_text="The files after it.")
     at = models.DateTimeField()

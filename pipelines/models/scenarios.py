@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
 from pipelines.models.people import slug
@@ -14,9 +13,9 @@ class Scenario(models.Model):
     """One walk through a line, with what is expected of it (docs/testing.md)."""
 
     class Source(models.TextChoices):
-        WRITTEN = "written", _("Written")
-        RECORDED = "recorded", _("Recorded")
-        GENERATED = "generated", _("Generated")
+        WRITTEN = "written", "Written"
+        RECORDED = "recorded", "Recorded"
+        GENERATED = "generated", "Generated"
 
     line = models.ForeignKey(Line, models.CASCADE, related_name="scenarios")
     key = models.CharField(max_length=64, validators=[slug])
@@ -30,12 +29,10 @@ class Scenario(models.Model):
         blank=True,
         related_name="+",
     )
-    at = models.DateTimeField(help_text=_("When it was made or last changed."))
+    at = models.DateTimeField(help_text="When it was made or last changed.")
     runs = models.JSONField(
         default=dict,
-        help_text=_(
-            "The last run against `draft` and against `live`, as pipelines/lines/scenarios.py keeps them."
-        ),
+        help_text="The last run against `draft` and against `live`, as pipelines/lines/scenarios.py keeps them.",
     )
 
     class Meta:

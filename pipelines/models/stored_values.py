@@ -6,14 +6,13 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
 from pipelines.models.people import Owner, Project
 from pipelines.routing.document.work.references import NAME
 
 value_name = RegexValidator(
-    f"^{NAME.pattern}", _("Use capitals, digits and “_”, beginning with a capital; at most 64 characters.")
+    f"^{NAME.pattern}", "Use capitals, digits and “_”, beginning with a capital; at most 64 characters."
 )
 
 
@@ -21,8 +20,8 @@ class StoredValue(models.Model):
     """A value of an owner, a project or a line. Where several have the same name, the nearest counts."""
 
     class ValueKind(models.TextChoices):
-        SECRET = "secret", _("Secret")
-        VARIABLE = "variable", _("Variable")
+        SECRET = "secret", "Secret"
+        VARIABLE = "variable", "Variable"
 
     owner = models.ForeignKey(Owner, models.CASCADE, null=True, blank=True, related_name="stored_values")
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="stored_values")
@@ -30,7 +29,7 @@ class StoredValue(models.Model):
     kind = models.CharField(max_length=8, choices=ValueKind.choices)
     name = models.CharField(max_length=64, validators=[value_name])
     content = models.TextField(
-        help_text=_("Of a variable its value, of a secret what its value is encrypted to.")
+        help_text="Of a variable its value, of a secret what its value is encrypted to."
     )
     changed_at = models.DateTimeField()
     changed_by = models.ForeignKey(

@@ -10,7 +10,6 @@ from django.db import models
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line, LineVersion
 from pipelines.models.people import Project
@@ -19,23 +18,23 @@ from pipelines.models.people import Project
 class Status(models.TextChoices):
     """Of a token, and derived from its tokens of a task (law §1)."""
 
-    QUEUED = "queued", _("Queued")
-    RUNNING = "running", _("Running")
-    EVALUATING = "evaluating", _("Evaluating")
-    AWAITING_REVIEW = "awaiting_review", _("Waiting for review")
-    HELD = "held", _("On hold")
-    BLOCKED = "blocked", _("Blocked")
-    STUCK = "stuck", _("Stuck")
-    COMPLETED = "completed", _("Completed")
-    FAILED = "failed", _("Failed")
-    CANCELLED = "cancelled", _("Cancelled")
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    EVALUATING = "evaluating", "Evaluating"
+    AWAITING_REVIEW = "awaiting_review", "Waiting for review"
+    HELD = "held", "On hold"
+    BLOCKED = "blocked", "Blocked"
+    STUCK = "stuck", "Stuck"
+    COMPLETED = "completed", "Completed"
+    FAILED = "failed", "Failed"
+    CANCELLED = "cancelled", "Cancelled"
 
 
 ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
 
 WAITING_FOR_INPUT = "waiting_for_input"
 """Shown, never stored: a person has to give something (law §12, Waiting). Ranked after awaiting_review."""
-DISPLAYED = [*Status.choices[:4], (WAITING_FOR_INPUT, _("Waiting for input")), *Status.choices[4:]]
+DISPLAYED = [*Status.choices[:4], (WAITING_FOR_INPUT, "Waiting for input"), *Status.choices[4:]]
 """Every status that is shown, with its word."""
 ASKS = Q(status=Status.BLOCKED, wait__has_key="question") & ~Q(wait__has_key="evaluation")
 """A token that is blocked with a question."""
@@ -46,9 +45,9 @@ UNKNOWN = "unknown"
 
 
 class Priority(models.TextChoices):
-    LOW = "low", _("Low")
-    MEDIUM = "medium", _("Medium")
-    HIGH = "high", _("High")
+    LOW = "low", "Low"
+    MEDIUM = "medium", "Medium"
+    HIGH = "high", "High"
 
     @property
     def rank(self) -> int:
@@ -72,14 +71,12 @@ class Task(models.Model):
         blank=True,
         related_name="requested_tasks",
     )
-    requested_by = models.CharField(max_length=200, help_text=_("The requester's name at that time."))
+    requested_by = models.CharField(max_length=200, help_text="The requester's name at that time.")
     requesters = ArrayField(
         models.CharField(max_length=40),
         default=list,
         blank=True,
-        help_text=_(
-            "Who else may have asked for it, by an issue or a machine: person:7, or unknown for nobody known."
-        ),
+        help_text="Who else may have asked for it, by an issue or a machine: person:7, or unknown for nobody known.",
     )
     priority = models.CharField(max_length=6, choices=Priority.choices, default=Priority.MEDIUM)
     labels = ArrayField(models.CharField(max_length=100), default=list, blank=True)
@@ -92,7 +89,7 @@ class Task(models.Model):
     context = models.JSONField(default=dict)
     variables = models.JSONField(default=dict)
     unreadable = models.JSONField(
-        default=dict, help_text=_("{key of the context: station whose output could not be read}")
+        default=dict, help_text="{key of the context: station whose output could not be read}"
     )
     # law §5 step 9: {station: n}, {"a->b": n}, {rule id: n}, {gate key: n}, {"station:failure type": n}
     visits = models.JSONField(default=dict)
@@ -103,9 +100,9 @@ class Task(models.Model):
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
     end = models.CharField(max_length=64, blank=True)
     error = models.CharField(max_length=64, blank=True)
-    reason = models.TextField(blank=True, help_text=_("Why it was rejected, aborted or cancelled (ALP A16)."))
-    escalations = models.PositiveIntegerField(default=0, help_text=_("How many are open now."))
-    seq = models.PositiveIntegerField(default=0, help_text=_("The number of the last event."))
+    reason = models.TextField(blank=True, help_text="Why it was rejected, aborted or cancelled (ALP A16).")
+    escalations = models.PositiveIntegerField(default=0, help_text="How many are open now.")
+    seq = models.PositiveIntegerField(default=0, help_text="The number of the last event.")
     created_at = models.DateTimeField()
     changed_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -189,7 +186,7 @@ class Token(models.Model):
     station = models.CharField(max_length=64)
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.QUEUED)
     origin = models.CharField(max_length=64, blank=True)
-    forked = models.BooleanField(default=False, help_text=_("Waits for its children; not a live position."))
+    forked = models.BooleanField(default=False, help_text="Waits for its children; not a live position.")
     # Ended as part of this one, at a join (law §7): its end is not the task's.
     joined = models.ForeignKey(
         "self", models.CASCADE, null=True, blank=True, related_name="merged", db_index=False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.gates import GateVisit
 from pipelines.models.tasks import Task, Token
@@ -17,7 +16,7 @@ class Due(models.Model):
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="dues", db_index=False)
     kind = models.CharField(max_length=40)
-    key = models.CharField(max_length=120, blank=True, help_text=_("What of its kind it is for."))
+    key = models.CharField(max_length=120, blank=True, help_text="What of its kind it is for.")
     token = models.ForeignKey(Token, models.CASCADE, null=True, blank=True, related_name="+", db_index=False)
     job = models.ForeignKey(Job, models.CASCADE, null=True, blank=True, related_name="+", db_index=False)
     visit = models.ForeignKey(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import Line
 
@@ -16,29 +15,29 @@ class StationTrial(models.Model):
     `why`: how it ended without an outcome."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Queued")
-        RUNNING = "running", _("Running")
-        DONE = "done", _("Done")
-        CANCELLED = "cancelled", _("Cancelled")
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
+        CANCELLED = "cancelled", "Cancelled"
 
     line = models.ForeignKey(Line, models.CASCADE, related_name="trials")
     station = models.CharField(max_length=64)
-    document = models.JSONField(help_text=_("The line as it is drawn, stored or not."))
+    document = models.JSONField(help_text="The line as it is drawn, stored or not.")
     inputs = models.JSONField(default=dict)
-    context = models.JSONField(default=dict, help_text=_("What earlier stations are said to have handed on."))
+    context = models.JSONField(default=dict, help_text="What earlier stations are said to have handed on.")
     # No foreign key: a trial has no hold on what belongs to a task.
     source = models.BigIntegerField(
-        null=True, blank=True, help_text=_("The recorded run whose inputs and files it gets; empty: typed.")
+        null=True, blank=True, help_text="The recorded run whose inputs and files it gets; empty: typed."
     )
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
-    log = models.TextField(blank=True, help_text=_("Whole lines, each “seconds<TAB>text”; bounded."))
+    log = models.TextField(blank=True, help_text="Whole lines, each “seconds<TAB>text”; bounded.")
     outcome = models.JSONField(null=True, blank=True)
-    why = models.CharField(max_length=40, blank=True, help_text=_("A key of pipelines.lines.trials.ENDED."))
+    why = models.CharField(max_length=40, blank=True, help_text="A key of pipelines.lines.trials.ENDED.")
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(
-        null=True, blank=True, help_text=_("When its worker last said that it goes on.")
+        null=True, blank=True, help_text="When its worker last said that it goes on."
     )
     ended_at = models.DateTimeField(null=True, blank=True)
 

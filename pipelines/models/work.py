@@ -8,7 +8,6 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.fields.json import KeyTransform
 from django.db.models.lookups import IsNull
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models.lines import LineVersion
 from pipelines.models.people import ApiToken, Project
@@ -23,39 +22,37 @@ class Worker(models.Model):
     host = models.CharField(max_length=200)
     pid = models.PositiveIntegerField()
     labels = models.JSONField(default=list)
-    owners = models.JSONField(null=True, blank=True, help_text=_("Keys of those it serves; null: all."))
+    owners = models.JSONField(null=True, blank=True, help_text="Keys of those it serves; null: all.")
     # Which conditions it can answer besides its stations' work, see pipelines/ports/leases.py
     answers = models.JSONField(default=list)
     offers = models.JSONField(
-        null=True, blank=True, help_text=_("What it has of what stations need; null: everything.")
+        null=True, blank=True, help_text="What it has of what stations need; null: everything."
     )
     agents = models.JSONField(
         default=dict,
-        help_text=_("{agent: {path, version, seconds}} of the coding agents that are installed here."),
+        help_text="{agent: {path, version, seconds}} of the coding agents that are installed here.",
     )
     programs = models.JSONField(
         null=True,
         blank=True,
-        help_text=_("Tools of repositories on the path of stations; null: it did not say."),
+        help_text="Tools of repositories on the path of stations; null: it did not say.",
     )
-    isolation = models.CharField(max_length=40, help_text=_("What separates stations here, or “none”."))
+    isolation = models.CharField(max_length=40, help_text="What separates stations here, or “none”.")
     cuts_network = models.BooleanField(
-        default=False, help_text=_("Whether a station without the network is kept from it here.")
+        default=False, help_text="Whether a station without the network is kept from it here."
     )
     limits_hosts = models.BooleanField(
-        default=False, help_text=_("Whether a station with a list of hosts is kept to it here.")
+        default=False, help_text="Whether a station with a list of hosts is kept to it here."
     )
     # Of a runner: the token by which it came, and the only project that it serves.
     token = models.ForeignKey(ApiToken, models.CASCADE, null=True, blank=True, related_name="runners")
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="runners")
     concurrency = models.PositiveIntegerField(default=0)
-    machine = models.JSONField(
-        default=dict, help_text=_("{os, arch, python, git, version} as it says itself.")
-    )
+    machine = models.JSONField(default=dict, help_text="{os, arch, python, git, version} as it says itself.")
     last_job = models.BigIntegerField(
         null=True,
         blank=True,
-        help_text=_("Of a runner of ALP, whose reports name none: the job it got last."),
+        help_text="Of a runner of ALP, whose reports name none: the job it got last.",
     )
     started_at = models.DateTimeField()
     seen_at = models.DateTimeField()
@@ -71,9 +68,9 @@ class Worker(models.Model):
 class Purpose(models.TextChoices):
     """What a job is for: the work of its station, or a question about what that work left (law §3, §6)."""
 
-    STATION = "station", _("Station")
-    EVALUATION = "evaluation", _("Evaluation")
-    CHECK = "check", _("Check of a gate")
+    STATION = "station", "Station"
+    EVALUATION = "evaluation", "Evaluation"
+    CHECK = "check", "Check of a gate"
 
 
 class Job(models.Model):
@@ -81,35 +78,35 @@ class Job(models.Model):
     decision asks about such a visit: `kind` then says who answers it."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Queued")
-        RUNNING = "running", _("Running")
-        DONE = "done", _("Done")
+        QUEUED = "queued", "Queued"
+        RUNNING = "running", "Running"
+        DONE = "done", "Done"
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="jobs", db_index=False)
     token = models.ForeignKey(Token, models.CASCADE, related_name="jobs")
     pinned = models.ForeignKey(
-        LineVersion, models.PROTECT, related_name="+", db_index=False, help_text=_("Judged under it.")
+        LineVersion, models.PROTECT, related_name="+", db_index=False, help_text="Judged under it."
     )
     # Where its version's stations are in the version to which its task was migrated meanwhile (docs/versions.md).
-    mapping = models.JSONField(default=dict, help_text=_("{old station: new station}, for its next move."))
+    mapping = models.JSONField(default=dict, help_text="{old station: new station}, for its next move.")
     station = models.CharField(max_length=64)
     kind = models.CharField(max_length=32)
     # Of the agent whose capacity it takes while it is open; "" where its station names none.
     agent = models.CharField(max_length=64, blank=True, default="")
     purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.STATION)
-    question = models.JSONField(null=True, blank=True, help_text=_("As the decision asks it."))
+    question = models.JSONField(null=True, blank=True, help_text="As the decision asks it.")
     question_digest = models.CharField(max_length=64, blank=True)
-    visit = models.PositiveIntegerField(help_text=_("Entry of this task into this station, from 1."))
+    visit = models.PositiveIntegerField(help_text="Entry of this task into this station, from 1.")
     # Its task's priority, which never changes: an index has what waits in the order in which it is claimed.
-    rank = models.PositiveSmallIntegerField(default=1, db_default=1, help_text=_("0 high, 1 medium, 2 low."))
+    rank = models.PositiveSmallIntegerField(default=1, db_default=1, help_text="0 high, 1 medium, 2 low.")
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     attempt = models.PositiveIntegerField(default=1)
     feedback = models.TextField(blank=True)
-    asked = models.TextField(blank=True, help_text=_("The question that the feedback answers."))
+    asked = models.TextField(blank=True, help_text="The question that the feedback answers.")
     # The attempt's, None between attempts. A manual job runs without (law §1).
     lease_key = models.UUIDField(null=True, blank=True)
     worker = models.ForeignKey(Worker, models.SET_NULL, null=True, blank=True, related_name="jobs")
-    outcome = models.JSONField(null=True, blank=True, help_text=_("As recorded, untouched (law §5)."))
+    outcome = models.JSONField(null=True, blank=True, help_text="As recorded, untouched (law §5).")
     result = models.CharField(max_length=10, blank=True)
     exit_code = models.IntegerField(null=True, blank=True)
     summary = models.TextField(blank=True)
@@ -119,7 +116,7 @@ class Job(models.Model):
     reported_by = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
     not_before = models.DateTimeField(
-        null=True, blank=True, help_text=_("It looked, and looks again then: no worker waits with it.")
+        null=True, blank=True, help_text="It looked, and looks again then: no worker waits with it."
     )
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -227,7 +224,7 @@ class LogChunk(models.Model):
     number = models.PositiveIntegerField()
     position = models.PositiveBigIntegerField()
     lines_before = models.PositiveBigIntegerField(default=0)
-    data = models.BinaryField(help_text=_("zlib of UTF-8 text: whole lines, each “seconds<TAB>text”."))
+    data = models.BinaryField(help_text="zlib of UTF-8 text: whole lines, each “seconds<TAB>text”.")
     at = models.DateTimeField()
 
     class Meta:
@@ -239,9 +236,9 @@ class LogChunk(models.Model):
 class Blob(models.Model):
     """Stored bytes by content: artifacts, snapshots and outputs above 256 KiB (house §4)."""
 
-    digest = models.CharField(max_length=64, primary_key=True, help_text=_("SHA-256, hex."))
+    digest = models.CharField(max_length=64, primary_key=True, help_text="SHA-256, hex.")
     size = models.PositiveBigIntegerField()
-    name = models.CharField(max_length=300, help_text=_("Name in the artifact storage."))
+    name = models.CharField(max_length=300, help_text="Name in the artifact storage.")
     created_at = models.DateTimeField()
 
 
@@ -254,7 +251,7 @@ class Upload(models.Model):
     by = models.CharField(max_length=200)
     at = models.DateTimeField()
     content = models.CharField(
-        max_length=10, blank=True, default="", help_text=_("What its first bytes say; empty: nobody looked.")
+        max_length=10, blank=True, default="", help_text="What its first bytes say; empty: nobody looked."
     )
 
     class Meta:
@@ -285,6 +282,6 @@ class Snapshot(models.Model):
     task = models.ForeignKey(Task, models.CASCADE, related_name="snapshots")
     job = models.OneToOneField(Job, models.CASCADE, related_name="snapshot")
     digest = models.CharField(max_length=64)
-    manifest = models.JSONField(help_text=_("[{path, mode, digest, size} or {path, link}]"))
+    manifest = models.JSONField(help_text="[{path, mode, digest, size} or {path, link}]")
     size = models.PositiveBigIntegerField()
     created_at = models.DateTimeField()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from pipelines.engine.moves.absences import stand_ins
 from pipelines.errors import Invalid, NotFound
@@ -20,14 +19,14 @@ def name(user: User, stand_in: User, project: Project | None, until: datetime, *
     """`project`: None for every one; an absence of before, for the same, is replaced. Raises Invalid (path `stand_in`,
     `project` or `until`)."""
     if not now < until <= now + LONGEST:
-        raise Invalid.at("until", _("Choose a day from today on, within a year."))
+        raise Invalid.at("until", "Choose a day from today on, within a year.")
     mine = Membership.objects.filter(user=user)
     if project is not None and not mine.filter(project=project).exists():
-        raise Invalid.at("project", _("You are not a member of this project."))
+        raise Invalid.at("project", "You are not a member of this project.")
     projects = [project.pk] if project else list(mine.values_list("project_id", flat=True))
     shared = Membership.objects.filter(user=stand_in, user__is_active=True, project__in=projects)
     if stand_in == user or not shared.exists():
-        raise Invalid.at("stand_in", _("Choose another member who can see the project."))
+        raise Invalid.at("stand_in", "Choose another member who can see the project.")
     absence, _made = Absence.objects.update_or_create(
         user=user,
         project=project,
@@ -68,5 +67,5 @@ def _refuse_a_circle(user: User, stand_in: User, projects: list[int]) -> None:
         if away.get(people[-1]) == user.pk:
             who = {"name": stand_in}
             raise Invalid.at(
-                "stand_in", _("%(name)s is away, too, and you would stand in for yourself.") % who
+                "stand_in", "{name} is away, too, and you would stand in for yourself.".format(**who)
             )

@@ -6,7 +6,6 @@ import os
 from datetime import datetime
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import AllowedFolder, Owner, User
@@ -30,8 +29,8 @@ def question(owner: Owner, text: str) -> FolderToAllow:
         folder = folders_of(owner.pk).allowable(text)
     except FolderRefused as refused:
         raise Invalid.at("address", str(refused)) from refused
-    message = _("This folder is not allowed for the owner %(owner)s yet.") % {"owner": owner.name}
-    problem = Problem("address", message, _('Allow it on the page, or send "allow": true.'))
+    message = f"This folder is not allowed for the owner {owner.name} yet."
+    problem = Problem("address", message, 'Allow it on the page, or send "allow": true.')
     return FolderToAllow(problem, folder.path)
 
 

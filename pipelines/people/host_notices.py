@@ -6,7 +6,6 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict
 from pipelines.models import HostNotice, Repository, User
@@ -27,7 +26,7 @@ def send_again(notice: HostNotice, *, by: User, now: datetime) -> None:
     """Put a failed one back into the queue. Raises Conflict."""
     failed = HostNotice.objects.filter(pk=notice.pk, state=State.FAILED)
     if not failed.update(state=State.QUEUED, queued_at=clock.now(), error=""):
-        raise Conflict(_("Only what failed is sent again. Load the page again."))
+        raise Conflict("Only what failed is sent again. Load the page again.")
     queue.enqueue(TELL_HOST, HOSTS, {"notice_id": notice.pk})
     _record("notice.sent_again", notice, by, now)
 
@@ -37,7 +36,7 @@ def drop(notice: HostNotice, *, by: User, now: datetime) -> None:
     """Send it never, not even if it is tried just now in vain. Raises Conflict."""
     pending = HostNotice.objects.filter(pk=notice.pk, state__in=(State.FAILED, State.QUEUED))
     if not pending.update(state=State.DROPPED):
-        raise Conflict(_("It was sent or dropped already. Load the page again."))
+        raise Conflict("It was sent or dropped already. Load the page again.")
     _record("notice.dropped", notice, by, now)
 
 

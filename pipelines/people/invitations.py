@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Refused
 from pipelines.models import Group, Invitation, Membership, Project, Role, User
@@ -23,11 +22,11 @@ _signer = Signer(salt="gateline.invitation")
 
 
 class InvitationRefused(Refused):
-    says = gettext_lazy("This invitation was used, revoked, has expired, or was never one.")
+    says = "This invitation was used, revoked, has expired, or was never one."
 
 
 class InvitedSomebodyElse(Refused):
-    says = gettext_lazy(
+    says = (
         "This invitation makes an admin or lets somebody run programs, so it is for one e-mail address. "
         "Sign in with the account that has it, or ask for an invitation to yours."
     )

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy
 
 from pipelines import engine
 from pipelines.errors import Conflict
@@ -16,11 +15,11 @@ from pipelines.ports import audit
 
 
 class NeedsHeir(Conflict):
-    says = gettext_lazy("This person is responsible for agents. Choose a member who takes them over.")
+    says = "This person is responsible for agents. Choose a member who takes them over."
 
 
 class NoHeir(Conflict):
-    says = gettext_lazy("Choose another active member of the project.")
+    says = "Choose another active member of the project."
 
 
 def agents_of(user: User, project: Project) -> QuerySet[Agent]:

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.db import transaction
-from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Conflict, NotFound
 from pipelines.models import Group, Membership, Project, Role, User
@@ -15,7 +14,7 @@ from pipelines.ports import audit, observers
 
 
 class LastAdmin(Conflict):
-    says = gettext_lazy("A project needs at least one admin. Make somebody else an admin first.")
+    says = "A project needs at least one admin. Make somebody else an admin first."
 
 
 @transaction.atomic

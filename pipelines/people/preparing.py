@@ -10,7 +10,6 @@ from datetime import datetime
 from pathlib import PurePosixPath
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Invalid
 from pipelines.models import Repository, User
@@ -38,12 +37,12 @@ class ServiceText:
     def checked(self, at: str) -> ServiceProgram:
         """Raises Invalid with the field."""
         if not NAME.match(self.name):
-            raise Invalid.at(f"{at}name", _("Use small letters, digits and “-”."))
+            raise Invalid.at(f"{at}name", "Use small letters, digits and “-”.")
         argv, health = words(self.command, f"{at}command"), words(self.health, f"{at}health")
         if not argv:
-            raise Invalid.at(f"{at}command", _("Enter the program that serves."))
+            raise Invalid.at(f"{at}command", "Enter the program that serves.")
         if self.port is None and not health:
-            raise Invalid.at(f"{at}port", _("Enter the port on which it answers, or a health command."))
+            raise Invalid.at(f"{at}port", "Enter the port on which it answers, or a health command.")
         image = image_of(self.image, f"{at}image")
         return ServiceProgram(self.name, argv, None if health else self.port, health, image=image)
 
@@ -69,23 +68,21 @@ class PrepareText:
                 or len(cache) > LONGEST_PATH
                 or not cache.isprintable()
             ):
-                raise Invalid.at("cache", _("Enter a path inside the repository, like package-lock.json."))
+                raise Invalid.at("cache", "Enter a path inside the repository, like package-lock.json.")
         if not argv and (cache or self.hosts.strip()):
-            raise Invalid.at("command", _("Enter the command that prepares the folder."))
+            raise Invalid.at("command", "Enter the command that prepares the folder.")
         hosts = tuple(dict.fromkeys(self.hosts.split()))
         for host in hosts:
             if host_of(host) is None:
-                wrong = _(
-                    "%(host)s is not the name of a host. Write it like example.com or example.com:8443."
-                )
+                wrong = "%(host)s is not the name of a host. Write it like example.com or example.com:8443."
                 raise Invalid.at("hosts", wrong % {"host": host[:60]})
         if len(hosts) > MOST_HOSTS:
-            raise Invalid.at("hosts", _("Enter at most %(most)s hosts.") % {"most": MOST_HOSTS})
+            raise Invalid.at("hosts", f"Enter at most {MOST_HOSTS} hosts.")
         services = tuple(each.checked(f"services-{index}-") for index, each in enumerate(self.services))
         names = [each.name for each in services]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise Invalid.at(f"services-{index}-name", _("Another service has this name."))
+                raise Invalid.at(f"services-{index}-name", "Another service has this name.")
         return Preparation(argv, cache, hosts, services, image_of(self.image, "image"))
 
 
@@ -95,7 +92,7 @@ def image_of(typed: str, field: str) -> str:
     if name and not IMAGE.match(name):
         raise Invalid.at(
             field,
-            _("Enter the name of an image, like python:3.13-slim or registry.example.com/team/build:2."),
+            "Enter the name of an image, like python:3.13-slim or registry.example.com/team/build:2.",
         )
     return name
 
@@ -103,11 +100,11 @@ def image_of(typed: str, field: str) -> str:
 def words(typed: str, field: str) -> tuple[str, ...]:
     """A command as a shell cuts it, though none runs it. Raises Invalid."""
     if "\x00" in typed:
-        raise Invalid.at(field, _("A command holds no NUL character."))
+        raise Invalid.at(field, "A command holds no NUL character.")
     try:
         return tuple(shlex.split(typed))
     except ValueError as fault:
-        raise Invalid.at(field, _("A quotation mark is not closed.")) from fault
+        raise Invalid.at(field, "A quotation mark is not closed.") from fault
 
 
 def change(repository: Repository, said: PrepareText, *, by: User, now: datetime) -> None:

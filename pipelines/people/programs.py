@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Repository
 from pipelines.queries.workers import with_programs
 from pipelines.work.git.probe import ConnectionFact
@@ -26,19 +24,14 @@ def programs_of(repository: Repository, proposal: Proposal, now: datetime) -> Co
         if worker.programs is not None and (worker.owners is None or project.owner.key in worker.owners)
     }
     if not workers:
-        text = _(
-            "No runner that is online says whether it has them. Start one, and test the connection again."
-        )
+        text = "No runner that is online says whether it has them. Start one, and test the connection again."
         return ConnectionFact(", ".join(names), warning=text)
     lacking = {name: [worker for worker, has in workers.items() if name not in has] for name in names}
     warnings = [
-        _("%(program)s is not on the path of stations on %(workers)s.")
-        % {"program": name, "workers": ", ".join(on)}
-        for name, on in lacking.items()
-        if on
+        f"{name} is not on the path of stations on {', '.join(on)}." for name, on in lacking.items() if on
     ]
     if warnings:
         warnings.append(
-            _("Install what is missing there, choose an image under Environment, or enter other commands.")
+            "Install what is missing there, choose an image under Environment, or enter other commands."
         )
     return ConnectionFact(", ".join(names), warning=" ".join(warnings))

@@ -8,7 +8,6 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.errors import Conflict, Forbidden, Invalid
@@ -25,9 +24,7 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
     the projects of this owner, or administer the installation. Raises Forbidden, Invalid (path `key`, `name`), Conflict
     (the key is taken)."""
     if not access.owners_to_create_in(by).filter(pk=owner.pk).exists():
-        raise Forbidden(
-            _("To create a project of this owner you need the role Admin in one of its projects.")
-        )
+        raise Forbidden("To create a project of this owner you need the role Admin in one of its projects.")
     _check_key(key)
     name = _checked(name)
     runs = by.is_staff or Membership.objects.filter(user=by, project__owner=owner, execute=True).exists()
@@ -37,16 +34,14 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
             Membership.objects.create(project=project, user=by, roles=[Role.ADMIN], execute=runs)
             _record("project.created", project, by)
     except IntegrityError as taken:
-        raise Conflict(
-            _("%(owner)s already has a project “%(key)s”.") % {"owner": owner.key, "key": key}
-        ) from taken
+        raise Conflict(f"{owner.key} already has a project “{key}”.") from taken
     return project
 
 
 def create_owner(key: str, name: str, *, by: User) -> Owner:
     """A name space for projects, which administrators of the installation add. Raises Forbidden, Invalid, Conflict."""
     if not by.is_staff:
-        raise Forbidden(_("Only an administrator of the installation can add owners."))
+        raise Forbidden("Only an administrator of the installation can add owners.")
     _check_key(key)
     try:
         with transaction.atomic():
@@ -55,7 +50,7 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
                 "owner.created", by=by, at=timezone.now(), about=f"owner:{owner.pk}", name=owner.name
             )
     except IntegrityError as taken:
-        raise Conflict(_("An owner “%(key)s” already exists.") % {"key": key}) from taken
+        raise Conflict(f"An owner “{key}” already exists.") from taken
     return owner
 
 
@@ -115,7 +110,7 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
     `month_cost_usd`)."""
     access.require(by, "settings", project)
     if most is not None and not (0 <= most < MOST_COST):
-        raise Invalid.at("month_cost_usd", _("Enter an amount from 0 to 9,999,999.99."))
+        raise Invalid.at("month_cost_usd", "Enter an amount from 0 to 9,999,999.99.")
     most = None if most is None else most.quantize(Decimal("0.01"))
     with transaction.atomic():
         stored = _locked(project)
@@ -140,12 +135,11 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
     access.require(by, "settings", project)
     owner = access.owners_to_create_in(by).filter(key=owner_key).first()
     if owner is None:
-        raise Invalid.at("owner", _("is not an owner in whose projects you have the role Admin"))
+        raise Invalid.at("owner", "is not an owner in whose projects you have the role Admin")
     protected = RepositoryProtection.objects.filter(owner=project.owner_id).exists()
     if protected and not access.can_in_owner(by, "repositories", project.owner):
         raise Forbidden(
-            _("%(owner)s protects its repositories. An administrator of all its projects transfers this one.")
-            % {"owner": project.owner.name}
+            f"{project.owner.name} protects its repositories. An administrator of all its projects transfers this one."
         )
     try:
         with transaction.atomic():
@@ -155,9 +149,7 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
             if was != owner.key:
                 _record("project.transferred", stored, by, before={"name": was}, after={"name": owner.key})
     except IntegrityError as taken:
-        raise Conflict(
-            _("%(owner)s already has a project “%(project)s”.") % {"owner": owner.key, "project": project.key}
-        ) from taken
+        raise Conflict(f"{owner.key} already has a project “{project.key}”.") from taken
     project.owner = owner
     return owner
 
@@ -181,5 +173,5 @@ def _check_key(key: str) -> None:
 def _checked(name: str) -> str:
     """Without the blanks around it."""
     if not 0 < len(name.strip()) <= LONGEST_NAME or "\x00" in name:
-        raise Invalid.at("name", _("Enter a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
+        raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
     return name.strip()

@@ -10,7 +10,6 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Forbidden, Invalid
 from pipelines.models import Owner, Project, Repository, RepositoryProtection, User
@@ -25,24 +24,22 @@ MOST_NAMES = 20
 def checked(rules: Protection) -> Protection:
     """Raises Invalid with the field."""
     if not 0 <= rules.approvals <= MOST_APPROVALS:
-        most = _("Enter a number of at most %(most)s.") % {"most": MOST_APPROVALS}
+        most = f"Enter a number of at most {MOST_APPROVALS}."
         raise Invalid.at("protection.approvals", most)
     if rules.changed_by not in (ADMIN, OWNER):
-        raise Invalid.at("protection.changed_by", _("Choose one of the options."))
+        raise Invalid.at("protection.changed_by", "Choose one of the options.")
     return replace(rules, groups=_keys(rules.groups, "groups"), gates=_keys(rules.gates, "gates"))
 
 
 def _keys(keys: Iterable[str], field: str) -> tuple[str, ...]:
     distinct = tuple(sorted(set(keys)))
     if len(distinct) > MOST_NAMES:
-        raise Invalid.at(f"protection.{field}", _("Name at most %(most)s.") % {"most": MOST_NAMES})
+        raise Invalid.at(f"protection.{field}", f"Name at most {MOST_NAMES}.")
     for key in distinct:
         try:
             slug(key)
         except ValidationError as fault:
-            raise Invalid.at(
-                f"protection.{field}", _("“%(key)s” is no key.") % {"key": key} + f" {slug.message}"
-            ) from fault
+            raise Invalid.at(f"protection.{field}", f"“{key}” is no key." + f" {slug.message}") from fault
     return distinct
 
 
@@ -91,7 +88,7 @@ def own(repository: Repository, *, of_owner: bool) -> Protection:
 def _require(of_owner: bool) -> None:
     if not of_owner:
         raise Forbidden(
-            _("Only an administrator of all projects of the owner changes what holds for all of them.")
+            "Only an administrator of all projects of the owner changes what holds for all of them."
         )
 
 

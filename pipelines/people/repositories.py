@@ -15,7 +15,6 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.errors import Conflict, Forbidden, Invalid
@@ -72,18 +71,18 @@ class RepositorySettings:
             raise Invalid.at("name", str(repository_name.message)) from fault
         branch = self.default_branch.strip()
         if branch and not is_branch(branch):
-            raise Invalid.at("default_branch", _("This is not a valid name for a branch."))
+            raise Invalid.at("default_branch", "This is not a valid name for a branch.")
         if self.pushing not in Repository.Pushing.values:
-            raise Invalid.at("pushing", _("Choose one of the options."))
+            raise Invalid.at("pushing", "Choose one of the options.")
         known = finding.Reach(project.owner_id, project.pk).names(SECRET)
         for field in ("credential", "host_credential", "hook_secret"):
             named = getattr(self, field)
             if named and named not in known:
-                said = _("The project has no secret %(name)s. Store it first.") % {"name": named}
+                said = f"The project has no secret {named}. Store it first."
                 raise Invalid.at(field, said)
         app = self.host_app.strip()
         if app and not APP.fullmatch(app):
-            raise Invalid.at("host_app", _("Enter the client ID or the App ID, as GitHub shows it."))
+            raise Invalid.at("host_app", "Enter the client ID or the App ID, as GitHub shows it.")
         page = self._page(address.text)
         return replace(self, address=address.text, name=name, default_branch=branch, page=page, host_app=app)
 
@@ -95,11 +94,11 @@ class RepositorySettings:
         except ValueError as fault:
             raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault
         if page and found is None and self.host != table.NONE:
-            raise Invalid.at("host", _("Choose which host this page is of."))
+            raise Invalid.at("host", "Choose which host this page is of.")
         if found and found[1].origin.startswith("http:") and not _guard().lists(found[1].server):
             raise Invalid.at(
                 "page",
-                _("Use https. Over http a token is sent only to hosts of GATELINE_PRIVATE_HOSTS."),
+                "Use https. Over http a token is sent only to hosts of GATELINE_PRIVATE_HOSTS.",
             )
         return str(found[1]) if found and page else ""
 
@@ -128,7 +127,7 @@ def permitted(project: Project, address: str, allow: bool | str, *, by: User, no
     the folder without links that a page asked about. Callers roll back what is refused later. Raises Forbidden,
     Invalid, FolderToAllow."""
     if allow and not sees_paths(by):
-        raise Forbidden(_("Only an administrator of the installation can allow a folder of the server."))
+        raise Forbidden("Only an administrator of the installation can allow a folder of the server.")
     text = address.strip()
     if not text.startswith("/") or not text.isprintable() or len(text) > LONGEST:
         return
@@ -137,8 +136,8 @@ def permitted(project: Project, address: str, allow: bool | str, *, by: User, no
     if not sees_paths(by):
         raise Invalid.at(
             "address",
-            _("This folder of the server is not allowed for this owner."),
-            _("Ask an administrator of the installation to connect it, or use an https or ssh address."),
+            "This folder of the server is not allowed for this owner.",
+            "Ask an administrator of the installation to connect it, or use an https or ssh address.",
         )
     question = allowed_folders.question(project.owner, text)
     if not allow or (isinstance(allow, str) and allow != question.folder):
@@ -212,9 +211,7 @@ def _recorded(key: str, fields: Mapping[str, Any]) -> Any:
 def _once(project: Project, address: str) -> None:
     """Tasks name a repository by its address. Raises Invalid."""
     if known := Repository.objects.filter(project=project, address=address).first():
-        raise Invalid.at(
-            "address", _("This repository is connected already, as %(name)s.") % {"name": known.name}
-        )
+        raise Invalid.at("address", f"This repository is connected already, as {known.name}.")
 
 
 def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
@@ -225,7 +222,7 @@ def disconnect(repository: Repository, *, by: User, now: datetime) -> None:
 
 
 def _taken(name: str) -> Conflict:
-    return Conflict(_("The project already has a repository %(name)s.") % {"name": name})
+    return Conflict(f"The project already has a repository {name}.")
 
 
 def _record(kind: str, repository: Repository, by: User, now: datetime, **data: Any) -> None:

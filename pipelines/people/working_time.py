@@ -10,7 +10,6 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.errors import Invalid
@@ -86,10 +85,10 @@ def change(project: Project, said: WorkingHours, *, by: User) -> None:
 
 def _check(said: WorkingHours) -> None:
     if said.time_zone not in zones():
-        raise Invalid.at("time_zone", _("There is no such time zone."))
+        raise Invalid.at("time_zone", "There is no such time zone.")
     if not said.work_days or any(day not in WEEK for day in said.work_days):
-        raise Invalid.at("work_days", _("Choose at least one working day."))
+        raise Invalid.at("work_days", "Choose at least one working day.")
     if said.work_until != time(0) and said.work_until <= said.work_from:
-        raise Invalid.at("work_until", _("The working day has to end after it begins."))
+        raise Invalid.at("work_until", "The working day has to end after it begins.")
     if len(set(said.days_off)) > MOST_DAYS_OFF:
-        raise Invalid.at("days_off", _("At most %(most)s days off.") % {"most": MOST_DAYS_OFF})
+        raise Invalid.at("days_off", f"At most {MOST_DAYS_OFF} days off.")

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Escalation, Word
 from pipelines.queries.walks import did, held_again, outcome_words
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derive, read_outcome
@@ -23,14 +21,14 @@ from pipelines.routing.simulate.form import parts_of
 from pipelines.routing.simulate.state import READY, SimulatedPosition, SimulatedTask, StepRecord
 
 GROUPS = {
-    choices.WORD: lambda: _("At the gate"),
-    choices.ANSWER: lambda: _("The evaluation answers"),
-    choices.QUICK: lambda: _("Quick"),
-    choices.RULE: lambda: _("Take a rule"),
-    choices.REST: lambda: _("When no rule matches"),
-    choices.RESOLVE: lambda: _("Resolve the escalation"),
-    choices.THERE: lambda: _("What was missing"),
-    choices.RETRY: lambda: _("By hand"),
+    choices.WORD: "At the gate",
+    choices.ANSWER: "The evaluation answers",
+    choices.QUICK: "Quick",
+    choices.RULE: "Take a rule",
+    choices.REST: "When no rule matches",
+    choices.RESOLVE: "Resolve the escalation",
+    choices.THERE: "What was missing",
+    choices.RETRY: "By hand",
 }
 
 
@@ -38,7 +36,7 @@ def groups(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> list
     """The choices of one token, group by group, in the order in which people look for them."""
     found = choices.choices(line, walk, position)
     told = ((kind, [_choice(line, position, each) for each in found if each.kind == kind]) for kind in GROUPS)
-    return [{"kind": kind, "title": GROUPS[kind](), "choices": each} for kind, each in told if each]
+    return [{"kind": kind, "title": GROUPS[kind], "choices": each} for kind, each in told if each]
 
 
 def _choice(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> dict[str, Any]:
@@ -77,13 +75,13 @@ def _label(line: Line, position: SimulatedPosition, choice: SimulationChoice) ->
     if choice.kind == choices.ANSWER:
         return str(choice.step.answers[0]["answer"])
     if choice.kind == choices.RETRY:
-        return _("Run %(station)s again") % {"station": station_name(line, position.station)}
+        return f"Run {station_name(line, position.station)} again"
     if choice.kind == choices.WORD:
         return _word(line, choice)
     if choice.kind == choices.RESOLVE:
         return _resolution(line, choice.step.said)
     if choice.kind == choices.THERE:
-        return _("It is there now")
+        return "It is there now"
     said = did(line, choice.step)
     return said[:1].upper() + said[1:]
 
@@ -91,19 +89,19 @@ def _label(line: Line, position: SimulatedPosition, choice: SimulationChoice) ->
 def _standing(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
     assert choice.step is not None
     standing = derive(read_outcome(dict(choice.step.outcome))).standing
-    return {"passed": _("Passed"), "failed": _("Failed"), "blocked": _("Blocked")}[standing]
+    return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[standing]
 
 
 def _word(line: Line, choice: SimulationChoice) -> str:
     assert choice.step is not None
     if not choice.gate:
-        return _("Approve all")
+        return "Approve all"
     word = choice.step.gates[choice.gate]
     label = str(Word(word["decision"]).label)
     route = word.get("route")
     if not route:
         return label
-    known = {"fail": _("the task fails"), "rework": _("the producing station runs again")}
+    known = {"fail": "the task fails", "rework": "the producing station runs again"}
     return f"{label}: {known.get(route) or target_name(line, route)}"
 
 
@@ -119,11 +117,11 @@ def _then(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> 
     if choice.kind == choices.RESOLVE:
         return _resolved(line, choice.taken)
     if choice.taken.decision is None:
-        again = _("%(station)s runs again") % {"station": station_name(line, position.station)}
-        return _("Still waits at the other gates.") if choice.kind == choices.WORD else sentence(again)
+        again = f"{station_name(line, position.station)} runs again"
+        return "Still waits at the other gates." if choice.kind == choices.WORD else sentence(again)
     decision = choice.taken.decision
     if isinstance(decision, Move) and decision.to == (position.station,):
-        return sentence(_("%(station)s runs again") % {"station": station_name(line, position.station)})
+        return sentence(f"{station_name(line, position.station)} runs again")
     said = consequence(line, decision.to_dict())
     after = _after(choice.taken.walk, position)
     return (after and held_again(line, after)) or sentence(said)
@@ -132,14 +130,14 @@ def _then(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> 
 def _resolved(line: Line, taken: StepRecord) -> str:
     """What the answer to an escalation leads to; of one that held no station, what had only waited for it."""
     if taken.decision is None and taken.walk.over:
-        return sentence(_("the task is cancelled"))
+        return sentence("the task is cancelled")
     decisions = [taken.decision] if taken.decision else []
     said = [consequence(line, each.to_dict()) for each in (*decisions, *(also for _at, also in taken.also))]
     if taken.decision is None and taken.entered:
-        said.insert(0, _("%(stations)s starts") % {"stations": station_name(line, taken.entered[0])})
+        said.insert(0, f"{station_name(line, taken.entered[0])} starts")
     if not said and taken.walk.escalations:
-        said = [_("another escalation is still open")]
-    return " ".join(map(sentence, said or [_("nothing keeps the task from moving forward any more")]))
+        said = ["another escalation is still open"]
+    return " ".join(map(sentence, said or ["nothing keeps the task from moving forward any more"]))
 
 
 def _after(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:
@@ -186,10 +184,10 @@ def _read(line: Line, station: Station) -> Iterator[tuple[str, str]]:
     for number, rule in enumerate(station.rules, start=1):
         for leaf in leaves(rule.when):
             if leaf.operand == "output":
-                yield leaf.path, _("rule %(n)s: %(words)s") % {"n": number, "words": leaf.words}
+                yield leaf.path, f"rule {number}: {leaf.words}"
         for each in rule.compose:
             if each.path is not None:
-                yield each.path.text, _("rule %(n)s sets %(var)s") % {"n": number, "var": each.var}
+                yield each.path.text, f"rule {number} sets {each.var}"
     for key in _gates(station):
         for check in _checks(line, key):
             if check.field.startswith("output."):

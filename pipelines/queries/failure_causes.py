@@ -9,11 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.models import Job, LogChunk, Purpose
 from pipelines.queries import versions
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.names import station_name
 
 LONGEST = 200
@@ -39,7 +37,7 @@ class FailureCause:
 
     @property
     def title(self) -> str:
-        said = ngettext("%(station)s failed", "%(station)s failed %(n)s times", self.times)
+        said = plural("%(station)s failed", "%(station)s failed %(n)s times", self.times)
         return said % {"station": self.station, "n": self.times}
 
 
@@ -100,8 +98,8 @@ def _signal(code: int | None) -> str:
         return ""
     name = signal.Signals(number).name
     if number == signal.SIGKILL:
-        return _("It was killed (%(signal)s), as happens where memory runs out.") % {"signal": name}
-    return _("A signal ended it: %(signal)s.") % {"signal": name}
+        return f"It was killed ({name}), as happens where memory runs out."
+    return f"A signal ended it: {name}."
 
 
 def _lines(data: bytes) -> Iterator[str]:

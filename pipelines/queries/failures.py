@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db.models.fields.json import KT
-from django.utils.translation import gettext as _
 
 from pipelines.models import Job, Purpose
 
@@ -44,5 +43,5 @@ def failures(task_ids: Iterable[int]) -> dict[int, LastWords]:
 
 def _failure(text: str | None, failure_type: str | None, exit_code: str | None) -> LastWords:
     if not text and not failure_type and exit_code not in (None, "0"):
-        return LastWords(_("Exit code %s.") % exit_code)
+        return LastWords(f"Exit code {exit_code}.")
     return LastWords((text or failure_type or "")[:LONGEST], key=not text and bool(failure_type))

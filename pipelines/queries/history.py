@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import DUE_TIME, Event, Task, Word
 from pipelines.queries import people, versions
 from pipelines.queries.actors import actor_of
@@ -78,7 +76,7 @@ def _item(task: Task, line: Line, event: Event, who: people.Who) -> TimelineItem
     elif event.kind in GIVEN:
         names = ", ".join(map(str, event.data.get("given", ())))
         words = {"who": who.name, "station": station_name(line, event.source), "names": names}
-        made = _dot(event, GIVEN[event.kind]() % words)
+        made = _dot(event, GIVEN[event.kind] % words)
     else:
         made = _alarm(line, event, who) if event.kind in ALARMS else _remark(line, event, who)
     if made is None:
@@ -99,10 +97,10 @@ def _move(line: Line, event: Event) -> TimelineItem:
     item.key = item.label != "" and item.label == rule
     match event.kind:
         case "task.submitted":
-            item.shape, item.source = "station", _("Start")
-            item.target, item.label = station_name(line, _first(line, event)), _("Start form")
+            item.shape, item.source = "station", "Start"
+            item.target, item.label = station_name(line, _first(line, event)), "Start form"
             if event.trigger == "retry":
-                item.label = _with(_("Retries %s") % event.data.get("follows", ""), event.data.get("reason"))
+                item.label = _with(f"Retries {event.data.get('follows', '')}", event.data.get("reason"))
         case "token.forked":
             names = [station_name(line, token["station"]) for token in event.data.get("tokens", [])[1:]]
             item.target = ", ".join(names) or event.target
@@ -122,29 +120,29 @@ def _move(line: Line, event: Event) -> TimelineItem:
             item.run = (event.data.get("job") or {}).get("visit")
             if any("join" in token for token in event.data.get("tokens", ())):
                 item.state = "waiting"
-            item.label = item.label or BY.get(event.data.get("by", ""), lambda: "")()
+            item.label = item.label or BY.get(event.data.get("by", ""), "")
             if event.trigger.startswith("escalation:"):
-                item.label = _with(_("By the person it was escalated to"), event.data.get("reason"))
+                item.label = _with("By the person it was escalated to", event.data.get("reason"))
             if event.trigger in BY_HAND:
-                item.label = _with(BY_HAND[event.trigger](), event.data.get("reason"))
+                item.label = _with(BY_HAND[event.trigger], event.data.get("reason"))
     return item
 
 
 BY = {
-    "policy": lambda: _("By the line's policy"),
-    "signal": lambda: _("By a signal of the station"),
-    "gate": lambda: _("By a gate"),
-    "fallback": lambda: _("By the fallback"),
-    "hand": lambda: _("By hand"),
-    "migration": lambda: _("By the migration of the task"),
+    "policy": "By the line's policy",
+    "signal": "By a signal of the station",
+    "gate": "By a gate",
+    "fallback": "By the fallback",
+    "hand": "By hand",
+    "migration": "By the migration of the task",
 }
 
 
 BY_HAND = {
-    "answer": lambda: _("Runs again with the answer"),
-    "checks_rerun": lambda: _("The host was to run its checks again"),
-    "push": lambda: _("Somebody pushed to the branch"),
-    "retry": lambda: _("Retried by hand"),
+    "answer": "Runs again with the answer",
+    "checks_rerun": "The host was to run its checks again",
+    "push": "Somebody pushed to the branch",
+    "retry": "Retried by hand",
 }
 
 
@@ -163,8 +161,8 @@ def _rule(line: Line, station_key: str, rule_id: str | None) -> tuple[int | None
 
 def _in_place_of(who: str, stands_for: str | None, chat: str | None) -> str:
     words = {"who": who, "name": stands_for}
-    name = _("%(who)s, in place of %(name)s,") % words if stands_for else who
-    return _("%(who)s (in the chat %(chat)s)") % {"who": name, "chat": chat} if chat else name
+    name = "{who}, in place of {name},".format(**words) if stands_for else who
+    return f"{name} (in the chat {chat})" if chat else name
 
 
 def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
@@ -175,40 +173,36 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
         case "gate.voted":
             word = "self_approve" if data.get("self_approved") else data.get("word", "")
             name = _in_place_of(who.name, data.get("stands_for"), data.get("chat"))
-            text = VOTED.get(word, lambda: _("%(who)s voted"))() % {"who": name}
+            text = VOTED.get(word, "%(who)s voted") % {"who": name}
             return _dot(event, _with(text, data.get("reason")))
         case "gate.overridden":
             gate = gate_name(line, event.source)
-            text = _("%(who)s overrode %(gate)s") % {"who": who.name, "gate": gate}
+            text = f"{who.name} overrode {gate}"
             return _dot(event, _with(text, data.get("reason")), "attention")
         case "gate.closed":
-            return _dot(
-                event, _("%(gate)s closed without a decision") % {"gate": gate_name(line, event.source)}
-            )
+            return _dot(event, f"{gate_name(line, event.source)} closed without a decision")
         case "token.stuck":
-            return _dot(event, _("%(station)s: stuck") % {"station": station}, "danger")
+            return _dot(event, f"{station}: stuck", "danger")
         case "token.waits":
             return _wait_dot(event, station, wait)
         case "task.migrated":
             text = (
-                _("Migration undone: %(was)s → %(now)s")
-                if "undoes" in data
-                else _("Migrated: %(was)s → %(now)s")
+                "Migration undone: %(was)s → %(now)s" if "undoes" in data else "Migrated: %(was)s → %(now)s"
             )
             return _dot(event, text % {"was": event.source, "now": event.target})
         case "job.lost":
             attempt = data.get("attempt") or (data.get("job") or {}).get("attempt") or ""
-            text = _("The runner of %(station)s was lost; attempt %(attempt)s")
+            text = "The runner of %(station)s was lost; attempt %(attempt)s"
             return _dot(event, text % {"station": station, "attempt": attempt})
         case "job.ignored":
-            return _dot(event, _("A late report was ignored"))
+            return _dot(event, "A late report was ignored")
         case "signal.ignored":
             words = {"station": station, "verdict": ", ".join(map(str, data.get("verdicts", ())))}
-            return _dot(event, _("%(station)s gave an unknown signal: %(verdict)s") % words)
+            return _dot(event, "{station} gave an unknown signal: {verdict}".format(**words))
         case "task.cancelled":
             return _dot(
                 event,
-                _with(_("%(who)s cancelled the task") % {"who": who.name}, data.get("reason")),
+                _with(f"{who.name} cancelled the task", data.get("reason")),
                 "danger",
             )
         case "evaluation.asked" | "evaluation.answered":
@@ -217,21 +211,21 @@ def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
 
 
 GIVEN = {
-    "metadata.added": lambda: _("%(who)s added what was missing: %(names)s"),
-    "handoff.added": lambda: _("%(who)s provided the handoff of %(station)s"),
-    "token.released": lambda: _("%(who)s released it"),
+    "metadata.added": "%(who)s added what was missing: %(names)s",
+    "handoff.added": "%(who)s provided the handoff of %(station)s",
+    "token.released": "%(who)s released it",
 }
 
 
 def _asked(data: dict[str, Any]) -> str:
-    return _("Evaluating: %(question)s") % {"question": question_of({"evaluation": data["question"]})}
+    return f"Evaluating: {question_of({'evaluation': data['question']})}"
 
 
 def _answered(answer: dict[str, Any], who: people.Who) -> str:
     text = str(answer.get("text") or "").strip()
     if answer.get("answer") == UNANSWERED:
-        return _with(_("No answer"), text[:LONGEST])
-    by = _("Answered %(answer)s") if who.kind == "worker" else _("%(who)s answered %(answer)s")
+        return _with("No answer", text[:LONGEST])
+    by = "Answered %(answer)s" if who.kind == "worker" else "%(who)s answered %(answer)s"
     said = by % {"who": who.name, "answer": answer.get("answer", "")}
     return _with(said, text[:LONGEST])
 
@@ -245,43 +239,43 @@ def _alarm(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
     }
     match event.kind:
         case "gate.overdue":
-            text = _("%(gate)s was not decided in time") % {"gate": gate_name(line, event.source)}
+            text = f"{gate_name(line, event.source)} was not decided in time"
             return _dot(event, text, "waiting")
         case "gate.decided":
             # What a person decided, their vote has told.
-            text = _("Due time: %(word)s") % {"word": Word(data["word"]).label}
+            text = f"Due time: {Word(data['word']).label}"
             return _dot(event, _with(text, data["reason"])) if data.get("by") == DUE_TIME else None
         case "deadlock.found":
-            return _dot(event, _("Deadlock: %(kind)s") % {"kind": deadlock_words(event.trigger)}, "danger")
+            return _dot(event, f"Deadlock: {deadlock_words(event.trigger)}", "danger")
         case "deadlock.resolved":
-            return _dot(event, _with(_("%(who)s resolved the deadlock") % words, data.get("reason")))
+            return _dot(event, _with("{who} resolved the deadlock".format(**words), data.get("reason")))
         case "escalation.opened":
-            text = _("Escalated to %(role)s: %(what)s")
+            text = "Escalated to %(role)s: %(what)s"
             words["role"] = role_words(str(words["role"]))
             return _dot(event, _with(text % words, data.get("reason")), "waiting")
         case "escalation.breached":
             return _dot(event, late_words(str(words["role"]), str(data.get("escalated", ""))), "danger")
-    text = RESOLVED.get(str(data.get("how", "")), lambda: _("%(who)s resolved it: %(what)s"))()
+    text = RESOLVED.get(str(data.get("how", "")), "%(who)s resolved it: %(what)s")
     return _dot(event, _with(text % words, data.get("reason")))
 
 
 RESOLVED = {
-    "go_on": lambda: _("%(who)s let it continue: %(what)s"),
-    "choose": lambda: _("%(who)s chose what counts: %(what)s"),
-    "retry": lambda: _("%(who)s ran the station again: %(what)s"),
-    "route": lambda: _("%(who)s sent it on: %(what)s"),
-    "cancel": lambda: _("%(who)s ended it: %(what)s"),
-    "decided": lambda: _("Escalation closed, the review was decided: %(what)s"),
-    "ended": lambda: _("Escalation closed, the task ended: %(what)s"),
+    "go_on": "%(who)s let it continue: %(what)s",
+    "choose": "%(who)s chose what counts: %(what)s",
+    "retry": "%(who)s ran the station again: %(what)s",
+    "route": "%(who)s sent it on: %(what)s",
+    "cancel": "%(who)s ended it: %(what)s",
+    "decided": "Escalation closed, the review was decided: %(what)s",
+    "ended": "Escalation closed, the task ended: %(what)s",
 }
 
 VOTED = {
-    "approve": lambda: _("%(who)s approved"),
-    "self_approve": lambda: _("%(who)s self-approved, as the project's only member"),
-    "reject": lambda: _("%(who)s rejected"),
-    "send_back": lambda: _("%(who)s sent it back"),
-    "rework": lambda: _("%(who)s asked for rework"),
-    "abort": lambda: _("%(who)s aborted"),
+    "approve": "%(who)s approved",
+    "self_approve": "%(who)s self-approved, as the project's only member",
+    "reject": "%(who)s rejected",
+    "send_back": "%(who)s sent it back",
+    "rework": "%(who)s asked for rework",
+    "abort": "%(who)s aborted",
 }
 
 
@@ -290,7 +284,11 @@ def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> TimelineIt
     if wait.get("gates"):
         return None
     question = question_of(wait)
-    text = _("%(station)s asks: %(question)s") if question else _HELD.get(_cause(wait), _waits)()
+    text = (
+        "%(station)s asks: %(question)s"
+        if question
+        else _HELD.get(_cause(wait), "%(station)s waits for a person")
+    )
     return _dot(event, text % {"station": station, "question": question}, "waiting")
 
 
@@ -298,16 +296,12 @@ def _cause(wait: dict[str, object]) -> str:
     return next((key for key in _HELD if wait.get(key)), "")
 
 
-def _waits() -> str:
-    return _("%(station)s waits for a person")
-
-
 _HELD = {
-    "missing": lambda: _("%(station)s is held: something is missing"),
-    "deadlock": lambda: _("%(station)s is held by a deadlock"),
-    "failed": lambda: _("%(station)s is held: a task that it waits for failed or was cancelled"),
-    "depends_on": lambda: _("%(station)s waits for other tasks"),
-    "trigger": lambda: _("%(station)s is held until the escalation is resolved"),
+    "missing": "%(station)s is held: something is missing",
+    "deadlock": "%(station)s is held by a deadlock",
+    "failed": "%(station)s is held: a task that it waits for failed or was cancelled",
+    "depends_on": "%(station)s waits for other tasks",
+    "trigger": "%(station)s is held until the escalation is resolved",
 }
 
 

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of
@@ -16,7 +14,7 @@ from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
 
-CAME = {"pass": lambda: _("passed"), "fail": lambda: _("failed"), "blocked": lambda: _("blocked")}
+CAME = {"pass": "passed", "fail": "failed", "blocked": "blocked"}
 
 
 def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
@@ -37,19 +35,18 @@ def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
 def waits_for(line: Line, group: JoinGroup) -> Sentence:
     names = ", ".join(station_name(line, key) for key in group.pending or group.missing)
     return Sentence(
-        _("Waits for %(stations)s.") % {"stations": names},
-        _("%(join)s starts when every branch has arrived, or can no longer arrive.")
-        % {"join": station_name(line, group.station)},
+        f"Waits for {names}.",
+        f"{station_name(line, group.station)} starts when every branch has arrived, or can no longer arrive.",
     )
 
 
 def came_to(line: Line, join: Mapping[str, Any], contradictions: Sequence[str] = ()) -> str:
     """`QA passed, Security never arrived`: of a join as its event tells it."""
     told = [
-        f"{station_name(line, key)} {_('never arrived') if key in join['never'] else CAME[verdict]()}"
+        f"{station_name(line, key)} {'never arrived' if key in join['never'] else CAME[verdict]}"
         for key, verdict in join["branches"].items()
     ]
     if contradictions:
         keys = ", ".join(contradictions)
-        told.append(_("they contradict each other about %(keys)s") % {"keys": keys})
+        told.append(f"they contradict each other about {keys}")
     return ", ".join(told)

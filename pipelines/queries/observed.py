@@ -8,12 +8,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.models import Job, Purpose, Token
 from pipelines.queries.usage import Spending, dollars
 from pipelines.routing.basics.facts import OUTPUT
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds.agent import KIND as AGENT
@@ -41,12 +39,12 @@ def tests_words(counts: Mapping[str, Any]) -> str:
     """`3 tests passed, 1 failed, 2 skipped`; that none ran is said."""
     passed, failed = _count(counts, "passed"), _count(counts, "failed") + _count(counts, "errors")
     skipped = _count(counts, "skipped")
-    said = [_("No tests ran")]
+    said = ["No tests ran"]
     if passed or failed:
-        said = [ngettext("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
-        said.append(ngettext("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
+        said = [plural("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
+        said.append(plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
     if skipped:
-        said.append(ngettext("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
+        said.append(plural("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
     return ", ".join(said)
 
 
@@ -77,7 +75,7 @@ def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
         if group in latest:
             job, members = latest[group]
             reported = group == "commands" and job.kind == AGENT.key
-            words = _("reported by %(station)s") if reported else _("after %(station)s")
+            words = "reported by %(station)s" if reported else "after %(station)s"
             rows += say(members, words % {"station": station_name(line, job.station)})
     return [*rows, *(row for job in last.values() for row in _of_output(line, job))]
 
@@ -85,21 +83,21 @@ def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
 def _of_output(line: Line, job: Job) -> list[FactRow]:
     """What the last run of a station left that is not in its output, and what its agent told went wrong."""
     groups = groups_of(job.outcome)
-    by = _("after %(station)s") % {"station": station_name(line, job.station)}
+    by = f"after {station_name(line, job.station)}"
     output, error = groups.get(OUTPUT, {}), groups.get("agent", {}).get("error")
     reasons = [
-        (_("Output could not be read"), output.get("unreadable")),
-        (_("The model refused"), output.get("refused")),
-        (_("The agent told of an error"), error),
+        ("Output could not be read", output.get("unreadable")),
+        ("The model refused", output.get("refused")),
+        ("The agent told of an error", error),
     ]
     rows = [FactRow("warning", words, by, "attention", [visible(str(why))]) for words, why in reasons if why]
-    flags = [(_("The answer is empty"), "empty"), (_("All it wrote as output is a signal"), "signal")]
+    flags = [("The answer is empty", "empty"), ("All it wrote as output is a signal", "signal")]
     return [*rows, *(FactRow("warning", words, by, "attention") for words, key in flags if output.get(key))]
 
 
 def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
     files = _count(members, "files_changed")
-    words = ngettext("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
+    words = plural("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
     if files:
         words += f" +{_count(members, 'insertions')} −{_count(members, 'deletions')}"
     named = members.get("paths")
@@ -107,18 +105,18 @@ def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
     more = paths[:PATHS]
     if len(paths) > PATHS:
         rest = len(paths) - PATHS
-        more.append(_("and %(n)s more") % {"n": rest})
+        more.append(f"and {rest} more")
     return [FactRow("changed-files", words, by, more=more)]
 
 
 def _commands(members: Mapping[str, Any], by: str) -> list[FactRow]:
     run, failed, denied = (_count(members, key) for key in ("run", "failed", "denied"))
-    words = ngettext("%(n)s command", "%(n)s commands", run) % {"n": run}
+    words = plural("%(n)s command", "%(n)s commands", run) % {"n": run}
     if failed:
-        words += ", " + ngettext("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
+        words += ", " + plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
     rows = [FactRow("run", words, by)] if run else []
     if denied:
-        said = ngettext("%(n)s denied", "%(n)s denied", denied) % {"n": denied}
+        said = plural("%(n)s denied", "%(n)s denied", denied) % {"n": denied}
         rows.append(FactRow("danger", said, by, "danger"))
     return rows
 
@@ -133,10 +131,10 @@ def _tests(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 def _findings(members: Mapping[str, Any], by: str) -> list[FactRow]:
     total = _count(members, "total")
-    words = ngettext("%(n)s finding", "%(n)s findings", total) % {"n": total}
+    words = plural("%(n)s finding", "%(n)s findings", total) % {"n": total}
     high = _count(members, "critical") + _count(members, "high")
     if high:
-        words += ", " + ngettext("%(n)s high", "%(n)s high", high) % {"n": high}
+        words += ", " + plural("%(n)s high", "%(n)s high", high) % {"n": high}
     return [FactRow("search", words, by, "danger" if high else "")]
 
 
@@ -144,13 +142,13 @@ def _coverage(members: Mapping[str, Any], by: str) -> list[FactRow]:
     lines = members.get("lines")
     if not isinstance(lines, int | float):
         return []
-    return [FactRow("check", _("%(share)s %% of the lines covered") % {"share": f"{lines:.0f}"}, by)]
+    return [FactRow("check", f"{f'{lines:.0f}'} % of the lines covered", by)]
 
 
 def _claims(members: Mapping[str, Any], by: str) -> list[FactRow]:
     found = members.get("contradicted")
     n = len(found) if isinstance(found, list) else 0
-    words = ngettext("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
+    words = plural("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
     return [FactRow("danger", words, by, "danger")] if n else []
 
 
@@ -160,7 +158,7 @@ def _prepare(members: Mapping[str, Any], by: str) -> list[FactRow]:
         return []
     took = {"seconds": f"{seconds:.0f}" if seconds >= 1 else f"{seconds:.1f}"}
     cached = members.get("cached") is True
-    words = _("Prepared from the cache (%(seconds)s s)") if cached else _("Prepared (%(seconds)s s)")
+    words = "Prepared from the cache (%(seconds)s s)" if cached else "Prepared (%(seconds)s s)"
     return [FactRow("check", words % took, by)]
 
 
@@ -194,28 +192,28 @@ def limits_of(
     task, station = token.task, line.stations_by_key.get(token.station)
     rows = []
     if line.limits.cost_usd is not None and spent.runs:
-        rows.append(_of_cost(_("Cost of the task"), spent, exactly(line.limits.cost_usd)))
+        rows.append(_of_cost("Cost of the task", spent, exactly(line.limits.cost_usd)))
     if month is not None and task.project.month_cost_usd is not None:
-        rows.append(_of_cost(_("Cost of the month"), month, task.project.month_cost_usd))
+        rows.append(_of_cost("Cost of the month", month, task.project.month_cost_usd))
     if station is None:
         return rows
     running = job is not None and job.state == Job.State.RUNNING and job.started_at is not None
     if running and job is not None and job.started_at is not None and station.limits.max_timeout:
         used, most = (now - job.started_at).total_seconds(), float(station.limits.max_timeout)
-        rows.append(LimitRow(_("Time of the run"), _minutes(max(0.0, most - used), most), _share(used, most)))
+        rows.append(LimitRow("Time of the run", _minutes(max(0.0, most - used), most), _share(used, most)))
     if station.limits.max_visits is not None:
-        rows.append(_of_count(_("Runs"), task.visits.get(station.key, 0), station.limits.max_visits))
+        rows.append(_of_count("Runs", task.visits.get(station.key, 0), station.limits.max_visits))
     return [*rows, *(_retries(line, rule, task.rules) for rule in _bounded(station))]
 
 
 def _of_cost(name: str, spent: Spending, most: Decimal) -> LimitRow:
     cost = spent.cost or Decimal()
     words = {"left": dollars(max(most - cost, Decimal())), "most": dollars(most)}
-    return LimitRow(name, _("%(left)s left of %(most)s") % words, _share(cost, most))
+    return LimitRow(name, "{left} left of {most}".format(**words), _share(cost, most))
 
 
 def _of_count(name: str, used: int, most: int) -> LimitRow:
-    words = _("%(left)s left of %(most)s") % {"left": max(0, most - used), "most": most}
+    words = f"{max(0, most - used)} left of {most}"
     return LimitRow(name, words, _share(used, most))
 
 
@@ -225,13 +223,13 @@ def _bounded(station: Station) -> Iterable[Rule]:
 
 def _retries(line: Line, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
     assert rule.max_retries is not None
-    name = _("Retries: %(rule)s") % {"rule": rule_name(line, rule.id)}
+    name = f"Retries: {rule_name(line, rule.id)}"
     return _of_count(name, taken.get(rule.id, 0), rule.max_retries)
 
 
 def _minutes(left: float, most: float) -> str:
     words = {"left": max(1, round(left / 60)) if left else 0, "most": max(1, round(most / 60))}
-    return _("%(left)s min left of %(most)s min") % words
+    return "{left} min left of {most} min".format(**words)
 
 
 def _share(used: Any, most: Any) -> int:

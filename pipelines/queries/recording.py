@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Decision, Event, GateVisit, Job, Purpose, Task
 from pipelines.queries import versions
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
@@ -87,12 +85,12 @@ def _steps(line: Line, script: ScenarioScript, task: Task) -> tuple[tuple[Scenar
         if happened.step is None:
             return tuple(steps), happened.stop
         if len(steps) == MAX_STEPS:
-            return tuple(steps), _("A scenario has at most %(n)s steps.") % {"n": MAX_STEPS}
+            return tuple(steps), f"A scenario has at most {MAX_STEPS} steps."
         step = _named(walk, happened)
         try:
             taken = take(line, walk, step)
         except StepRefused as why:
-            return tuple(steps), _("The next step cannot be simulated: %(why)s.") % {"why": why}
+            return tuple(steps), f"The next step cannot be simulated: {why}."
         other = _otherwise(line, happened, taken)
         if other:
             return tuple(steps), other
@@ -122,9 +120,7 @@ def _otherwise(line: Line, happened: _Happened, taken: StepRecord) -> str:
     then, now = happened.decision.answer, taken.decision.to_dict()
     if all((then.get(name) or None) == (now.get(name) or None) for name in SAID):
         return ""
-    return _("The task then took a path that a scenario cannot show: %(how)s") % {
-        "how": sentence(line, happened.decision.station, then)
-    }
+    return f"The task then took a path that a scenario cannot show: {sentence(line, happened.decision.station, then)}"
 
 
 def _happened(task: Task) -> Iterator[_Happened]:
@@ -164,8 +160,8 @@ def _lacking(happened: _Happened) -> _Happened:
 
 
 STOPS = {
-    ("token.moved", "push"): lambda: _("Somebody then pushed to its branch."),
-    ("token.ended", "cancel"): lambda: _("The task was then cancelled by hand."),
+    ("token.moved", "push"): "Somebody then pushed to its branch.",
+    ("token.ended", "cancel"): "The task was then cancelled by hand.",
 }
 """After which no scenario goes on, by kind and trigger."""
 
@@ -197,9 +193,9 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
         case kind, trigger if kind == "handoff.added" or trigger.startswith("facts:"):
             return _Happened(ScenarioStep("reconsider"), event.source)
         case "task.migrated", _trigger:
-            return _Happened(None, stop=_("The task was then migrated to another version."))
+            return _Happened(None, stop="The task was then migrated to another version.")
         case stopped if stopped in STOPS:
-            return _Happened(None, stop=STOPS[stopped]())
+            return _Happened(None, stop=STOPS[stopped])
     return None
 
 

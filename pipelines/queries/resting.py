@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Due, Job
 from pipelines.routing.sentences.waits import Sentence
 
@@ -17,6 +15,6 @@ def waiting_for_a_time(last: Mapping[int, Job]) -> dict[int, Sentence]:
         return {}
     found = {}
     for due in Due.objects.filter(job_id__in=waits, kind="wait"):
-        text = _("Waiting until %(time)s UTC.") % {"time": f"{due.due_at:%Y-%m-%d %H:%M:%S}"}
-        found[waits[due.job_id or 0]] = Sentence(text, _("Continues automatically."))
+        text = f"Waiting until {f'{due.due_at:%Y-%m-%d %H:%M:%S}'} UTC."
+        found[waits[due.job_id or 0]] = Sentence(text, "Continues automatically.")
     return found

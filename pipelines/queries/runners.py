@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from pipelines.models import ApiToken, Job, Lease, Project, Worker
 from pipelines.queries import versions
@@ -54,14 +53,14 @@ class RunnerRow:
     def state(self) -> tuple[str, str]:
         """Tone and word."""
         if self.token and self.token.expires_at <= self.now:
-            return "danger", _("Token expired")
+            return "danger", "Token expired"
         if self.worker is None:
-            return "neutral", _("Never started")
+            return "neutral", "Never started"
         if not self.online:
-            return ("neutral", _("Stopped")) if self.worker.stopped_at else ("danger", _("Offline"))
+            return ("neutral", "Stopped") if self.worker.stopped_at else ("danger", "Offline")
         if self.worker.no_space:
-            return "danger", _("Disk full")
-        return ("attention", _("Draining")) if self.worker.stopping else ("ok", _("Online"))
+            return "danger", "Disk full"
+        return ("attention", "Draining") if self.worker.stopping else ("ok", "Online")
 
     @property
     def has_room(self) -> bool:
@@ -77,7 +76,7 @@ class RunnerRow:
         found = self.worker.agents if self.worker else {}
         said = {key: " ".join(filter(None, (_named(key), _number(each)))) for key, each in found.items()}
         ready = {need.partition(":")[2] for need in self._offers if need.startswith(f"{SIGNED_IN}:")}
-        said |= {key: _("%(agent)s (signed in)") % {"agent": said.get(key) or _named(key)} for key in ready}
+        said |= {key: f"{said.get(key) or _named(key)} (signed in)" for key in ready}
         return sorted(said.values())
 
     @property
@@ -107,8 +106,8 @@ class RunnerRow:
         words = {
             "bubblewrap": "bubblewrap",
             "landlock": "Landlock",
-            "prefix": _("your own command"),
-            NONE: _("none"),
+            "prefix": "your own command",
+            NONE: "none",
         }
         return words.get(self.worker.isolation, self.worker.isolation) if self.worker else ""
 

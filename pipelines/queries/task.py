@@ -10,8 +10,6 @@ from operator import attrgetter
 from typing import Any
 from urllib.parse import urlencode
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import (
     ENDED,
     Artifact,
@@ -311,8 +309,8 @@ class TaskView:
             "m": as_asked(gate.approval, visit.producers).votes if gate else 1,
         }
         if words["m"] == 1:
-            return _("%(gate)s, needs 1 approval") % words
-        return _("%(gate)s, %(n)s of %(m)s approvals") % words
+            return "{gate}, needs 1 approval".format(**words)
+        return "{gate}, {n} of {m} approvals".format(**words)
 
     @property
     def inputs(self) -> list[tuple[str, str]]:
@@ -358,12 +356,12 @@ class TaskView:
         outputs = sum(job.outcome is not None for job in self.jobs)
         by_agents = any(job.kind == AGENT for job in self.jobs)
         return [
-            *([("steps", _("Steps"), None)] if by_agents else []),
-            ("log", _("Log"), None),
-            ("changes", _("Changes"), None),
-            ("outputs", _("Outputs"), outputs),
-            ("artifacts", _("Artifacts"), len(self.artifacts)),
-            ("events", _("Events"), self.task.seq),
+            *([("steps", "Steps", None)] if by_agents else []),
+            ("log", "Log", None),
+            ("changes", "Changes", None),
+            ("outputs", "Outputs", outputs),
+            ("artifacts", "Artifacts", len(self.artifacts)),
+            ("events", "Events", self.task.seq),
         ]
 
     def why(self, wanted: str = "") -> whys.Why | None:

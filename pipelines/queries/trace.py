@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Decision
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.kept import whole
@@ -21,14 +19,14 @@ from pipelines.routing.sentences.names import edge_name, gate_name, station_name
 from pipelines.routing.sentences.notes import note_words
 
 STEPS = {
-    "facts": lambda: _("What Gateline observed"),
-    "signal": lambda: _("Signal"),
-    "blocked": lambda: _("Blocked outcome"),
-    "station_gate": lambda: _("Gate of the station"),
-    "rules": lambda: _("Rules"),
-    "target": lambda: _("Target"),
-    "rule_gates": lambda: _("Gates of the rule"),
-    "effects": lambda: _("Effects"),
+    "facts": "What Gateline observed",
+    "signal": "Signal",
+    "blocked": "Blocked outcome",
+    "station_gate": "Gate of the station",
+    "rules": "Rules",
+    "target": "Target",
+    "rule_gates": "Gates of the rule",
+    "effects": "Effects",
 }
 
 
@@ -69,7 +67,7 @@ def _words(check: Mapping[str, Any]) -> str:
     if check["label"]:
         return str(check["label"])
     operator = check["operator"].replace("_", " ")
-    return _("%(field)s %(operator)s %(value)s") % {**check, "operator": operator}
+    return "{field} {operator} {value}".format(**check, operator=operator)
 
 
 def steps_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[TraceStep]:
@@ -80,7 +78,7 @@ def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
     key = str(entry.get("step") or "")
     took = entry.get("took")
     return TraceStep(
-        STEPS[key]() if key in STEPS else key,
+        STEPS.get(key, key),
         _rule(line, str(entry.get("rule") or "")),
         str(entry.get("result")).lower(),
         [_saw(line, each) for each in entry.get("saw") or ()],
@@ -94,7 +92,7 @@ def _rule(line: Line, key: str) -> str:
         return ""
     station, rule = line.rules_by_id[key]
     said = rule.label or describe(rule.when, called=partial(station_name, line))
-    return _("rule %(number)s · %(rule)s") % {"number": station.rules.index(rule) + 1, "rule": said}
+    return f"rule {station.rules.index(rule) + 1} · {said}"
 
 
 def _saw(line: Line, seen: Mapping[str, Any]) -> str:

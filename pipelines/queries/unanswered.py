@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Job, Project, Purpose, Status, Token
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
@@ -43,12 +41,12 @@ def _machine(kind: str, able: frozenset[str]) -> Sentence | None:
         return None
     if kind == MODEL:
         return Sentence(
-            _("No active runner has a model that could answer the question of a rule."),
-            _("Set GATELINE_MODEL_URL and GATELINE_MODEL for a runner, or answer it yourself."),
+            "No active runner has a model that could answer the question of a rule.",
+            "Set GATELINE_MODEL_URL and GATELINE_MODEL for a runner, or answer it yourself.",
         )
     return Sentence(
-        _("No active runner has the evaluator that answers the question of a rule."),
-        _(
+        "No active runner has the evaluator that answers the question of a rule.",
+        (
             "Set GATELINE_EVALUATOR_COMMAND and start one: manage.py worker --label evaluator."
             " Or answer the question yourself."
         ),

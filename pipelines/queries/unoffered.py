@@ -10,14 +10,13 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from pipelines.models import Job, Purpose, Task
 from pipelines.ports.leases import Claim, claims
 from pipelines.ports.vault.finding import Reach, brought
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.kinds import (
     DEFAULT_MODEL,
@@ -63,9 +62,9 @@ class Unclaimed:
             "line": versions.by_id(self.work.version).name,
         }
         if self.number == MOST_COUNTED:
-            return _("%(number)d or more tasks wait at %(station)s of %(line)s.") % names
+            return "{number} or more tasks wait at {station} of {line}.".format(**names)
         return (
-            ngettext(
+            plural(
                 "%(number)d task waits at %(station)s of %(line)s.",
                 "%(number)d tasks wait at %(station)s of %(line)s.",
                 self.number,
@@ -126,13 +125,11 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
         brought = Reach.of(task).brings(station)
         if job.not_before is not None and station.kind == DELIVER.key:
             found[token] = Sentence(
-                _("Waits for another delivery to this branch. It looks again within half a minute.")
+                "Waits for another delivery to this branch. It looks again within half a minute."
             )
             continue
         if job.not_before is not None:
-            found[token] = Sentence(
-                _("Waits for checks of the host. It looks again every two minutes at most.")
-            )
+            found[token] = Sentence("Waits for checks of the host. It looks again every two minutes at most.")
             continue
         line = versions.by_id(job.pinned_id)
         besides = environments.asked(task.project_id, line, station, task.inputs)
@@ -154,14 +151,14 @@ def why(
 ) -> Sentence:
     serving = [claim for claim in offered if claim.serves(owner)]
     if not serving:
-        remedy = _command_with(station) if station.labels else _("Start one: manage.py worker")
-        return Sentence(_("No active runner serves this project."), remedy)
+        remedy = _command_with(station) if station.labels else "Start one: manage.py worker"
+        return Sentence("No active runner serves this project.", remedy)
     labels = [label for label in station.labels if not any(label in claim.labels for claim in serving)]
     if not labels and not any(set(station.labels) <= claim.labels for claim in serving):
         labels = list(station.labels)
     if labels:
         return Sentence(
-            ngettext(
+            plural(
                 "No active runner has the label %(labels)s.",
                 "No active runner has the labels %(labels)s.",
                 len(labels),
@@ -174,8 +171,8 @@ def why(
             several = any(SEVERAL_OWNERS in (claim.offers or ()) for claim in serving)
             return _for_several() if several and executes(need.partition(":")[2]) else _lacking(need)
     return Sentence(
-        _("No active runner has everything that this station needs."),
-        _("Start one that has all of it: labels, model and secrets."),
+        "No active runner has everything that this station needs.",
+        "Start one that has all of it: labels, model and secrets.",
     )
 
 
@@ -185,63 +182,57 @@ def _command_with(station: Station) -> str:
     of_token = {"labels": ", ".join(station.labels), "arguments": arguments, "server": settings.BASE_URL}
     if station.kind == ALP_RUNNER.key:
         return (
-            _("Add a runner with %(labels)s under Settings, Runners, and give its token to your program.")
-            % of_token
+            "Add a runner with {labels} under Settings, Runners, and give its token to your program.".format(
+                **of_token
+            )
         )
     if f"kind:{station.kind}" in queued_work.SERVER_ONLY:
-        return (
-            _("Start a worker beside the server: .venv/bin/python manage.py worker %(arguments)s") % of_token
+        return "Start a worker beside the server: .venv/bin/python manage.py worker {arguments}".format(
+            **of_token
         )
     return (
-        _(
-            "Add a runner with %(labels)s under Settings, Runners, and start it on its machine:"
-            ' make runner ARGS="--server %(server)s %(arguments)s" — or beside the server:'
-            " .venv/bin/python manage.py worker %(arguments)s"
-        )
-        % of_token
-    )
+        "Add a runner with {labels} under Settings, Runners, and start it on its machine:"
+        ' make runner ARGS="--server {server} {arguments}" — or beside the server:'
+        " .venv/bin/python manage.py worker {arguments}"
+    ).format(**of_token)
 
 
 def _for_several() -> Sentence:
     return Sentence(
-        _(
-            "The active runners start no program: they serve several owners, whom Landlock does not keep apart."
-        ),
-        _("Install bubblewrap there, start a runner for each owner, or add one under Settings, Runners."),
+        "The active runners start no program: they serve several owners, whom Landlock does not keep apart.",
+        "Install bubblewrap there, start a runner for each owner, or add one under Settings, Runners.",
     )
 
 
 def _lacking(need: str) -> Sentence:
     family, _colon, name = need.partition(":")
     if need == MODEL_SERVER:
-        return Sentence(_("No active runner has a model."), _("Set GATELINE_MODEL_URL for a runner."))
+        return Sentence("No active runner has a model.", "Set GATELINE_MODEL_URL for a runner.")
     if need == DEFAULT_MODEL:
         return Sentence(
-            _("No active runner has a default model."),
-            _("Name a model at the station, or set GATELINE_MODEL."),
+            "No active runner has a default model.",
+            "Name a model at the station, or set GATELINE_MODEL.",
         )
     if need == IMAGES:
         return Sentence(
-            _("No active runner has podman or docker, which the images of this repository take."),
-            _("Install podman and bubblewrap on a runner, and start it again."),
+            "No active runner has podman or docker, which the images of this repository take.",
+            "Install podman and bubblewrap on a runner, and start it again.",
         )
     if family == SIGNED_IN:
         agent = {"agent": PRESETS[name].name if name in PRESETS else name, "key": name}
         return Sentence(
-            _("No active runner is signed in with %(agent)s.") % agent,
-            _("Sign in on its machine, and start the runner there with --signed-in %(key)s.") % agent,
+            "No active runner is signed in with {agent}.".format(**agent),
+            "Sign in on its machine, and start the runner there with --signed-in {key}.".format(**agent),
         )
     if family == "secret":
-        words = _("No active runner has the secret %s.") % name
+        words = f"No active runner has the secret {name}."
         return Sentence(
             words,
-            _("Add it under Settings, Secrets and variables, or set GATELINE_SECRET_%s for a runner.") % name,
+            f"Add it under Settings, Secrets and variables, or set GATELINE_SECRET_{name} for a runner.",
         )
     if executes(name):
         return Sentence(
-            _("No active runner runs programs: the server leaves them to runners."),
-            _("Add a runner under Settings, Runners, or start yours again."),
+            "No active runner runs programs: the server leaves them to runners.",
+            "Add a runner under Settings, Runners, or start yours again.",
         )
-    return Sentence(
-        _("No active runner handles work of the kind %s.") % name, _("Start a runner of this version.")
-    )
+    return Sentence(f"No active runner handles work of the kind {name}.", "Start a runner of this version.")

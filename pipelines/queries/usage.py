@@ -12,10 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from pipelines.queries.dates import EVER, Dates
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.judging import exactly
 
 # Spelt as the index job_of_cost has it.
@@ -66,14 +65,14 @@ class Spending:
         """`1.2k tokens in, 300 out`; "" where none were reported."""
         if not self.tokens:
             return ""
-        words = _("%(given)s tokens in, %(made)s out")
+        words = "%(given)s tokens in, %(made)s out"
         return words % {"given": short(self.tokens_in) or "0", "made": short(self.tokens_out) or "0"}
 
     @property
     def amount(self) -> str:
         """In dollars; of what has no price, that."""
         if self.cost is None:
-            return _("no price") if self.runs else ""
+            return "no price" if self.runs else ""
         return dollars(self.cost)
 
     @property
@@ -82,7 +81,7 @@ class Spending:
         without = self.runs - self.priced if self.priced else 0
         if not without:
             return ""
-        return ngettext("%(n)s run without a price", "%(n)s runs without a price", without) % {"n": without}
+        return plural("%(n)s run without a price", "%(n)s runs without a price", without) % {"n": without}
 
     @property
     def price(self) -> str:
@@ -96,7 +95,7 @@ NOTHING = Spending()
 def dollars(amount: Decimal) -> str:
     """To the cent; what is less is said so."""
     if 0 <= amount < CENT:
-        return _("under $0.01")
+        return "under $0.01"
     return f"${amount.quantize(CENT):,}"
 
 

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.models import Escalation, Status, Word
 from pipelines.queries.joined import came_to, waits_for
 from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.joining.joining import groups
 from pipelines.routing.document.algebra import EdgeTaken
 from pipelines.routing.document.line import Line
@@ -50,7 +48,7 @@ def _item(line: Line, step: ScenarioStep | None, told: StepRecord) -> dict[str, 
         "number": told.number,
         "station": told.station,
         "name": station_name(line, told.station),
-        "did": did(line, step) if step else _("Start"),
+        "did": did(line, step) if step else "Start",
         "went": _went(line, step, told),
         "status": status,
         "word": status_word(status),
@@ -67,18 +65,18 @@ def did(line: Line, step: ScenarioStep) -> str:
         said = (f"{gate_name(line, key)}: {_word(word)}" for key, word in step.gates.items())
         return "; ".join(said)
     if step.kind == "answers":
-        return _("Answered %(words)s") % {"words": ", ".join(str(each["answer"]) for each in step.answers)}
+        return f"Answered {', '.join(str(each['answer']) for each in step.answers)}"
     if step.kind == "answer":
-        return _("Answered: %(text)s") % {"text": cut(step.answer)}
+        return f"Answered: {cut(step.answer)}"
     if step.kind == "escalate":
-        return _("Escalated by hand: %(trigger)s") % {"trigger": trigger_words(step.said["trigger"])}
+        return f"Escalated by hand: {trigger_words(step.said['trigger'])}"
     if step.kind == "resolve":
         label = str(Escalation.How(step.said["word"]).label)
         route = step.said.get("route")
         return f"{label} → {target_name(line, route)}" if route else label
     if step.kind == "reconsider":
-        return _("What was missing is there")
-    return _("Run again by hand")
+        return "What was missing is there"
+    return "Run again by hand"
 
 
 def outcome_words(outcome: Mapping[str, Any]) -> str:
@@ -87,7 +85,7 @@ def outcome_words(outcome: Mapping[str, Any]) -> str:
     for name, words in OUTCOME.items():
         if outcome.get(name) is not None:
             value = str(outcome[name])
-            said.append(words() % {"value": cut(failure_word(value) if name == "failure_type" else value)})
+            said.append(words % {"value": cut(failure_word(value) if name == "failure_type" else value)})
     for name in ("output", "signals", "blockers"):
         if outcome.get(name) not in (None, [], ()):
             value = cut(jsontext.dumps(outcome[name]))
@@ -96,10 +94,10 @@ def outcome_words(outcome: Mapping[str, Any]) -> str:
 
 
 OUTCOME = {
-    "verdict": lambda: _("verdict %(value)s"),
-    "eval": lambda: _("eval %(value)s"),
-    "exit_code": lambda: _("exit code %(value)s"),
-    "failure_type": lambda: _("failed: %(value)s"),
+    "verdict": "verdict %(value)s",
+    "eval": "eval %(value)s",
+    "exit_code": "exit code %(value)s",
+    "failure_type": "failed: %(value)s",
 }
 
 
@@ -115,15 +113,15 @@ def cut(text: str) -> str:
 
 def _went(line: Line, step: ScenarioStep | None, told: StepRecord) -> str:
     if step is None:
-        return _("%(station)s is to report.") % {"station": station_name(line, told.station)}
+        return f"{station_name(line, told.station)} is to report."
     others = [*_also(line, told), *_met(line, told)]
     if told.decision is not None:
         return " ".join([sentence(line, told.station, told.decision.to_dict()), *others])
     if step.kind == "gates":
-        return _("The other gates are still open.")
+        return "The other gates are still open."
     if told.entered[: not told.also]:
         again = station_name(line, told.entered[0])
-        return " ".join([_("%(station)s runs again.") % {"station": again}, *others])
+        return " ".join([f"{again} runs again.", *others])
     return " ".join(others) or _escalations_after(told)
 
 
@@ -135,10 +133,10 @@ def _also(line: Line, told: StepRecord) -> Iterable[str]:
 
 def _escalations_after(told: StepRecord) -> str:
     if told.walk.over:
-        return _("The task is cancelled.")
+        return "The task is cancelled."
     if told.walk.escalations:
-        return _("The task cannot move forward until every escalation is resolved.")
-    return _("Nothing is escalated any more.")
+        return "The task cannot move forward until every escalation is resolved."
+    return "Nothing is escalated any more."
 
 
 def _met(line: Line, told: StepRecord) -> Iterable[str]:
@@ -148,13 +146,13 @@ def _met(line: Line, told: StepRecord) -> Iterable[str]:
             "join": station_name(line, each.station),
             "branches": came_to(line, each.merge.to_dict(), each.contradictions),
         }
-        yield _("The branches meet at %(join)s: %(branches)s.") % words
+        yield "The branches meet at {join}: {branches}.".format(**words)
         if each.decision:
             yield sentence(line, each.station, each.decision.to_dict())
 
 
 def status_word(status: str) -> str:
-    return _("Has to report") if status == READY else str(Status(status).label)
+    return "Has to report" if status == READY else str(Status(status).label)
 
 
 # Ways
@@ -186,7 +184,7 @@ def _token(
         "station": position.station,
         "name": station_name(line, position.station),
         "status": position.status,
-        "word": _("Waits") if at_join else status_word(position.status),
+        "word": "Waits" if at_join else status_word(position.status),
         "tone": "neutral" if at_join else TONES.get(Status(position.status), "active"),
         "text": said.text if said else "",
         "remedy": said.remedy if said else "",
@@ -211,7 +209,7 @@ def _escalated(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> 
             )
         if holds is None and position.status == READY and index == walk.present:
             words = {"trigger": trigger_words(each.trigger)}
-            text = _("Cannot move forward while an escalation is open: %(trigger)s.") % words
+            text = "Cannot move forward while an escalation is open: {trigger}.".format(**words)
             return Sentence(text, answered_by(line, each.trigger, each.role), "")
     return None
 
@@ -223,21 +221,21 @@ def _facts(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iter
         return
     visits = walk.visits.get(station.key, 0)
     most = station.limits.max_visits or line.policy.visit_cap
-    yield _("Run %(n)s of at most %(most)s") % {"n": visits, "most": most}
+    yield f"Run {visits} of at most {most}"
     for rule in station.rules:
         taken = walk.rules.get(rule.id, 0)
         if rule.max_retries is not None:
             words = {"rule": rule_name(line, rule.id), "n": taken, "most": rule.max_retries}
-            yield _("“%(rule)s” was taken %(n)s of at most %(most)s times") % words
+            yield "“{rule}” was taken {n} of at most {most} times".format(**words)
         if rule.max_visits is not None:
             names = ", ".join(target_name(line, key) for key in rule.to)
             words = {"rule": rule_name(line, rule.id), "targets": names, "most": rule.max_visits}
-            yield _("“%(rule)s” lets %(targets)s be entered at most %(most)s times") % words
+            yield "“{rule}” lets {targets} be entered at most {most} times".format(**words)
     for edge in _edges(line, station.key):
         n = walk.edges.get(f"{edge.source}->{edge.target}", 0)
         words = {"n": n, "source": target_name(line, edge.source), "target": target_name(line, edge.target)}
         yield (
-            ngettext(
+            plural(
                 "%(source)s → %(target)s was taken %(n)s time",
                 "%(source)s → %(target)s was taken %(n)s times",
                 n,
@@ -248,7 +246,7 @@ def _facts(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iter
         if walk.rounds.get(key):
             words = {"gate": gate_name(line, key), "n": walk.rounds[key]}
             yield (
-                ngettext(
+                plural(
                     "%(gate)s sent it back %(n)s time", "%(gate)s sent it back %(n)s times", walk.rounds[key]
                 )
                 % words

@@ -10,8 +10,6 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
 from pipelines.queries.trace import TraceStep, checks_of, steps_of, trace_of
@@ -160,7 +158,7 @@ def shown(seen: Mapping[str, Any]) -> str:
     if "nodes" in seen:
         nodes = seen["nodes"]
         if not nodes:
-            return _("no value")
+            return "no value"
         value = nodes[0] if len(nodes) == 1 else nodes
     if seen.get("operand") == "failure_type" and isinstance(value, str):
         return failure_word(value)
@@ -182,9 +180,9 @@ def _besides(entry: Mapping[str, Any]) -> bool:
 def _visits(line: Line, visits: Iterable[GateVisit]) -> Iterator[tuple[str, str]]:
     for visit in sorted(visits, key=attrgetter("position")):
         if visit.state == GateVisit.State.OPEN:
-            yield gate_name(line, visit.gate), _("still open")
+            yield gate_name(line, visit.gate), "still open"
         elif visit.state == GateVisit.State.DECIDED:
             words = {"word": visit.word_display, "who": visit.decider}
-            yield gate_name(line, visit.gate), _("%(word)s, %(who)s") % words
+            yield gate_name(line, visit.gate), "{word}, {who}".format(**words)
         else:
-            yield gate_name(line, visit.gate), _("closed without a decision")
+            yield gate_name(line, visit.gate), "closed without a decision"

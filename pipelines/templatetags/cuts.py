@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from django import template
-from django.utils.translation import ngettext
+
+from pipelines.routing.basics.plural import plural
 
 T = TypeVar("T")
 register = template.Library()
@@ -20,7 +21,7 @@ def shortened(text: object, most: int) -> str:
     left = len(full) - most
     if left <= 0:
         return full
-    words = ngettext("%(n)s more character", "%(n)s more characters", left) % {"n": left}
+    words = plural("%(n)s more character", "%(n)s more characters", left) % {"n": left}
     return f"{full[:most].rstrip()}… ({words})"
 
 

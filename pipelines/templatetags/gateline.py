@@ -20,14 +20,10 @@ from django import template
 from django.conf import settings
 from django.template import Context
 from django.templatetags.static import static
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language, gettext_lazy
-from django.utils.translation import gettext as _
 
 from pipelines.routing.basics import wording
 from pipelines.routing.document.kinds import KINDS
@@ -36,7 +32,6 @@ from pipelines.templatetags import shapes
 
 register = template.Library()
 
-SOURCE_LANGUAGE = "en"
 
 Tone = Literal["neutral", "active", "ok", "attention", "danger"]
 
@@ -51,29 +46,29 @@ class Look:
 
     tone: Tone
     icon: str
-    word: str | Promise
+    word: str
 
 
 STATUSES: Mapping[str, Look] = {
-    "queued": Look("neutral", "status-queued", gettext_lazy("Queued")),
-    "running": Look("active", "status-running", gettext_lazy("Running")),
-    "evaluating": Look("active", "status-evaluating", gettext_lazy("Evaluating")),
-    "awaiting_review": Look("attention", "status-awaiting_review", gettext_lazy("Waiting for review")),
-    "waiting_for_input": Look("attention", "actor-person", gettext_lazy("Waiting for input")),
-    "held": Look("attention", "status-held", gettext_lazy("On hold")),
-    "blocked": Look("attention", "status-blocked", gettext_lazy("Blocked")),
-    "stuck": Look("danger", "status-stuck", gettext_lazy("Stuck")),
-    "completed": Look("ok", "status-completed", gettext_lazy("Completed")),
-    "failed": Look("danger", "status-failed", gettext_lazy("Failed")),
-    "cancelled": Look("neutral", "status-cancelled", gettext_lazy("Cancelled")),
+    "queued": Look("neutral", "status-queued", "Queued"),
+    "running": Look("active", "status-running", "Running"),
+    "evaluating": Look("active", "status-evaluating", "Evaluating"),
+    "awaiting_review": Look("attention", "status-awaiting_review", "Waiting for review"),
+    "waiting_for_input": Look("attention", "actor-person", "Waiting for input"),
+    "held": Look("attention", "status-held", "On hold"),
+    "blocked": Look("attention", "status-blocked", "Blocked"),
+    "stuck": Look("danger", "status-stuck", "Stuck"),
+    "completed": Look("ok", "status-completed", "Completed"),
+    "failed": Look("danger", "status-failed", "Failed"),
+    "cancelled": Look("neutral", "status-cancelled", "Cancelled"),
 }
 
 
-RESULT_WORDS: Mapping[str, Promise] = {
-    "success": gettext_lazy("succeeded"),
-    "failure": gettext_lazy("failed"),
-    "blocked": gettext_lazy("blocked"),
-    "cancelled": gettext_lazy("cancelled"),
+RESULT_WORDS: Mapping[str, str] = {
+    "success": "succeeded",
+    "failure": "failed",
+    "blocked": "blocked",
+    "cancelled": "cancelled",
 }
 
 
@@ -147,18 +142,6 @@ def _sheets(manifest: Mapping[str, Any], chunk: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([*imported, *chunk.get("css", ())]))
 
 
-@register.simple_tag(takes_context=True)
-def catalogue(context: Context) -> SafeString:
-    """The translated texts of the scripts, before any of them runs; in English they bring their own."""
-    language = get_language()
-    if language in (None, SOURCE_LANGUAGE):
-        return mark_safe("")
-    nonce = str(getattr(context.get("request"), "csp_nonce", ""))
-    return format_html(
-        '<script src="{}?language={}" nonce="{}"></script>', reverse("catalogue"), language, nonce
-    )
-
-
 @register.simple_tag
 def front_end_built() -> bool:
     return bool(_static_json(MANIFEST))
@@ -198,7 +181,7 @@ def status(value: str) -> Look:
 
 @register.filter
 def words(value: object) -> str:
-    """A text of the rules or of lint as people read it: in their language, with names."""
+    """A text of the rules or of lint as people read it: with names."""
     return wording.words(value)
 
 
@@ -210,11 +193,11 @@ def station_icon(kind: str) -> str:
 @register.filter
 def station_word(kind: str) -> str:
     """What a kind of work is called; one that is not run here has its key."""
-    return _(KINDS[kind].name) if kind in KINDS else str(kind)
+    return KINDS[kind].name if kind in KINDS else str(kind)
 
 
 @register.filter
-def result_word(result: str) -> str | Promise:
+def result_word(result: str) -> str:
     """What came of a run."""
     return RESULT_WORDS.get(str(result), str(result))
 
@@ -314,10 +297,10 @@ def relative(value: datetime | None, now: datetime | None = None) -> str:
         return ""
     ahead = (value - (now or timezone.now())).total_seconds()
     if abs(ahead) < 5:
-        return _("now")
+        return "now"
     if ahead > 0:
-        return _("in %(duration)s") % {"duration": duration(ahead)}
-    return _("%(duration)s ago") % {"duration": duration(ahead)}
+        return f"in {duration(ahead)}"
+    return f"{duration(ahead)} ago"
 
 
 @register.filter
@@ -333,11 +316,11 @@ def exact(value: datetime | None) -> str:
     """The exact time in the reader's zone, e.g. `Fri 21 Nov 2025, 14:21:40 UTC`."""
     if value is None or value == "":
         return ""
-    return _exact(value, timezone.get_current_timezone_name(), get_language())
+    return _exact(value, timezone.get_current_timezone_name())
 
 
 @lru_cache(maxsize=4096)
-def _exact(value: datetime, _zone: str, _language: str | None) -> str:
+def _exact(value: datetime, _zone: str) -> str:
     """Lists are read again and again while the times in them stay."""
     return date_format(timezone.localtime(value), "D j M Y, H:i:s T")
 

@@ -1,4 +1,4 @@
-"""`{% kept a b %}…{% endkept %}`: drawn once for each language and each set of these values, then kept by this process.
+"""`{% kept a b %}…{% endkept %}`: drawn once for each set of these values, then kept by this process.
 
 For what depends on nothing else: no person, no token of a form, no nonce, no row."""
 
@@ -10,7 +10,6 @@ from django import template
 from django.template import Context, Node, NodeList
 from django.template.base import FilterExpression, Parser, Token
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
 
 from pipelines.templatetags.gateline import asset
 
@@ -31,7 +30,7 @@ class KeptNode(Node):
     def render(self, context: Context) -> SafeString:
         values = (str(each.resolve(context)) for each in self.values)
         # A rebuilt sprite has another address.
-        key = (get_language(), asset("static/icons.json"), *values)
+        key = (asset("static/icons.json"), *values)
         found = self.drawn.get(key)
         if found is None:
             if len(self.drawn) >= MOST:

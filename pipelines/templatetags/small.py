@@ -10,7 +10,6 @@ from functools import lru_cache
 from django import template
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
 
 from pipelines.templatetags.gateline import (
     actor_icon,
@@ -90,13 +89,11 @@ def _kind(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite
 def status_pill(value: str, word: str = "", plain: str = "", css: str = "", attrs: str = "") -> SafeString:
     """`word` instead of the word of the status; `plain`: without the pill around it."""
     sprite, said = asset("static/icons.json"), _attributes(attrs)
-    return _pill(str(value), str(word), bool(plain), str(css), said, sprite, get_language() or "")
+    return _pill(str(value), str(word), bool(plain), str(css), said, sprite)
 
 
 @lru_cache(maxsize=1024)
-def _pill(
-    value: str, word: str, plain: bool, css: str, attrs: SafeString, _sprite: str, _language: str
-) -> SafeString:
+def _pill(value: str, word: str, plain: bool, css: str, attrs: SafeString, _sprite: str) -> SafeString:
     look = status(value)
     shape = ("state", f"tone-{look.tone}") if plain else ("pill", f"pill-{look.tone}")
     return format_html(

@@ -8,9 +8,8 @@ from django import template
 from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from pipelines.routing.basics.plural import plural
 from pipelines.templatetags.gateline import duration, icon
 from pipelines.templatetags.small import at_task, elapsed, moment, person_sign, status_pill
 
@@ -54,7 +53,7 @@ def _card(context: Context, card: Any) -> SafeString:
         address=address,
         title=card.task.title,
         status=_status(card),
-        late=format_html('<span class="state tone-attention">{} {}</span>', icon("late", 14), _("late"))
+        late=format_html('<span class="state tone-attention">{} {}</span>', icon("late", 14), "late")
         if card.late
         else NOTHING,
         since=elapsed(card.since),
@@ -66,14 +65,14 @@ def _card(context: Context, card: Any) -> SafeString:
 
 
 def _again(card: Any) -> SafeString:
-    said = [_("run %(n)s") % {"n": card.run}] if card.run > 1 else []
-    said += [_("attempt %(n)s") % {"n": card.attempt}] if card.attempt > 1 else []
+    said = [f"run {card.run}"] if card.run > 1 else []
+    said += [f"attempt {card.attempt}"] if card.attempt > 1 else []
     return format_html(SIGN, icon("retry", 12), " ".join(said)) if said else NOTHING
 
 
 def _status(card: Any) -> SafeString:
     if card.status == "awaiting_review":
-        return status_pill("awaiting_review", _("In review"), "yes")
+        return status_pill("awaiting_review", "In review", "yes")
     loud = card.sentence or card.manual
     return status_pill(card.status) if loud else status_pill(card.status, "", "yes")
 
@@ -90,14 +89,14 @@ def _more(context: Context, card: Any, address: str) -> Any:
 
 def _gate_foot(card: Any) -> SafeString:
     have = {"n": card.votes, "m": card.needed}
-    words = _("%(n)s of %(m)s approvals") % have if card.needed > 1 else _("needs 1 approval")
+    words = "{n} of {m} approvals".format(**have) if card.needed > 1 else "needs 1 approval"
     asked = format_html(FOOT, "", format_html(SIGN, icon("actor-person", 12), words))
     if not card.due:
         return asked
     if card.late:
-        said = format_html("{} {} {}", icon("late", 12), _("overdue by"), elapsed(card.due))
+        said = format_html("{} {} {}", icon("late", 12), "overdue by", elapsed(card.due))
     else:
-        said = format_html("{} {} {}", icon("clock", 12), _("due"), moment(card.due))
+        said = format_html("{} {} {}", icon("clock", 12), "due", moment(card.due))
     css = " tone-attention" if card.late else ""
     return format_html(
         "{}{}", asked, format_html(FOOT, css, format_html('<span class="row row-4">{}</span>', said))
@@ -105,15 +104,15 @@ def _gate_foot(card: Any) -> SafeString:
 
 
 def _foot(card: Any) -> SafeString:
-    name = card.actor or (_("somebody") if card.actor_kind == "person" else "")
+    name = card.actor or ("somebody" if card.actor_kind == "person" else "")
     actor = person_sign(name, card.actor_kind) if name else NOTHING
     left: Any = NOTHING
     if card.left is not None:
-        words = ngettext("%(n)s retry left", "%(n)s retries left", card.left) % {"n": card.left}
+        words = plural("%(n)s retry left", "%(n)s retries left", card.left) % {"n": card.left}
         left = format_html("<span>{}</span>", words)
     return format_html(FOOT, "", format_html("{} {}", actor, left))
 
 
 def _branches(branches: tuple[int, int]) -> SafeString:
-    words = _("%(n)s of %(m)s branches") % {"n": branches[0], "m": branches[1]}
+    words = f"{branches[0]} of {branches[1]} branches"
     return format_html(FOOT, "", format_html(SIGN, icon("fork", 12), words))

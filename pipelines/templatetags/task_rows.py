@@ -9,7 +9,6 @@ from django import template
 from django.template import Context
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
 
 from pipelines.models import Task
 from pipelines.templatetags.gateline import since
@@ -69,7 +68,7 @@ def _row(task: Any, shown: list[str]) -> SafeString:
 
 
 def _completed_unmerged() -> str:
-    return _("Completed, not merged")
+    return "Completed, not merged"
 
 
 def _cell(text: str) -> SafeString:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from django.urls import path
-from django.views.decorators.http import conditional_page
-from django.views.i18n import JavaScriptCatalog
 
 from pipelines.web.account import account, away, join, sign_in
 from pipelines.web.account.allauth_urls import urlpatterns as allauth_pages
@@ -75,9 +73,6 @@ urlpatterns = [
     path("account/tokens/<int:token>/revoke/", tokens.mine_revoke, name="token-revoke"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("palette/", palette.palette, name="palette"),
-    path(
-        "catalogue.js", conditional_page(JavaScriptCatalog.as_view(packages=["pipelines"])), name="catalogue"
-    ),
     path("help/", help_pages.contents, name="help"),
     path("help/<slug:page>/", help_pages.page, name="help-page"),
     path("help/pictures/<slug:picture>.svg", help_pages.picture, name="help-picture"),

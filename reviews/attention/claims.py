@@ -8,7 +8,6 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import QuerySet, UUIDField
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden
 from pipelines.models import GateVisit, User
@@ -37,10 +36,8 @@ def claim(visit: GateVisit, user: User) -> ReviewClaim:
     found = current(visit)
     if not won or found is None:
         if found is None:
-            raise Conflict(_("This review is closed."))
-        raise Conflict(
-            _("%(who)s has claimed this review.") % {"who": found.user}, by=str(found.user), at=found.at
-        )
+            raise Conflict("This review is closed.")
+        raise Conflict(f"{found.user} has claimed this review.", by=str(found.user), at=found.at)
     hint(visit.task.project)
     return found
 
@@ -54,7 +51,7 @@ def release(visit: GateVisit, user: User, *, owner: bool) -> None:
     if found is None:
         return
     if found.user_id != user.pk and not owner:
-        raise Forbidden(_("Only %(who)s or an administrator can release this claim.") % {"who": found.user})
+        raise Forbidden(f"Only {found.user} or an administrator can release this claim.")
     ReviewClaim.objects.filter(visit=visit, user=found.user).delete()
     hint(visit.task.project)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import BigIntegerField, CharField, QuerySet
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, Membership, User
@@ -30,16 +29,16 @@ def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
         pk=visit.pk, state=GateVisit.State.OPEN
     )
     if not open_one.exists():
-        raise Conflict(_("This review is closed."))
+        raise Conflict("This review is closed.")
     requester = requester_of(visit)
     if requester is None:
         raise Invalid.at(
-            "text", _("The requester cannot be asked."), _("The requester is no member of the project.")
+            "text", "The requester cannot be asked.", "The requester is no member of the project."
         )
     if requester == user:
-        raise Invalid.at("text", _("You requested this task."), _("Ask somebody else."))
+        raise Invalid.at("text", "You requested this task.", "Ask somebody else.")
     if ReviewQuestion.objects.filter(visit=visit).count() >= MOST:
-        raise Invalid.at("text", _("Too many questions."), _("Decide, or send the task back."))
+        raise Invalid.at("text", "Too many questions.", "Decide, or send the task back.")
     asked = ReviewQuestion.objects.create(
         visit=visit,
         task_id=visit.task_id,
@@ -71,11 +70,11 @@ def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQues
     """Raises NotFound, Forbidden (somebody else was asked), Invalid (path `text`), Conflict (answered before)."""
     found = ReviewQuestion.objects.select_for_update().filter(pk=question, visit=visit).first()
     if found is None:
-        raise NotFound(_("This question does not exist."))
+        raise NotFound("This question does not exist.")
     if found.asked_id != user.pk:
-        raise Forbidden(_("Only the person who was asked can answer."))
+        raise Forbidden("Only the person who was asked can answer.")
     if found.answered_at is not None:
-        raise Conflict(_("You have already answered this question."), by=str(user), at=found.answered_at)
+        raise Conflict("You have already answered this question.", by=str(user), at=found.answered_at)
     found.answer, found.answered_at = _checked(text), clock.now()
     found.save(update_fields=["answer", "answered_at"])
     tell(
@@ -118,9 +117,7 @@ def _thread(task: Any, gate: Any) -> QuerySet[ReviewQuestion]:
 def _checked(text: str) -> str:
     text = text.strip()
     if not text:
-        raise Invalid.at("text", _("Enter a text."))
+        raise Invalid.at("text", "Enter a text.")
     if len(text) > LONGEST or "\x00" in text:
-        raise Invalid.at(
-            "text", _("This text cannot be stored."), _("At most %(n)s characters.") % {"n": LONGEST}
-        )
+        raise Invalid.at("text", "This text cannot be stored.", f"At most {LONGEST} characters.")
     return text

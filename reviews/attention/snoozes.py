@@ -7,7 +7,6 @@ from typing import Any
 
 from django.db.models import BigIntegerField, QuerySet, UUIDField
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import GateVisit, User
@@ -22,10 +21,10 @@ LONGEST = timedelta(days=30)
 def snooze(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
     """Raises Invalid (path `until`: past, or further away than 30 days), Conflict (closed)."""
     if visit.state != GateVisit.State.OPEN:
-        raise Conflict(_("This review is closed."))
+        raise Conflict("This review is closed.")
     now = clock.now()
     if not now < until <= now + LONGEST:
-        raise Invalid.at("until", _("Choose a time within 30 days."), _("A time from now on."))
+        raise Invalid.at("until", "Choose a time within 30 days.", "A time from now on.")
     found, _made = ReviewSnooze.objects.update_or_create(visit=visit, user=user, defaults={"until": until})
     publish_hints([PersonHint(user.pk)])
     return found

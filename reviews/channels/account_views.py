@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -32,7 +31,7 @@ def page(request: SignedIn) -> HttpResponse:
         request,
         "account/chats.html",
         section="account",
-        trail=crumbs((_("Personal settings"), reverse("account")), _("Chats")),
+        trail=crumbs(("Personal settings", reverse("account")), "Chats"),
         status=status,
         connections=accounts.connections(request.user)[:100],
         mine=mine.order_by("-linked_at")[:100],
@@ -49,5 +48,5 @@ def unlink(request: SignedIn, account: int) -> HttpResponse:
         accounts.unlink(request.user, account)
     except NotFound as problem:
         raise Http404 from problem
-    messages.success(request, _("Unlinked"))
+    messages.success(request, "Unlinked")
     return redirect("account-chats")

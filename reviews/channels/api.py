@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
 from ninja import Router
 from ninja.errors import HttpError
 from pydantic import BaseModel
@@ -51,7 +50,7 @@ def take(request: HttpRequest, channel: int) -> Any:
     pressed it."""
     headers = {name.lower(): value for name, value in request.headers.items()}
     if len(request.body) > interactions.MOST_BYTES:
-        raise HttpError(413, _("This is more than a chat sends."))
+        raise HttpError(413, "This is more than a chat sends.")
     found = (
         ChannelConnection.objects.exclude(signing="")
         .select_related("project")
@@ -64,9 +63,9 @@ def take(request: HttpRequest, channel: int) -> Any:
         CALLS[found.kind].check(found, headers, request.body)
     except NotSigned as unsigned:
         if seconds := wrong_tokens.wait(request):
-            said = _("Too many wrong tokens came from this address. Wait a minute.")
+            said = "Too many wrong tokens came from this address. Wait a minute."
             raise TooMuch(said, seconds) from unsigned
-        why = _("The signature or token is missing, wrong or older than five minutes. Compare the secret.")
+        why = "The signature or token is missing, wrong or older than five minutes. Compare the secret."
         raise HttpError(401, why) from unsigned
     pressed = CALLS[found.kind].read(request.body)
     if pressed is None:

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.utils.functional import Promise
-
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 
-Words = str | Promise
+Words = str
 
 
 class ChannelError(Exception):

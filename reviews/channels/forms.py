@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
-from django.utils.translation import gettext as _
 
 from pipelines.models import Project
 from pipelines.ports import clock
@@ -33,7 +32,7 @@ class ChannelForm(forms.Form):
     def clean_name(self) -> str:
         name = str(self.cleaned_data["name"]).strip()
         if ChannelConnection.objects.filter(project=self._project, name=name).exists():
-            raise forms.ValidationError(_("This project has a channel of this name."))
+            raise forms.ValidationError("This project has a channel of this name.")
         return name
 
     def clean(self) -> dict[str, Any]:
@@ -43,9 +42,9 @@ class ChannelForm(forms.Form):
             return said
         said["address"] = said.get("address") or kind.address
         if not _is_url(said["address"]):
-            self.add_error("address", _("Enter an address that begins with https:// or http://."))
+            self.add_error("address", "Enter an address that begins with https:// or http://.")
         if kind.rooms and not said.get("room"):
-            self.add_error("room", _("Enter the channel."))
+            self.add_error("room", "Enter the channel.")
         if kind.makes_secret:
             said["secret"] = said.get("secret") or made_secret()
             try:
@@ -53,16 +52,16 @@ class ChannelForm(forms.Form):
             except ChannelError as problem:
                 self.add_error("secret", str(problem))
         elif kind.secret_label and not said.get("secret"):
-            self.add_error("secret", _("Enter the token."))
+            self.add_error("secret", "Enter the token.")
         if not kind.signing_help:
             said["signing"] = ""
         elif not _printable(said.get("signing", "")):
             self.add_error(
-                "signing", _("A signing secret has no spaces and only letters, digits and signs of ASCII.")
+                "signing", "A signing secret has no spaces and only letters, digits and signs of ASCII."
             )
         if not kind.makes_secret and not _printable(said.get("secret", "")):
             # What no header takes would be told with the error.
-            self.add_error("secret", _("A token has no spaces and only letters, digits and signs of ASCII."))
+            self.add_error("secret", "A token has no spaces and only letters, digits and signs of ASCII.")
         return said
 
 

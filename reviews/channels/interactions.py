@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
 from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
@@ -77,23 +75,18 @@ def tell(connection: ChannelConnection, pressed: Pressed, text: str) -> None:
 def _link(connection: ChannelConnection, pressed: Pressed) -> str:
     word, _space, code = (pressed.command or "").strip().partition(" ")
     if word != LINK or not code.strip():
-        return _("Say “%(word)s CODE”. You get a code at %(page)s") % {"word": LINK, "page": _page()}
+        return f"Say “{LINK} CODE”. You get a code at {_page()}"
     user = accounts.link(connection, code.strip()[:100], pressed.workspace, pressed.account)
     if user is None:
-        return _(
-            "This code is not valid, was used, or is older than ten minutes. Get a new one at %(page)s"
-        ) % {"page": _page()}
-    return _("You can now approve here as %(name)s.") % {"name": user}
+        return f"This code is not valid, was used, or is older than ten minutes. Get a new one at {_page()}"
+    return f"You can now approve here as {user}."
 
 
 def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
     user = accounts.person(connection, pressed.workspace, pressed.account)
     if user is None:
         raise ChatRefused(
-            _(
-                "Your account in this chat is not linked. Link it at %(page)s, or decide on the page of the review."
-            )
-            % {"page": _page()}
+            f"Your account in this chat is not linked. Link it at {_page()}, or decide on the page of the review."
         )
     visit, version, evidence = _shown(connection, pressed.value)
     _may(user, visit)
@@ -110,7 +103,7 @@ def _approve(connection: ChannelConnection, pressed: Pressed) -> str:
         )
     except (Conflict, Forbidden, Invalid, NotFound) as problem:
         raise ChatRefused(_at(getattr(problem, "detail", "") or str(problem), visit)) from problem
-    return _("Approved.") if result.state == "decided" else _("Your vote is counted; more votes are needed.")
+    return "Approved." if result.state == "decided" else "Your vote is counted; more votes are needed."
 
 
 def _shown(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, str]:
@@ -124,26 +117,26 @@ def _shown(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, s
     except ValueError:
         found = None
     if found is None or number < 0:
-        raise ChatRefused(_("There is no such review."))
+        raise ChatRefused("There is no such review.")
     return found, number, evidence
 
 
 def _may(user: User, visit: GateVisit) -> None:
     """Raises ChatRefused for what the engine does not look at, in its own words for the rest."""
     if not user.is_active:
-        raise ChatRefused(_("Your account is deactivated."))
+        raise ChatRefused("Your account is deactivated.")
     if people.needs_second_factor(user):
-        raise ChatRefused(_at(_("Your account needs a second factor first."), visit))
+        raise ChatRefused(_at("Your account needs a second factor first.", visit))
     if visit.state != GateVisit.State.OPEN:
         return  # the engine says what became of it
     if not offered(visit, gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)):
-        raise ChatRefused(_at(_("This gate cannot be approved in a chat."), visit))
+        raise ChatRefused(_at("This gate cannot be approved in a chat.", visit))
     standing = Standings(user).at(visit)
     if standing.may:
         return
     visit.refresh_from_db(fields=["state"])
     if visit.state == GateVisit.State.OPEN:
-        raise ChatRefused(_at(standing.why or _("This gate does not ask you to review."), visit))
+        raise ChatRefused(_at(standing.why or "This gate does not ask you to review.", visit))
 
 
 def _at(why: str, visit: GateVisit) -> str:

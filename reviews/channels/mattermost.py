@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, document_of, post
 from reviews.channels.pressed import APPROVE
@@ -31,15 +28,15 @@ def _call(message: ReviewMessage, target: Target) -> Call:
 
 def _menu(message: ReviewMessage) -> dict[str, Any]:
     """A menu takes a second step, which a button would not: open it, then approve. Its context goes to no user."""
-    approve = {"text": _("Approve"), "value": APPROVE}
+    approve = {"text": "Approve", "value": APPROVE}
     context = {"value": message.approves, "signature": message.signature}
     return {
-        "fallback": _("Approve"),
+        "fallback": "Approve",
         "text": plain(message.then),
         "actions": [
             {
                 "id": "approve",
-                "name": _("Approve …"),
+                "name": "Approve …",
                 "type": "select",
                 "options": [approve],
                 "integration": {"url": message.answers_at, "context": context},
@@ -51,7 +48,7 @@ def _menu(message: ReviewMessage) -> dict[str, Any]:
 def _lines(message: ReviewMessage) -> list[str]:
     facts = f"{message.task} · {message.place} · {message.requester}"
     said = message.outcome or message.summary
-    return [plain(said), plain(facts), f"[{_('Open the review')}]({message.link})"]
+    return [plain(said), plain(facts), f"[{'Open the review'}]({message.link})"]
 
 
 def plain(text: str) -> str:
@@ -67,17 +64,17 @@ def _read(answer: HttpAnswer) -> str:
 KIND = ChannelKind(
     key="mattermost",
     label="Mattermost",
-    address_label=gettext_lazy("Server"),
-    address_help=gettext_lazy("Such as https://chat.example.com."),
+    address_label="Server",
+    address_help="Such as https://chat.example.com.",
     address="",
-    secret_label=gettext_lazy("Bot token"),
-    secret_help=gettext_lazy("The access token of a bot account in the channel. Stored encrypted."),
+    secret_label="Bot token",
+    secret_help="The access token of a bot account in the channel. Stored encrypted.",
     call=_call,
     read=_read,
     rooms=True,
     changes=True,
-    signing_label=gettext_lazy("Token of the slash command"),
-    signing_help=gettext_lazy(
+    signing_label="Token of the slash command",
+    signing_help=(
         "Shown by Mattermost when the slash command is made; only needed to approve in Mattermost. "
         "Who knows it can approve for everybody who linked an account."
     ),

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import connection as database
 from django.db.models import F
 from django.db.models.functions import Now
-from django.utils.translation import gettext as _
 
 from pipelines import engine
 from pipelines.models import GateVisit, Word
@@ -112,7 +111,7 @@ def _fetched(connection: ChannelConnection, call: Callable[[Target], Call]) -> H
             connection.address, connection.room, keys.decrypt(connection.secret) if connection.secret else ""
         )
     except keys.SecretUnreadable as problem:
-        raise ChannelError(_("No key reads the stored secret. Enter it again.")) from problem
+        raise ChannelError("No key reads the stored secret. Enter it again.") from problem
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     try:
         return asyncio.run(asyncio.wait_for(fetch(call(target), guard, SECONDS, MOST_BYTES), 2 * SECONDS))
@@ -174,7 +173,7 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
 
 def _outcome(visit: GateVisit) -> str:
     if not visit.word:
-        return _("Closed without a decision")
+        return "Closed without a decision"
     by = f" · {visit.decided_by}" if visit.decided_by else ""
     return _shown(f"{visit.word_display}{by}", LONGEST)
 
@@ -186,11 +185,11 @@ def test_message(message: ChannelMessage) -> ReviewMessage:
         kind="test",
         at=message.created_at,
         visit="",
-        title=_("A test from Gateline"),
+        title="A test from Gateline",
         task=str(project),
-        place=_("Channels"),
+        place="Channels",
         requester="",
-        summary=_("Reviews of this project are told here."),
+        summary="Reviews of this project are told here.",
         link=absolute("project-channels", project.owner.key, project.key),
     )
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 from reviews.channels.channel import (
     ChannelAway,
@@ -52,7 +49,7 @@ def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
     ]
     button = {
         "type": "button",
-        "text": _plain(_("Open the review")),
+        "text": _plain("Open the review"),
         "url": message.link,
         "action_id": "open",
     }
@@ -63,15 +60,15 @@ def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
 def _approve(message: ReviewMessage) -> dict[str, Any]:
     """It asks once more before it says anything."""
     confirm = {
-        "title": _plain(_("Approve?")),
+        "title": _plain("Approve?"),
         "text": _plain(" ".join(filter(None, (message.title, message.then)))[:LONGEST_CONFIRM]),
-        "confirm": _plain(_("Approve")),
-        "deny": _plain(_("Cancel")),
+        "confirm": _plain("Approve"),
+        "deny": _plain("Cancel"),
     }
     return {
         "type": "button",
         "style": "primary",
-        "text": _plain(_("Approve")),
+        "text": _plain("Approve"),
         "action_id": APPROVE,
         "value": message.approves,
         "confirm": confirm,
@@ -108,19 +105,20 @@ def read(answer: HttpAnswer) -> str:
 KIND = ChannelKind(
     key="slack",
     label="Slack",
-    address_label=gettext_lazy("API address"),
-    address_help=gettext_lazy("Change it only if your calls go through a gateway."),
+    address_label="API address",
+    address_help="Change it only if your calls go through a gateway.",
     address="https://slack.com/api",
-    secret_label=gettext_lazy("Bot token"),
-    secret_help=gettext_lazy(
-        "Begins with xoxb-. The app needs the scope chat:write and must be a member of the channel. Stored encrypted."
+    secret_label="Bot token",
+    secret_help=(
+        "Begins with xoxb-. The app needs the scope chat:write and must be a member of the channel. "
+        "Stored encrypted."
     ),
     call=_call,
     read=read,
     rooms=True,
     changes=True,
-    signing_label=gettext_lazy("Signing secret"),
-    signing_help=gettext_lazy(
+    signing_label="Signing secret",
+    signing_help=(
         "From Basic information of the app; only needed to approve in Slack. "
         "Who knows it can approve for everybody who linked an account."
     ),

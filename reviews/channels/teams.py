@@ -6,9 +6,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, post
 
@@ -26,7 +23,7 @@ def _call(message: ReviewMessage, target: Target) -> Call:
         "type": "AdaptiveCard",
         "version": "1.4",
         "body": body,
-        "actions": [{"type": "Action.OpenUrl", "title": _("Open the review"), "url": message.link}],
+        "actions": [{"type": "Action.OpenUrl", "title": "Open the review", "url": message.link}],
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
     return post(target.address, {"type": "message", "attachments": [attachment]})
@@ -45,10 +42,8 @@ def _read(answer: HttpAnswer) -> str:
 KIND = ChannelKind(
     key="teams",
     label="Microsoft Teams",
-    address_label=gettext_lazy("Webhook address"),
-    address_help=gettext_lazy(
-        "Copy it from the workflow “Post to a channel when a webhook request is received”."
-    ),
+    address_label="Webhook address",
+    address_help="Copy it from the workflow “Post to a channel when a webhook request is received”.",
     address="",
     secret_label="",
     secret_help="",

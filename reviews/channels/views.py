@@ -9,7 +9,6 @@ from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import Project
@@ -61,7 +60,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
             )
             _record(request, "channel.connected", made)
         if not BY_KEY[made.kind].makes_secret or request.POST.get("secret"):
-            messages.success(request, _("Connected. Send a test to see that it works."))
+            messages.success(request, "Connected. Send a test to see that it works.")
             return _back(project)
         # On the page itself: a message would go before anybody could copy it.
         shown_once, form = secret, ChannelForm(project)
@@ -75,7 +74,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         "reviews/channels.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Channels")),
+        trail=tab_trail(project, "Channels"),
         status=status,
         form=form,
         kinds=KINDS,
@@ -98,9 +97,9 @@ def test(request: SignedIn, project: Project, channel: int) -> HttpResponse:
     try:
         deliver(connection, test_message(message))
     except ChannelError as problem:
-        messages.error(request, _("Not sent. %(problem)s") % {"problem": problem})
+        messages.error(request, f"Not sent. {problem}")
     else:
-        messages.success(request, _("Test sent to %(name)s") % {"name": connection.name})
+        messages.success(request, f"Test sent to {connection.name}")
     return _back(project)
 
 
@@ -111,7 +110,7 @@ def remove(request: SignedIn, project: Project, channel: int) -> HttpResponse:
     with transaction.atomic():
         _record(request, "channel.disconnected", connection)
         connection.delete()
-    messages.success(request, _("Disconnected"))
+    messages.success(request, "Disconnected")
     return _back(project)
 
 
@@ -126,7 +125,7 @@ def again(request: SignedIn, project: Project, message: int) -> HttpResponse:
         if not failed.update(state=ChannelMessage.State.QUEUED, error=""):
             raise Http404
         enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": message})
-    messages.success(request, _("Sending it again"))
+    messages.success(request, "Sending it again")
     return _back(project)
 
 

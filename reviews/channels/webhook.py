@@ -6,7 +6,6 @@ import base64
 from dataclasses import replace
 from datetime import datetime
 
-from django.utils.translation import gettext_lazy
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from pipelines.ports import clock
@@ -59,13 +58,14 @@ def _read(answer: HttpAnswer) -> str:
 
 KIND = ChannelKind(
     key="webhook",
-    label=gettext_lazy("Webhook"),
-    address_label=gettext_lazy("Address"),
-    address_help=gettext_lazy("Each opened and closed review is posted there as JSON."),
+    label="Webhook",
+    address_label="Address",
+    address_help="Each opened and closed review is posted there as JSON.",
     address="",
-    secret_label=gettext_lazy("Signing secret"),
-    secret_help=gettext_lazy(
-        "Begins with whsec_. Leave empty to create one. Receivers check signatures with it (Standard Webhooks)."
+    secret_label="Signing secret",
+    secret_help=(
+        "Begins with whsec_. Leave empty to create one. "
+        "Receivers check signatures with it (Standard Webhooks)."
     ),
     call=_call,
     read=_read,

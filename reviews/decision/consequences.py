@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-
 from pipelines.engine import VoteResult
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import GateVisit, Word
 from pipelines.queries import versions
 from pipelines.queries.versions import parsed
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.line import Gate, Line
@@ -22,25 +20,25 @@ from pipelines.routing.sentences.names import end_name, station_names
 from reviews.decision.gates import gate_at, gate_of
 
 VERBS = {
-    Word.APPROVE: gettext_lazy("Approve"),
-    Word.SEND_BACK: gettext_lazy("Send back"),
-    Word.REJECT: gettext_lazy("Reject"),
-    Word.REWORK: gettext_lazy("Send back"),
-    Word.ABORT: gettext_lazy("Abort"),
+    Word.APPROVE: "Approve",
+    Word.SEND_BACK: "Send back",
+    Word.REJECT: "Reject",
+    Word.REWORK: "Send back",
+    Word.ABORT: "Abort",
 }
 CONFIRMS = {
-    Word.APPROVE: gettext_lazy("Confirm approval"),
-    Word.SEND_BACK: gettext_lazy("Confirm and send back"),
-    Word.REJECT: gettext_lazy("Confirm rejection"),
-    Word.REWORK: gettext_lazy("Confirm and send back"),
-    Word.ABORT: gettext_lazy("Confirm and abort"),
+    Word.APPROVE: "Confirm approval",
+    Word.SEND_BACK: "Confirm and send back",
+    Word.REJECT: "Confirm rejection",
+    Word.REWORK: "Confirm and send back",
+    Word.ABORT: "Confirm and abort",
 }
 DONE = {
-    Word.APPROVE: gettext_lazy("approved"),
-    Word.SEND_BACK: gettext_lazy("sent back"),
-    Word.REJECT: gettext_lazy("rejected"),
-    Word.REWORK: gettext_lazy("sent back"),
-    Word.ABORT: gettext_lazy("aborted"),
+    Word.APPROVE: "approved",
+    Word.SEND_BACK: "sent back",
+    Word.REJECT: "rejected",
+    Word.REWORK: "sent back",
+    Word.ABORT: "aborted",
 }
 SAID = "…"
 """Stands for the reviewer's text, while it is not known."""
@@ -109,14 +107,14 @@ def done_words(visit: GateVisit, word: str, result: VoteResult) -> str:
     line = versions.by_id(visit.asked_by.pinned_id)
     if result.state != GateVisit.State.DECIDED:
         words = _then(line, visit, word, _decided(line, visit, word, None), counted=True)
-        return _("Your vote is counted. %(then)s") % {"then": _sentence(words)}
-    return _("%(task)s: %(done)s. %(then)s") % {
-        "task": visit.task.name,
-        "done": DONE[Word(word)],
-        "then": _sentence(_follows(line, visit, word, result.answer))
+        return f"Your vote is counted. {_sentence(words)}"
+    return "{task}: {done}. {then}".format(
+        task=visit.task.name,
+        done=DONE[Word(word)],
+        then=_sentence(_follows(line, visit, word, result.answer))
         if result.moved
-        else _("The task goes on when its other reviews are decided."),
-    }
+        else "The task goes on when its other reviews are decided.",
+    )
 
 
 def _sentence(words: str) -> str:
@@ -129,10 +127,10 @@ def no_way_back(visit: GateVisit) -> str:
     if Word.REWORK in gate.offers:
         return ""
     if Word.SEND_BACK not in gate.offers:
-        return _("Send back is not offered here.")
+        return "Send back is not offered here."
     if _used_up(gate, visit, Word.SEND_BACK):
         most = gate.approval.max_rounds
-        said = ngettext(
+        said = plural(
             "Send back is not possible: %(n)s of %(n)s is used.",
             "Send back is not possible: %(n)s of %(n)s are used.",
             most,
@@ -149,7 +147,7 @@ def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
 def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
     routes = _routes(line, visit.gate) if word == Word.REJECT else ()
     answer = _decided(line, visit, word, routes[0][0] if routes else None)
-    then = _then(line, visit, word, answer) if not routes else _("you choose where it goes")
+    then = _then(line, visit, word, answer) if not routes else "you choose where it goes"
     return VoteOption(
         word=word,
         verb=str(VERBS[Word(word)]),
@@ -165,12 +163,10 @@ def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
 def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
     """Say where the reviewer's text goes."""
     if chosen:
-        return _("Kept in the history. A station that you choose also gets it as feedback.")
+        return "Kept in the history. A station that you choose also gets it as feedback."
     if answer["decision"] == "move" and answer["feedback"] == SAID:
-        return _("Goes to %(stations)s as feedback, and is kept in the history.") % {
-            "stations": station_names(line, answer["to"])
-        }
-    return _("Kept with the task and in its history.")
+        return f"Goes to {station_names(line, answer['to'])} as feedback, and is kept in the history."
+    return "Kept with the task and in its history."
 
 
 def _then(
@@ -186,18 +182,18 @@ def _then(
     missing = max(missing, len(not_approved(visit, policy))) - (not counted)
     if missing <= 0:
         return follows
-    needed = ngettext("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)
+    needed = plural("%(n)s more vote is needed, then", "%(n)s more votes are needed, then", missing)
     return f"{needed % {'n': missing}} {follows}"
 
 
 def _follows(line: Line, visit: GateVisit, word: str, answer: Mapping[str, Any]) -> str:
     """Tell what follows once the visit is decided."""
     if word == Word.SEND_BACK:
-        return _("%(station)s runs again with your reason (send-back %(n)s of %(most)s)") % {
-            "station": station_names(line, [visit.asked_by.station]),
-            "n": visit.round,
-            "most": gate_of(line, visit.gate).approval.max_rounds,
-        }
+        station, most = (
+            station_names(line, [visit.asked_by.station]),
+            gate_of(line, visit.gate).approval.max_rounds,
+        )
+        return f"{station} runs again with your reason (send-back {visit.round} of {most})"
     return consequence(line, answer)
 
 
@@ -226,5 +222,5 @@ def _routes(line: Line, gate_key: str) -> tuple[tuple[str, str], ...]:
     gate = gate_of(line, gate_key)
     if (gate.on_reject or line.policy.on_reject) != "reviewer_chooses":
         return ()
-    fixed = (("fail", _("the task fails")), ("rework", _("the producing station runs again")))
+    fixed = (("fail", "the task fails"), ("rework", "the producing station runs again"))
     return (*fixed, *((station.key, station.name) for station in line.stations))

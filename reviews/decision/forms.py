@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.errors import Invalid
 from pipelines.models import Word
@@ -18,7 +17,7 @@ FIELDS = "fields"
 class DecisionForm(forms.Form):
     """A word, bound to the token version and the evidence that were on the page."""
 
-    word = forms.ChoiceField(choices=Word.choices, error_messages={"required": _("Choose a decision.")})
+    word = forms.ChoiceField(choices=Word.choices, error_messages={"required": "Choose a decision."})
     reason = forms.CharField(required=False, max_length=20_000, strip=False)
     route = forms.CharField(required=False, max_length=64)
     seat = forms.CharField(required=False, max_length=150)

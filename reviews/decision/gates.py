@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.engine.moves.gates import JUMP
 from pipelines.models import GateVisit, Word
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.line import Approval, Gate, Line
 
 
 def gate_of(line: Line, key: str) -> Gate:
     """The declared gate, or the default policy under which a jump is reviewed."""
-    return Gate(key=JUMP, name=_("Jump")) if key == JUMP else line.gate(key)
+    return Gate(key=JUMP, name="Jump") if key == JUMP else line.gate(key)
 
 
 def gate_at(visit: GateVisit, line: Line) -> Gate:
@@ -27,10 +25,10 @@ def gate_at(visit: GateVisit, line: Line) -> Gate:
 def approval_words(policy: Approval, have: int) -> str:
     """“1 of 2 approvals”, or that all have to approve; "" where one is enough."""
     if policy.unanimous:
-        words = ngettext("%(n)s approval of everyone asked", "%(n)s approvals of everyone asked", have)
+        words = plural("%(n)s approval of everyone asked", "%(n)s approvals of everyone asked", have)
         return words % {"n": have}
     need = policy.votes
-    return _("%(n)s of %(m)s approvals") % {"n": have, "m": need} if need > 1 else ""
+    return f"{have} of {need} approvals" if need > 1 else ""
 
 
 def plain(visit: GateVisit, gate: Gate) -> bool:

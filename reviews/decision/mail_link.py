@@ -10,7 +10,6 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines import engine
@@ -113,7 +112,7 @@ def _checked(link: MailLink | None) -> MailLink:
         # Decided while it was looked at, perhaps by their own vote: that is the reason then.
         visit.refresh_from_db(fields=["state", "word", "decided_by", "decided_at", "overridden"])
         _still_open(visit)
-        raise MailLinkRefused("reassigned", standing.why or _("This gate does not ask you to review."), visit)
+        raise MailLinkRefused("reassigned", standing.why or "This gate does not ask you to review.", visit)
     return link
 
 

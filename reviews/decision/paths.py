@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
 from pipelines.routing.analysis.lint.transitions import edge_of
@@ -73,16 +71,16 @@ def _told(line: Line, visit: GateVisit, answer: Mapping[str, Any], asked: str) -
     if answer["decision"] == "move":
         again = [station] == list(answer["to"])
         for key in answer["to"]:
-            path.places[key] = PlaceMark(NEXT, _("runs again") if again else _("next"))
+            path.places[key] = PlaceMark(NEXT, "runs again" if again else "next")
             # To an origin no edge leads that names it: the rule's own does.
             edge = edge_of(line, station, answer["by"], rule, key) or (rule if answer["by"] == "rule" else "")
             if edge:
                 path.ways[edge] = TAKEN
     elif answer["decision"] == "finish":
-        path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), _("the task ends"))
+        path.places[answer["end"]] = PlaceMark(ENDS.get(answer["kind"], TAKEN), "the task ends")
         path.ways[rule if _led_by_rule(answer) else f"{station}{STOPPED}"] = TAKEN
     else:
-        path.places[station] = PlaceMark(STOPS if answer["decision"] == "stuck" else HERE, _("stays here"))
+        path.places[station] = PlaceMark(STOPS if answer["decision"] == "stuck" else HERE, "stays here")
     return json.dumps(path.to_dict())
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.moves.absences import Seat, seats, usable
 from pipelines.engine.moves.entitlement import decides_alone, meets_any
 from pipelines.models import GateVisit, Role, User
@@ -54,19 +52,19 @@ class Standings:
         overrides = own is not None and Role.ADMIN in own.person.roles and not why
         votes = visit.votes.all()
         if any(vote.user_id == self.user.pk for vote in votes):
-            return Entitlement(False, _("You have voted; more votes are needed."), overrides=overrides)
+            return Entitlement(False, "You have voted; more votes are needed.", overrides=overrides)
         found = usable(mine, visit, policy, votes)
         if found:
             alone = found[0] is own and decides_alone(own.person, visit.task, visit, policy)
             return Entitlement(True, alone=alone, overrides=overrides, seats=found)
         if own is None or not meets_any(own.person, policy.who):
-            why = _("This gate does not ask you to review.")
+            why = "This gate does not ask you to review."
         elif not why:
             by_chat = any(vote.connected_by == self.user.pk for vote in votes)
             why = (
-                _("A vote came by the chat that you connected, and counts as yours; more votes are needed.")
+                "A vote came by the chat that you connected, and counts as yours; more votes are needed."
                 if by_chat
-                else _("Your stand-in has voted for you; more votes are needed.")
+                else "Your stand-in has voted for you; more votes are needed."
             )
         return Entitlement(False, why, overrides=overrides)
 

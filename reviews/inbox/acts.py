@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from pipelines import engine
 from pipelines.models import GateVisit, User
@@ -21,27 +20,27 @@ Said = dict[str, Any]
 def answer(need: InboxItem, user: User, said: Said) -> str:
     """Answer a question: the station runs again with the answer."""
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text=said["text"])
-    return _("Answered")
+    return "Answered"
 
 
 def reply(need: InboxItem, user: User, said: Said) -> str:
     """Answer what a reviewer asked; the review stays as it is."""
     visit = GateVisit.objects.select_related("task__project").get(pk=need.about["visit"])
     questions.answer(visit, int(need.key), user, said["text"])
-    return _("Answered")
+    return "Answered"
 
 
 def approve(need: InboxItem, user: User, said: Said) -> str:
     """Allow the calls that are shown: the answer that a station of kind `tools` waits for."""
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text="approve")
-    return _("Approved")
+    return "Approved"
 
 
 def deny(need: InboxItem, user: User, said: Said) -> str:
     """Deny them, starting with a word that no station takes for a yes."""
     text = f"Denied: {said['reason']}"
     engine.answer(int(need.key), user=user, token_version=said["token_version"], text=text)
-    return _("Denied")
+    return "Denied"
 
 
 def settle(need: InboxItem, user: User, said: Said) -> str:
@@ -53,44 +52,44 @@ def settle(need: InboxItem, user: User, said: Said) -> str:
         text=said["text"],
         fact=said["answer"],
     )
-    return _("Answered")
+    return "Answered"
 
 
 def retry(need: InboxItem, user: User, said: Said) -> str:
     engine.retry(int(need.key), user=user, token_version=said["token_version"], reason=said["reason"])
-    return _("Runs again")
+    return "Runs again"
 
 
 def resolve(need: InboxItem, user: User, said: Said) -> str:
     engine.resolve(UUID(need.key), user=user, **said)
-    return _("Resolved")
+    return "Resolved"
 
 
 def unlock(need: InboxItem, user: User, said: Said) -> str:
     engine.resolve_deadlock(UUID(need.key), user=user, **said)
-    return _("Resolved")
+    return "Resolved"
 
 
 def supply(need: InboxItem, user: User, said: Said) -> str:
     """Supply metadata that a precondition asks for: the task is decided again with it."""
     found = given(need.about["metadata"], said["posted"], "metadata")
     engine.supply(int(need.key), user=user, token_version=said["token_version"], given=found)
-    return _("Added")
+    return "Added"
 
 
 def hand_over(need: InboxItem, user: User, said: Said) -> str:
     engine.hand_over(int(need.key), user=user, token_version=said["token_version"], document=said["document"])
-    return _("Handed over")
+    return "Handed over"
 
 
 def release(need: InboxItem, user: User, said: Said) -> str:
     engine.release(int(need.key), user=user, token_version=said["token_version"])
-    return _("Released")
+    return "Released"
 
 
 def cancel(need: InboxItem, user: User, said: Said) -> str:
     engine.cancel(need.task.pk, actor=engine.Actor.person(user), reason=said["reason"])
-    return _("Cancelled")
+    return "Cancelled"
 
 
 # Where a verb is offered

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import AwareDatetime, BaseModel
 
@@ -55,12 +54,12 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
     who = request.auth
     user, token = person_of(who), who if isinstance(who, ApiToken) else None
     if token and ApiToken.Scope.READ not in token.scopes:
-        raise Forbidden(_("This token may not read."))
+        raise Forbidden("This token may not read.")
     if kind and kind not in BY_KEY:
         raise Invalid.at(
             "kind",
-            _("“%(kind)s” is not a kind.") % {"kind": kind},
-            _("Use one of %(kinds)s.") % {"kinds": ", ".join(BY_KEY)},
+            f"“{kind}” is not a kind.",
+            f"Use one of {', '.join(BY_KEY)}.",
         )
     return [_out(found) for found in narrowed(needs(Mine(user, token)), kind, project)]
 

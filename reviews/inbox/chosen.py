@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
-from django.utils.translation import gettext_lazy
 
 from pipelines.models import Line, Word
 from pipelines.queries import versions
@@ -23,12 +22,12 @@ from reviews.inbox.kinds import BY_KEY
 
 OLDEST = "oldest"
 OPEN_STATES = (
-    ("unclaimed", gettext_lazy("Not claimed")),
-    ("claimed", gettext_lazy("Claimed")),
-    ("asked", gettext_lazy("Requester asked")),
+    ("unclaimed", "Not claimed"),
+    ("claimed", "Claimed"),
+    ("asked", "Requester asked"),
 )
 STATES_OF = {
-    "needs-me": (*OPEN_STATES, ("snoozed", gettext_lazy("Snoozed"))),
+    "needs-me": (*OPEN_STATES, ("snoozed", "Snoozed")),
     "mine": OPEN_STATES,
     "others": OPEN_STATES,
     "done": tuple(Word.choices),
@@ -36,19 +35,19 @@ STATES_OF = {
 """What a list can be narrowed to, by its tab."""
 ASKED = "needs-me"
 TABS = (
-    (ASKED, gettext_lazy("Needs you")),
-    ("mine", gettext_lazy("Requested by you")),
-    ("others", gettext_lazy("Team")),
-    ("done", gettext_lazy("Decided")),
+    (ASKED, "Needs you"),
+    ("mine", "Requested by you"),
+    ("others", "Team"),
+    ("done", "Decided"),
 )
 """The first is the page of everything that needs somebody; of it the list beside a dossier has the gates."""
 
 
 NOTHING = {
-    ASKED: gettext_lazy("Nothing needs you."),
-    "mine": gettext_lazy("No open reviews of your tasks."),
-    "others": gettext_lazy("No open reviews."),
-    "done": gettext_lazy("No decisions yet."),
+    ASKED: "Nothing needs you.",
+    "mine": "No open reviews of your tasks.",
+    "others": "No open reviews.",
+    "done": "No decisions yet.",
 }
 
 

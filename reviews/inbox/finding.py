@@ -10,8 +10,6 @@ from typing import Any
 from django.db import connection
 from django.db.models import Case, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import (
@@ -26,6 +24,7 @@ from pipelines.models import (
     Token,
 )
 from pipelines.queries import versions
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
@@ -168,7 +167,7 @@ def _gate(visit: GateVisit) -> InboxItem:
 
 
 def _votes(number: int, have: int, need: int) -> str:
-    counted = ngettext("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
+    counted = plural("%(n)s of %(m)s vote", "%(n)s of %(m)s votes", need) % {"n": have, "m": need}
     return " · ".join(
         filter(None, (_round(number).capitalize() if number > 1 else "", counted if need else ""))
     )
@@ -180,16 +179,16 @@ def _rule(visit: GateVisit) -> str:
     line = versions.by_id(visit.asked_by.pinned_id)
     words = {"station": station_name(line, visit.asked_by.station)}
     if not led or led.get("id") not in line.rules_by_id:
-        return _("%(station)s sent the task to this review.") % words
+        return "{station} sent the task to this review.".format(**words)
     rule = line.rules_by_id[led["id"]][1]
     words |= {"rule": rule.label, "when": describe(rule.when, called=partial(station_name, line))}
     if not rule.label:
-        return _("%(station)s sent the task to this review (%(when)s).") % words
-    return _("Rule “%(rule)s” of %(station)s sent the task to this review (%(when)s).") % words
+        return "{station} sent the task to this review ({when}).".format(**words)
+    return "Rule “{rule}” of {station} sent the task to this review ({when}).".format(**words)
 
 
 def _round(number: int) -> str:
-    return _("round %(n)s") % {"n": number}
+    return f"round {number}"
 
 
 def evaluations(mine: Mine) -> Iterable[InboxItem]:
@@ -287,7 +286,7 @@ def manual(mine: Mine) -> Iterator[InboxItem]:
     jobs = _by_hand(mine).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
-        says = instructions(job).strip() or _("Manual station.")
+        says = instructions(job).strip() or "Manual station."
         yield InboxItem(
             "manual", str(job.pk), job.task, station.name, Sentence(shortened(says, 500)), job.created_at,
             WAITING_FOR_INPUT, job.token.version, icon="manual",
@@ -333,7 +332,7 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> In
         str(token.pk),
         token.task,
         station_name(line, token.station),
-        waiting(token, line, summary) or Sentence(_("It waits.")),
+        waiting(token, line, summary) or Sentence("It waits."),
         token.changed_at,
         WAITING_FOR_INPUT if token.asks else token.status,
         token.version,

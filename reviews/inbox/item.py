@@ -11,14 +11,13 @@ from typing import Any
 from django import forms
 from django.db.models import Model
 from django.urls import reverse
-from django.utils.functional import Promise
 
 from pipelines import access
 from pipelines.engine.moves.roles import ProjectRoles, roles_of
 from pipelines.models import ApiToken, Project, Task, User
 from pipelines.routing.sentences.waits import Sentence
 
-Words = str | Promise
+Words = str
 """A text, or one that is translated when it is shown."""
 
 

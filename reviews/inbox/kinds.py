@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Deadlock, Escalation, GateVisit, Job, Token
 from pipelines.web.shell.forms import (
@@ -29,74 +28,74 @@ from reviews.models import ReviewQuestion
 class ReviewerReply(forms.Form):
     """Of no position: the answer to a question stays right whatever moves meanwhile."""
 
-    text = forms.CharField(label=_("Answer"), max_length=10_000)
+    text = forms.CharField(label="Answer", max_length=10_000)
 
 
-RETRY = Act("retry", _("Retry"), "reason", SeenReason, acts.retry)
-CANCEL = Act("cancel", _("Cancel the task"), "reason", Reason, acts.cancel, danger=True)
+RETRY = Act("retry", "Retry", "reason", SeenReason, acts.retry)
+CANCEL = Act("cancel", "Cancel the task", "reason", Reason, acts.cancel, danger=True)
 
 KINDS: tuple[InboxKind, ...] = (
     InboxKind(
-        "gate", _("Reviews"), _("A task continues only after your decision."), GateVisit, finding.gates,
-        (Link("review", _("Review"), acts.review),),
+        "gate", "Reviews", "A task continues only after your decision.", GateVisit, finding.gates,
+        (Link("review", "Review", acts.review),),
     ),
     InboxKind(
-        "reply", _("Questions about reviews"), _("A reviewer asks you about your task."), ReviewQuestion,
+        "reply", "Questions about reviews", "A reviewer asks you about your task.", ReviewQuestion,
         finding.replies,
-        (Act("reply", _("Answer"), "reply", ReviewerReply, acts.reply),
-         Link("review", _("Open the review"), acts.asked_in)),
+        (Act("reply", "Answer", "reply", ReviewerReply, acts.reply),
+         Link("review", "Open the review", acts.asked_in)),
     ),
     InboxKind(
-        "evaluation", _("Evaluations"), _("A condition that only you can answer."), Token, finding.evaluations,
-        (Act("answer", _("Answer"), "words", Fact, acts.settle), CANCEL),
+        "evaluation", "Evaluations", "A condition that only you can answer.", Token, finding.evaluations,
+        (Act("answer", "Answer", "words", Fact, acts.settle), CANCEL),
     ),
     InboxKind(
-        "question", _("Questions"), _("A station asks before it continues."), Token, finding.questions,
-        (Act("answer", _("Answer"), "text", AnswerForm, acts.answer), CANCEL),
+        "question", "Questions", "A station asks before it continues.", Token, finding.questions,
+        (Act("answer", "Answer", "text", AnswerForm, acts.answer), CANCEL),
     ),
     InboxKind(
-        "approval", _("Approvals of tools"), _("A station asks whether it may call tools."), Token,
+        "approval", "Approvals of tools", "A station asks whether it may call tools.", Token,
         finding.approvals,
-        (Act("approve", _("Approve"), "nothing", SeenForm, acts.approve),
-         Act("deny", _("Deny"), "reason", SeenReason, acts.deny), CANCEL),
+        (Act("approve", "Approve", "nothing", SeenForm, acts.approve),
+         Act("deny", "Deny", "reason", SeenReason, acts.deny), CANCEL),
     ),
     InboxKind(
-        "manual", _("Manual stations"), _("Work done by a person."), Job, finding.manual,
-        (Link("complete", _("Do the work"), acts.complete),),
+        "manual", "Manual stations", "Work done by a person.", Job, finding.manual,
+        (Link("complete", "Do the work", acts.complete),),
     ),
     InboxKind(
-        "blocked", _("Blocked"), _("A station could not continue by itself."), Token, finding.blocked,
-        (Act("answer", _("Answer what it needs"), "text", AnswerForm, acts.answer), RETRY, CANCEL),
+        "blocked", "Blocked", "A station could not continue by itself.", Token, finding.blocked,
+        (Act("answer", "Answer what it needs", "text", AnswerForm, acts.answer), RETRY, CANCEL),
     ),
     InboxKind(
-        "stuck", _("Stuck"), _("The engine could not decide where the task goes."), Token, finding.stuck,
-        (RETRY, Link("draw", _("Change the line"), acts.draw, acts.designs),
-         Link("migrate", _("Migrate"), acts.impact, acts.designs), CANCEL),
+        "stuck", "Stuck", "The engine could not decide where the task goes.", Token, finding.stuck,
+        (RETRY, Link("draw", "Change the line", acts.draw, acts.designs),
+         Link("migrate", "Migrate", acts.impact, acts.designs), CANCEL),
     ),
     InboxKind(
-        "escalation", _("Escalations"), _("Somebody responsible decides how a task continues."), Escalation,
+        "escalation", "Escalations", "Somebody responsible decides how a task continues.", Escalation,
         finding.escalations,
-        (Act("resolve", _("Resolve"), "resolve", Resolved, acts.resolve), Link("look", _("Open the task"), acts.look)),
+        (Act("resolve", "Resolve", "resolve", Resolved, acts.resolve), Link("look", "Open the task", acts.look)),
     ),
     InboxKind(
-        "deadlock", _("Deadlocks"), _("Work is on hold until somebody resolves it."), Deadlock,
+        "deadlock", "Deadlocks", "Work is on hold until somebody resolves it.", Deadlock,
         finding.deadlocks,
-        (Act("unlock", _("Resolve"), "unlock", Unlocked, acts.unlock), Link("look", _("Open the task"), acts.look)),
+        (Act("unlock", "Resolve", "unlock", Unlocked, acts.unlock), Link("look", "Open the task", acts.look)),
     ),
     InboxKind(
-        "missing", _("On hold for something missing"), _("A task cannot continue yet."), Token, finding.missing,
-        (Act("supply", _("Add what is missing"), "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
-         Act("handoff", _("Provide the handoff"), "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
-         Link("agents", _("See the agents"), acts.agents, acts.lacks_an_agent),
-         Link("look", _("Open the task"), acts.look), RETRY, CANCEL),
+        "missing", "On hold for something missing", "A task cannot continue yet.", Token, finding.missing,
+        (Act("supply", "Add what is missing", "metadata", Supplied, acts.supply, offered=acts.lacks_metadata),
+         Act("handoff", "Provide the handoff", "handoff", GivenHandoff, acts.hand_over, offered=acts.lacks_handoff),
+         Link("agents", "See the agents", acts.agents, acts.lacks_an_agent),
+         Link("look", "Open the task", acts.look), RETRY, CANCEL),
     ),
     InboxKind(
-        "held", _("On hold"),
-        _("Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete."),
+        "held", "On hold",
+        "Somebody holds the task, nothing has changed since it was rejected, or what it waits for did not complete.",
         Token,
         finding.held,
-        (Act("release", _("Release"), "nothing", SeenForm, acts.release, offered=acts.let_go_by_hand),
-         Act("retry", _("Retry"), "reason", SeenReason, acts.retry, offered=acts.run_again_by_hand), CANCEL),
+        (Act("release", "Release", "nothing", SeenForm, acts.release, offered=acts.let_go_by_hand),
+         Act("retry", "Retry", "reason", SeenReason, acts.retry, offered=acts.run_again_by_hand), CANCEL),
     ),
 )  # fmt: skip
 BY_KEY = {kind.key: kind for kind in KINDS}

@@ -14,7 +14,6 @@ from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, Project, Status, User, Vote, Word
 from pipelines.models.plumbing.compiled import compiled
@@ -88,11 +87,11 @@ class ListRow:
 
     @property
     def choose_words(self) -> str:
-        return _("Select %(title)s") % {"title": self.title}
+        return f"Select {self.title}"
 
     @property
     def round_words(self) -> str:
-        return _("Round %(n)s") % {"n": self.round}
+        return f"Round {self.round}"
 
     @property
     def cursor(self) -> str:
@@ -180,7 +179,7 @@ def _needs(
 def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> list[ListRow]:
     """Due first: what is late, what is due today, the rest. Where nothing is due there is nothing to divide."""
     today = timezone.localdate(now)
-    late, soon, later = _("Overdue"), _("Due today"), _("Later")
+    late, soon, later = "Overdue", "Due today", "Later"
 
     def group(due: datetime | None) -> str:
         if due is None:
@@ -319,7 +318,7 @@ def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> L
         title=visit.task.title,
         requester=visit.task.requested_by,
         url=reverse("gate-visit", args=[visit.pk]) + shown.suffix,
-        verb=_("Review") if is_open else visit.word_display or _("Closed"),
+        verb="Review" if is_open else visit.word_display or "Closed",
         state="open" if is_open else visit.word or "closed",
         since=visit.opened_at if is_open else visit.decided_at or visit.opened_at,
         at=at,

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.translation import ngettext
-
 from pipelines.models import Task, User
 from pipelines.queries.home import Trouble, place_of, positions, requested, troubled
+from pipelines.routing.basics.plural import plural
 from pipelines.web.lines.strip import Strip, strip_of
 from reviews.inbox.item import InboxItem, Mine
 from reviews.inbox.kinds import OfferedItem
@@ -71,9 +70,9 @@ def _summary(found: Sequence[OfferedItem]) -> str:
     reviews, questions = counted["gate"], counted["question"]
     others = len(found) - reviews - questions
     words = [
-        (reviews, ngettext("%(n)s review", "%(n)s reviews", reviews)),
-        (questions, ngettext("%(n)s question", "%(n)s questions", questions)),
-        (others, ngettext("%(n)s other", "%(n)s others", others)),
+        (reviews, plural("%(n)s review", "%(n)s reviews", reviews)),
+        (questions, plural("%(n)s question", "%(n)s questions", questions)),
+        (others, plural("%(n)s other", "%(n)s others", others)),
     ]
     return ", ".join(text % {"n": number} for number, text in words if number)
 

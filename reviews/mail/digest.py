@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from django.core.mail import EmailMultiAlternatives
 from django.db.models import QuerySet
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from pipelines.queries.addresses import absolute
+from pipelines.routing.basics.plural import plural
 from pipelines.web.shell.middleware import zone
 from reviews.mail.message import host, message
 from reviews.models import Digest, Notification, Posted
@@ -28,7 +27,7 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
     if not (shown and digest.user.is_active and digest.user.email):
         return None
     count = len(rows)
-    subject = ngettext("%(n)s notification", "%(n)s notifications", count) % {"n": count}
+    subject = plural("%(n)s notification", "%(n)s notifications", count) % {"n": count}
     context = {
         "groups": _by_kind(shown),
         "more": count - len(shown),
@@ -40,7 +39,7 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
         return message(
             "digest",
             context,
-            subject=_("Gateline digest: %(what)s") % {"what": subject},
+            subject=f"Gateline digest: {subject}",
             to=digest.user.email,
             unique=f"{digest.token}@{host()}",
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.core.mail import EmailMultiAlternatives
-from django.utils.translation import gettext as _
 
 from pipelines.models import Invitation
 from pipelines.people.invitations import secret_of
@@ -18,7 +17,7 @@ def invitation_mail(invitation: Invitation) -> EmailMultiAlternatives:
         "project_name": project_name,
         "link": absolute("join", secret_of(invitation)),
     }
-    text = _("%(who)s invited you to %(project)s") % {"who": invitation.created_by, "project": project_name}
+    text = f"{invitation.created_by} invited you to {project_name}"
     # The key changes when it is renewed: that is another mail.
     unique = f"invitation-{invitation.pk}-{invitation.expires_at.timestamp():.0f}@{host()}"
     return message("invitation", context, subject=text, to=invitation.email, unique=unique)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.mail import EmailMultiAlternatives
-from django.utils.translation import gettext as _
 
 from pipelines.models import Deadlock, Escalation, Status
 from pipelines.queries.addresses import absolute
@@ -29,9 +28,7 @@ def letter(notice: Notice) -> EmailMultiAlternatives | None:
     page = absolute("task", owner.key, task.project.key, task.name)
     context["link"] = f"{page}#{context['anchor']}-{notice.about}"
     text = f"[{task.line.name}] {context['subject']}: {task} {task.title}"
-    late = (
-        _("Overdue: %(subject)s") % {"subject": text} if notice.kind == Notice.NoticeKind.BREACHED else text
-    )
+    late = f"Overdue: {text}" if notice.kind == Notice.NoticeKind.BREACHED else text
     return message(
         "notice", context, subject=late, to=notice.address, unique=_id(notice), headers=_headers(notice)
     )
@@ -62,40 +59,40 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
     ]
     return {
         "anchor": "deadlock",
-        "subject": _("Deadlock"),
-        "heading": _("Deadlock"),
-        "sentence": _("Work is on hold until somebody resolves it."),
+        "subject": "Deadlock",
+        "heading": "Deadlock",
+        "sentence": "Work is on hold until somebody resolves it.",
         "facts": [
-            (_("Kind"), deadlock_words(found.kind)),
-            (_("For"), role_words(found.role)),
-            (_("Parties"), "\n".join(map(_party, found.parties))),
-            (_("Handed over last"), "\n".join(handoffs)),
-            (_("Suggestion"), found.suggestion),
+            ("Kind", deadlock_words(found.kind)),
+            ("For", role_words(found.role)),
+            ("Parties", "\n".join(map(_party, found.parties))),
+            ("Handed over last", "\n".join(handoffs)),
+            ("Suggestion", found.suggestion),
         ],
-        "verb": _("Resolve it"),
+        "verb": "Resolve it",
     }
 
 
 def _escalation(notice: Notice) -> dict[str, Any]:
     found = Escalation.objects.get(pk=notice.about)
     late = notice.kind == Notice.NoticeKind.BREACHED
-    in_time = _("The task does not move forward until this is resolved.")
-    overdue = _("Nobody has answered this escalation in time. %(still)s") % {"still": in_time}
+    in_time = "The task does not move forward until this is resolved."
+    overdue = f"Nobody has answered this escalation in time. {in_time}"
     return {
         "anchor": "escalation",
-        "subject": _("Escalated"),
-        "heading": _("Not answered in time") if late else _("Escalated"),
+        "subject": "Escalated",
+        "heading": "Not answered in time" if late else "Escalated",
         "sentence": overdue if late else in_time,
         "facts": [
-            (_("What"), trigger_words(found.trigger)),
-            (_("For"), role_words(found.role)),
-            (_("Station"), station_name(parsed(notice.task.pinned), found.station)),
-            (_("Reason"), found.reason),
-            (_("Answer by"), f"{found.due_at:%Y-%m-%d %H:%M} UTC" if found.due_at else ""),
-            (_("Done because of it"), "\n".join(map(action_words, found.on_breach)) if late else ""),
-            (_("What you can do"), "\n".join(words for _word, words in shown(found, notice.task).words)),
+            ("What", trigger_words(found.trigger)),
+            ("For", role_words(found.role)),
+            ("Station", station_name(parsed(notice.task.pinned), found.station)),
+            ("Reason", found.reason),
+            ("Answer by", f"{found.due_at:%Y-%m-%d %H:%M} UTC" if found.due_at else ""),
+            ("Done because of it", "\n".join(map(action_words, found.on_breach)) if late else ""),
+            ("What you can do", "\n".join(words for _word, words in shown(found, notice.task).words)),
         ],
-        "verb": _("Resolve it"),
+        "verb": "Resolve it",
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.core.mail import EmailMultiAlternatives
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.queries.addresses import absolute
 from pipelines.queries.versions import parsed
@@ -46,12 +45,7 @@ def compose(mail: Mail) -> EmailMultiAlternatives:
 
 def subject(line_name: str, task: object, gate_name: str) -> str:
     """Stable per task and gate, so that clients thread it: `[Line] Review: WI-app-42 Add login · Security gate`."""
-    return _("[%(line)s] Review: %(number)s %(title)s · %(gate)s") % {
-        "line": line_name,
-        "number": task,
-        "title": getattr(task, "title", ""),
-        "gate": gate_name,
-    }
+    return f"[{line_name}] Review: {task} {getattr(task, 'title', '')} · {gate_name}"
 
 
 def headers(mail: Mail, line_key: str) -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import GateVisit, Task
 from pipelines.routing.basics.visible import visible
@@ -17,7 +16,7 @@ class ReviewClaim(models.Model):
     visit = models.OneToOneField(GateVisit, models.CASCADE, primary_key=True, related_name="claim")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     at = models.DateTimeField()
-    until = models.DateTimeField(help_text=_("From then on it counts no more."))
+    until = models.DateTimeField(help_text="From then on it counts no more.")
 
     def __str__(self) -> str:
         return f"{self.visit_id} · {self.user}"

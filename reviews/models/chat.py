@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
-from django.utils.translation import gettext_lazy as _
 
 from reviews.models.outbox import ChannelConnection
 
@@ -16,7 +15,7 @@ class ChatAccount(models.Model):
     connection = models.ForeignKey(ChannelConnection, models.CASCADE, related_name="accounts")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="chat_accounts")
     workspace = models.CharField(max_length=64)
-    account = models.CharField(max_length=64, help_text=_("The id of the person in the workspace."))
+    account = models.CharField(max_length=64, help_text="The id of the person in the workspace.")
     linked_at = models.DateTimeField()
 
     class Meta:

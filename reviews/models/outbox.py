@@ -9,7 +9,6 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import GateVisit, Line, Project, Task
 
@@ -20,14 +19,14 @@ class Posted(models.Model):
     twice after a crash is one mail to a mail client."""
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Queued")
-        SENT = "sent", _("Sent")
-        FAILED = "failed", _("Failed")
-        DIGEST = "digest", _("In the digest")
-        SKIPPED = "skipped", _("Not wanted")
+        QUEUED = "queued", "Queued"
+        SENT = "sent", "Sent"
+        FAILED = "failed", "Failed"
+        DIGEST = "digest", "In the digest"
+        SKIPPED = "skipped", "Not wanted"
 
     address = models.EmailField(max_length=254, blank=True)
-    token = models.UUIDField(default=uuid.uuid4, help_text=_("The unique part of the Message-ID."))
+    token = models.UUIDField(default=uuid.uuid4, help_text="The unique part of the Message-ID.")
     state = models.CharField(max_length=8, choices=State.choices, default=State.QUEUED)
     error = models.TextField(blank=True)
     created_at = models.DateTimeField()
@@ -42,16 +41,16 @@ class Mail(Posted):
     the one before it is due, then 1, 2, …; of the other kinds 1."""
 
     class MailKind(models.TextChoices):
-        ASKED = "asked", _("Review asked")
-        SOON = "soon", _("Review due soon")
-        OVERDUE = "overdue", _("Review overdue")
-        CLOSED = "closed", _("Review closed")
+        ASKED = "asked", "Review asked"
+        SOON = "soon", "Review due soon"
+        OVERDUE = "overdue", "Review overdue"
+        CLOSED = "closed", "Review closed"
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="mails")
     kind = models.CharField(max_length=8, choices=MailKind.choices)
-    number = models.PositiveSmallIntegerField(default=1, help_text=_("Of a reminder: 0 before it is due."))
+    number = models.PositiveSmallIntegerField(default=1, help_text="Of a reminder: 0 before it is due.")
     chosen = models.BooleanField(
-        default=False, help_text=_("Its reader asked for it; the gate does not name the address.")
+        default=False, help_text="Its reader asked for it; the gate does not name the address."
     )
 
     class Meta:
@@ -73,13 +72,13 @@ class Notice(Posted):
     """About an escalation or a deadlock: told once of each kind."""
 
     class NoticeKind(models.TextChoices):
-        ESCALATED = "escalated", _("Escalated")
-        BREACHED = "breached", _("Not answered in time")
-        DEADLOCK = "deadlock", _("Deadlock")
+        ESCALATED = "escalated", "Escalated"
+        BREACHED = "breached", "Not answered in time"
+        DEADLOCK = "deadlock", "Deadlock"
 
     task = models.ForeignKey(Task, models.CASCADE, related_name="notices")
     kind = models.CharField(max_length=9, choices=NoticeKind.choices)
-    about = models.UUIDField(help_text=_("The escalation or deadlock."))
+    about = models.UUIDField(help_text="The escalation or deadlock.")
 
     class Meta:
         constraints = [
@@ -99,7 +98,7 @@ class NotificationSettings(models.Model):
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="notification_settings"
     )
     choices = models.JSONField(
-        default=dict, help_text=_("{kind: {bell: yes or no, mail: now, named, digest or never}}")
+        default=dict, help_text="{kind: {bell: yes or no, mail: now, named, digest or never}}"
     )
     digest_hour = models.PositiveSmallIntegerField(default=8, validators=[MaxValueValidator(23)])
     quiet_from = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(23)])
@@ -147,10 +146,10 @@ class Notification(Posted):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notifications")
     project = models.ForeignKey(Project, models.CASCADE, related_name="notifications")
     task = models.ForeignKey(Task, models.CASCADE, null=True, blank=True, related_name="notifications")
-    kind = models.CharField(max_length=24, help_text=_("A key of `reviews.notifications.table`."))
-    about = models.CharField(max_length=80, help_text=_("What it speaks of, named so that it is told once."))
-    data = models.JSONField(default=dict, help_text=_("What its sentence names besides the task."))
-    bell = models.BooleanField(default=True, help_text=_("Shown behind the bell."))
+    kind = models.CharField(max_length=24, help_text="A key of `reviews.notifications.table`.")
+    about = models.CharField(max_length=80, help_text="What it speaks of, named so that it is told once.")
+    data = models.JSONField(default=dict, help_text="What its sentence names besides the task.")
+    bell = models.BooleanField(default=True, help_text="Shown behind the bell.")
     read_at = models.DateTimeField(null=True, blank=True)
     digest = models.ForeignKey(Digest, models.SET_NULL, null=True, blank=True, related_name="items")
 
@@ -194,7 +193,7 @@ class ChannelConnection(models.Model):
     secret = models.TextField(blank=True)
     signing = models.TextField(
         blank=True,
-        help_text=_("What the chat signs its calls with, encrypted. Without one it decides nothing."),
+        help_text="What the chat signs its calls with, encrypted. Without one it decides nothing.",
     )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField()
@@ -212,15 +211,15 @@ class ChannelMessage(models.Model):
     place in the outbox, and FAILED is the box of dead letters: kept, shown, and sent again by hand."""
 
     class MessageKind(models.TextChoices):
-        OPENED = "opened", _("Review opened")
-        CLOSED = "closed", _("Review over")
-        TEST = "test", _("Test")
+        OPENED = "opened", "Review opened"
+        CLOSED = "closed", "Review over"
+        TEST = "test", "Test"
 
     class State(models.TextChoices):
-        QUEUED = "queued", _("Queued")
-        SENT = "sent", _("Sent")
-        FAILED = "failed", _("Failed")
-        SKIPPED = "skipped", _("Nothing to tell")
+        QUEUED = "queued", "Queued"
+        SENT = "sent", "Sent"
+        FAILED = "failed", "Failed"
+        SKIPPED = "skipped", "Nothing to tell"
 
     connection = models.ForeignKey(ChannelConnection, models.CASCADE, related_name="messages")
     visit = models.ForeignKey(
@@ -277,7 +276,7 @@ class AskedPlace(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     line = models.ForeignKey(Line, models.CASCADE, related_name="+", db_index=False)
     gate = models.CharField(max_length=64)
-    kind = models.CharField(max_length=5, help_text=_("role, group, user or owner"))
+    kind = models.CharField(max_length=5, help_text="role, group, user or owner")
     name = models.CharField(max_length=150)
     first = models.BooleanField()
     requester = models.ForeignKey(
@@ -286,7 +285,7 @@ class AskedPlace(models.Model):
     barred = ArrayField(
         models.IntegerField(),
         default=list,
-        help_text=_("Requester and producers, where they may not decide."),
+        help_text="Requester and producers, where they may not decide.",
     )
     opened_at = models.DateTimeField()
     order_at = models.DateTimeField()
@@ -324,13 +323,13 @@ class Remark(models.Model):
     text is part of that decision. `content`: digest of the file; `quoted`: its line."""
 
     class Resolution(models.TextChoices):
-        UNCHECKED = "", _("Not checked")
-        RESOLVED = "resolved", _("Resolved")
-        OPEN = "open", _("Not resolved")
+        UNCHECKED = "", "Not checked"
+        RESOLVED = "resolved", "Resolved"
+        OPEN = "open", "Not resolved"
 
     class Side(models.TextChoices):
-        OLD = "old", _("Before")
-        NEW = "new", _("Now")
+        OLD = "old", "Before"
+        NEW = "new", "Now"
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="remarks")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="remarks")
@@ -348,7 +347,7 @@ class Remark(models.Model):
         null=True,
         blank=True,
         related_name="+",
-        help_text=_("In which round its author said so."),
+        help_text="In which round its author said so.",
     )
 
     class Meta:

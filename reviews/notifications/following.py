@@ -9,7 +9,6 @@ from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from pipelines import access
@@ -27,10 +26,10 @@ def follow(request: SignedIn, project: Project) -> HttpResponse:
     what = _named(request, project)
     if request.POST.get("follow") == "yes":
         Follow.objects.get_or_create(user=request.user, project=project, **what, defaults={"at": Now()})
-        messages.success(request, _("You follow it. Choose bell or mail in your notification settings."))
+        messages.success(request, "You follow it. Choose bell or mail in your notification settings.")
     else:
         Follow.objects.filter(user=request.user, project=project, **what).delete()
-        messages.success(request, _("You no longer follow it."))
+        messages.success(request, "You no longer follow it.")
     return _back(project, **what)
 
 

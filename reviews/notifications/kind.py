@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django.db.models import QuerySet
-from django.utils.functional import Promise
 
 from pipelines.models import Task
 from pipelines.models.plumbing.compiled import ids, kept
@@ -20,7 +19,7 @@ from reviews.notifications.recipients import MailChoice, Recipient, members_at
 if TYPE_CHECKING:
     from reviews.models import Notification
 
-Words = str | Promise
+Words = str
 Told = TypeVar("Told", bound=Consequence)
 
 

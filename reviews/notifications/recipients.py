@@ -11,7 +11,6 @@ from typing import Any
 from django.db import models
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Membership, User
 from pipelines.models.plumbing.compiled import ids, kept
@@ -24,10 +23,10 @@ CLOSED_BEFORE = timedelta(minutes=15)
 class MailChoice(models.TextChoices):
     """When a person gets a mail about a kind."""
 
-    NOW = "now", _("Mail at once")
-    NAMED = "named", _("Mail where the line names me")
-    DIGEST = "digest", _("In the digest mail")
-    NEVER = "never", _("No mail")
+    NOW = "now", "Mail at once"
+    NAMED = "named", "Mail where the line names me"
+    DIGEST = "digest", "In the digest mail"
+    NEVER = "never", "No mail"
 
 
 FIELDS = (

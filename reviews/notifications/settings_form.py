@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import User
 from reviews.models import NotificationSettings
@@ -27,10 +26,10 @@ class KindRow:
 
 
 class SettingsForm(forms.Form):
-    digest_hour = forms.TypedChoiceField(label=_("Digest at"), choices=HOURS, coerce=int)
-    quiet = forms.BooleanField(label=_("Quiet hours"), required=False)
-    quiet_from = forms.TypedChoiceField(label=_("From"), choices=HOURS, coerce=int)
-    quiet_until = forms.TypedChoiceField(label=_("Until"), choices=HOURS, coerce=int)
+    digest_hour = forms.TypedChoiceField(label="Digest at", choices=HOURS, coerce=int)
+    quiet = forms.BooleanField(label="Quiet hours", required=False)
+    quiet_from = forms.TypedChoiceField(label="From", choices=HOURS, coerce=int)
+    quiet_until = forms.TypedChoiceField(label="Until", choices=HOURS, coerce=int)
 
     def __init__(self, user: User, data: Mapping[str, Any] | None = None) -> None:
         self.user = user
@@ -61,7 +60,7 @@ class SettingsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         said = self.cleaned_data
         if said.get("quiet") and said.get("quiet_from") == said.get("quiet_until"):
-            self.add_error("quiet_until", _("Quiet hours have to start and end at different times."))
+            self.add_error("quiet_until", "Quiet hours have to start and end at different times.")
         return said
 
     def save(self) -> None:

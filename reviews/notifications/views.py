@@ -9,7 +9,6 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
@@ -29,7 +28,7 @@ def page(request: SignedIn) -> HttpResponse:
     return show(
         request,
         "reviews/notifications/page.html",
-        trail=crumbs(_("Notifications")),
+        trail=crumbs("Notifications"),
         rows=reading.shown(request.user, unread=unread, most=reading.LISTED),
         unread_only=unread,
         unread_count=reading.unread_count(request.user),
@@ -78,9 +77,9 @@ def settings(request: SignedIn) -> HttpResponse:
     form = SettingsForm(request.user, request.POST or None)
     if form.is_bound and form.is_valid():
         form.save()
-        messages.success(request, _("Saved"))
+        messages.success(request, "Saved")
         return redirect("account-notifications")
-    trail = crumbs((_("Personal settings"), reverse("account")), _("Notifications"))
+    trail = crumbs(("Personal settings", reverse("account")), "Notifications")
     context: dict[str, Any] = {"form": form}
     return show(
         request,

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from pydantic import AwareDatetime, BaseModel
 
 from pipelines.api.auth import Request, person_of
@@ -135,9 +134,9 @@ def _visit(task: Task, gate: str, named: str) -> GateVisit:
     waiting = [each for each in found if each.state == GateVisit.State.OPEN]
     if len(waiting) > 1:
         ids = ", ".join(str(each.pk) for each in waiting)
-        raise Conflict(_("Several branches wait at this gate. Name one as “visit”: %(ids)s.") % {"ids": ids})
+        raise Conflict(f"Several branches wait at this gate. Name one as “visit”: {ids}.")
     if not found:
-        raise NotFound(_("The task has not been at this gate."))
+        raise NotFound("The task has not been at this gate.")
     return (waiting or found)[0]
 
 

@@ -14,8 +14,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from pipelines import access
@@ -32,9 +30,9 @@ from reviews.models import ReviewClaim, ReviewQuestion
 
 MORNING = 9
 LATER = (
-    ("hour", gettext_lazy("For an hour")),
-    ("tomorrow", gettext_lazy("Until tomorrow, 9:00")),
-    ("week", gettext_lazy("Until Monday, 9:00")),
+    ("hour", "For an hour"),
+    ("tomorrow", "Until tomorrow, 9:00"),
+    ("week", "Until Monday, 9:00"),
 )
 
 
@@ -64,10 +62,10 @@ def snooze(visit: GateVisit, user: User, until: datetime) -> None:
 
 def _asked(visit: GateVisit, user: User) -> None:
     if visit.state != GateVisit.State.OPEN:
-        raise Conflict(_("This review is closed."))
+        raise Conflict("This review is closed.")
     standing = Standings(user).at(visit)
     if not standing.may:
-        raise Forbidden(standing.why or _("This gate does not ask you to review."))
+        raise Forbidden(standing.why or "This gate does not ask you to review.")
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ def claim_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 def ask_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     found = visit_of(request.user, visit)
     text = request.POST.get("text", "")
-    return _done(request, found, lambda: ask(found, request.user, text), _("Question sent."))
+    return _done(request, found, lambda: ask(found, request.user, text), "Question sent.")
 
 
 @require_POST
@@ -143,7 +141,7 @@ def ask_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 def answer_page(request: SignedIn, visit: uuid.UUID, question: int) -> HttpResponse:
     found = visit_of(request.user, visit)
     text = request.POST.get("text", "")
-    return _done(request, found, lambda: questions.answer(found, question, request.user, text), _("Answered"))
+    return _done(request, found, lambda: questions.answer(found, question, request.user, text), "Answered")
 
 
 @require_POST
@@ -161,11 +159,11 @@ def snooze_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 
 def _no_word(visit: GateVisit, user: User) -> None:
     _asked(visit, user)
-    raise Invalid.at("action", _("Choose what to do."))
+    raise Invalid.at("action", "Choose what to do.")
 
 
 def _no_time() -> None:
-    raise Invalid.at("until", _("Choose a time within 30 days."))
+    raise Invalid.at("until", "Choose a time within 30 days.")
 
 
 def later(chosen: str, user: User, now: datetime) -> datetime | None:

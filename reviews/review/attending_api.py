@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from pydantic import AwareDatetime
 
 from pipelines import access
@@ -19,7 +17,7 @@ from reviews.review.attending_out import QuestionOut, ReviewClaimOut
 
 router = Operations("gates", CHANGES)
 GATE = TASK + "/gates/{gate}"
-REFUSAL = gettext_lazy("This token may not decide gates.")
+REFUSAL = "This token may not decide gates."
 
 
 class QuestionIn(Strict):
@@ -53,7 +51,7 @@ def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
     person_of(request.auth)
     visit = task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at").first()
     if visit is None:
-        raise NotFound(_("The task has not been at this gate."))
+        raise NotFound("The task has not been at this gate.")
     return [QuestionOut.of(each) for each in questions.thread(visit)]
 
 
@@ -81,11 +79,11 @@ def answer(
     user = person_of(request.auth)
     access.require(request.auth, "decide", found.project)
     if not 0 < question < 2**63:
-        raise NotFound(_("This question does not exist."))
+        raise NotFound("This question does not exist.")
     row = ReviewQuestion.objects.filter(pk=question, task=found, gate=gate)
     asked = row.select_related("visit__task__project").first()
     if asked is None:
-        raise NotFound(_("This question does not exist."))
+        raise NotFound("This question does not exist.")
     return QuestionOut.of(questions.answer(asked.visit, question, user, payload.text))
 
 
@@ -112,10 +110,10 @@ def _open(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:
     )
     visits = list(rows)
     if not visits:
-        raise NotFound(_("The task has not been at this gate."))
+        raise NotFound("The task has not been at this gate.")
     waiting = [each for each in visits if each.state == GateVisit.State.OPEN]
     if not waiting:
-        raise Conflict(_("This review is closed."))
+        raise Conflict("This review is closed.")
     if len(waiting) > 1:
-        raise Conflict(_("Several branches wait at this gate. Use the page of the review."))
+        raise Conflict("Several branches wait at this gate. Use the page of the review.")
     return waiting[0], user

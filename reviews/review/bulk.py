@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from pipelines import engine
@@ -65,9 +64,9 @@ def page(request: SignedIn) -> HttpResponse:
     if request.method == "POST":
         shown = any(key.startswith("seen-") for key in request.POST)
         if needs_reason and not reason.strip():
-            fault, status = _("A reason is needed."), 422
+            fault, status = "A reason is needed.", 422
         elif not shown and not any(row.option for row in rows):
-            fault, status = _("Nothing can be decided here."), 422
+            fault, status = "Nothing can be decided here.", 422
         else:
             rows = [
                 decide(
@@ -85,7 +84,7 @@ def page(request: SignedIn) -> HttpResponse:
         request,
         "reviews/bulk.html",
         section="needs",
-        trail=crumbs((_("Inbox"), back), _("Several reviews")),
+        trail=crumbs(("Inbox", back), "Several reviews"),
         status=status,
         rows=rows,
         word=word,
@@ -133,18 +132,18 @@ def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> Bul
     gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
     row = BulkRow(visit, gate, None)
     if visit.state != GateVisit.State.OPEN:
-        return replace(row, why=_("This review is closed."))
+        return replace(row, why="This review is closed.")
     if not may:
-        return replace(row, why=_("You cannot decide here."))
+        return replace(row, why="You cannot decide here.")
     if first and (visit.gate, visit.asked_by.pinned_id) != (first.gate, first.asked_by.pinned_id):
-        return replace(row, why=_("Another gate, or another version of the line."))
+        return replace(row, why="Another gate, or another version of the line.")
     if word == Word.APPROVE and gate.fields:
-        return replace(row, why=_("Its approval fills in fields: open it."))
+        return replace(row, why="Its approval fills in fields: open it.")
     option = next((each for each in options(visit) if each.word == word), None)
     if option is None:
-        return replace(row, why=_("Not offered here."))
+        return replace(row, why="Not offered here.")
     if option.routes:
-        return replace(row, why=_("You choose where it goes: open it."))
+        return replace(row, why="You choose where it goes: open it.")
     return replace(row, option=option)
 
 
@@ -154,9 +153,9 @@ def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str
     if row.option is None:
         return replace(row, lost=bool(seen))
     if not (version.isascii() and version.isdigit() and len(version) < 10):
-        return replace(row, option=None, why=_("It was not in the table."), lost=True)
+        return replace(row, option=None, why="It was not in the table.", lost=True)
     if len(row.seats) > 1 and row.seat not in dict(row.seats):
-        return replace(row, option=None, why=_("Choose in whose place you decide."), lost=True)
+        return replace(row, option=None, why="Choose in whose place you decide.", lost=True)
     try:
         result = engine.vote(
             row.visit,
@@ -173,7 +172,7 @@ def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str
         said = problem.message if isinstance(problem, Invalid) else str(problem)
         return replace(row, option=None, why=said, lost=True)
     settled = result.state == GateVisit.State.DECIDED
-    return replace(row, done=_("Decided") if settled else _("Your vote is counted"), settled=settled)
+    return replace(row, done="Decided" if settled else "Your vote is counted", settled=settled)
 
 
 def _uuid(text: str) -> uuid.UUID | None:

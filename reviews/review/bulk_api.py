@@ -7,7 +7,6 @@ from functools import partial
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from ninja import Router
 from pydantic import BaseModel
 
@@ -75,7 +74,7 @@ def decide(
     token that may not decide."""
     user, token = person_of(request.auth), request.auth if isinstance(request.auth, ApiToken) else None
     if token and ApiToken.Scope.DECIDE not in token.scopes:
-        raise Forbidden(_("This token may not decide gates."))
+        raise Forbidden("This token may not decide gates.")
     _check(payload)
     return answer_once(request, idempotency_key, partial(_decided, payload, user, Mine(user, token)))
 
@@ -84,17 +83,17 @@ def _check(payload: DecisionsIn) -> None:
     if payload.action not in bulk.WORDS:
         raise Invalid.at(
             "action",
-            _("“%(action)s” is not for several at once.") % {"action": payload.action},
-            _("Use one of %(actions)s.") % {"actions": ", ".join(bulk.WORDS)},
+            f"“{payload.action}” is not for several at once.",
+            f"Use one of {', '.join(bulk.WORDS)}.",
         )
     if not payload.items or len(payload.items) > bulk.MOST:
-        raise Invalid.at("items", _("Name 1 to %(most)s reviews.") % {"most": bulk.MOST})
+        raise Invalid.at("items", f"Name 1 to {bulk.MOST} reviews.")
     if len({each.visit for each in payload.items}) < len(payload.items):
-        raise Invalid.at("items", _("Name each review once."))
+        raise Invalid.at("items", "Name each review once.")
     if len(payload.reason) > LONGEST_REASON:
-        raise Invalid.at("reason", _("At most %(most)s characters.") % {"most": LONGEST_REASON})
+        raise Invalid.at("reason", f"At most {LONGEST_REASON} characters.")
     if payload.action == Word.REJECT and not payload.reason.strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+        raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
 
 
 def _decided(payload: DecisionsIn, user: User, mine: Mine) -> BulkDecisionsOut:
@@ -103,7 +102,7 @@ def _decided(payload: DecisionsIn, user: User, mine: Mine) -> BulkDecisionsOut:
         for row in bulk.plan(user, [str(each.visit) for each in payload.items], payload.action, mine)
     }
     if not payload.reason.strip() and any(row.option and row.option.needs_reason for row in rows.values()):
-        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+        raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     found = [_one(each, rows.get(each.visit), payload, user) for each in payload.items]
     return BulkDecisionsOut(decisions=found)
 
@@ -111,7 +110,7 @@ def _decided(payload: DecisionsIn, user: User, mine: Mine) -> BulkDecisionsOut:
 def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:
     if row is None or not access.can(user, "decide", row.visit.task.project):
         return BulkDecisionOut(
-            visit=str(item.visit), task=None, state="refused", why=_("There is no such review.")
+            visit=str(item.visit), task=None, state="refused", why="There is no such review."
         )
     seen = f"{row.visit.token_version}:{item.evidence}"
     done = bulk.decide(user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, seen, "api")

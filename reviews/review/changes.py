@@ -10,7 +10,6 @@ from typing import Any
 from django.db.models import BigIntegerField, CharField, DateTimeField, QuerySet, UUIDField
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit, User, Word
 from pipelines.models.plumbing.compiled import compiled
@@ -65,9 +64,9 @@ class ReviewChanges:
         earlier = self._round_before()
         found = []
         if earlier is not None:
-            label = _("Since round %(n)s") % {"n": earlier.round}
+            label = f"Since round {earlier.round}"
             found.append(Range("round", label, self.trees.at(earlier.token_id, earlier.opened_at)))
-        found.append(Range("start", _("Since start"), self._start))
+        found.append(Range("start", "Since start", self._start))
         return [*found, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
 
     @property

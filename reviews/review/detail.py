@@ -9,8 +9,6 @@ from functools import cached_property, partial
 from typing import Any
 
 from django.db.models import BigIntegerField, CharField, QuerySet, UUIDField
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from pipelines.engine.moves.entitlement import not_approved
 from pipelines.models import Artifact, GateVisit, User, Vote, Word
@@ -20,6 +18,7 @@ from pipelines.queries.actors import actor_of
 from pipelines.queries.task_branch import PushedByPeople, pushes_of
 from pipelines.queries.unmerged import left_unmerged
 from pipelines.queries.versions import parsed
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
 from pipelines.routing.document.kinds.deliver import MERGE, TO
@@ -116,7 +115,7 @@ class Dossier:
         if workspace is None:
             return ""
         name = self.visit.task.inputs.get(workspace.input) if workspace.input else workspace.repository
-        words = _("%(name)s, from %(base)s") if workspace.base else _("%(name)s, from its default branch")
+        words = "%(name)s, from %(base)s" if workspace.base else "%(name)s, from its default branch"
         return words % {"name": visible(str(name or "–")), "base": workspace.base}
 
     @property
@@ -150,7 +149,7 @@ class Dossier:
     @property
     def note(self) -> str:
         """What to know before deciding."""
-        alone = _("You are the only member of this project: your approval is recorded as self-approved.")
+        alone = "You are the only member of this project: your approval is recorded as self-approved."
         return " ".join(filter(None, (alone if self.standing.alone else "", self.no_way_back)))
 
     @property
@@ -218,8 +217,8 @@ class Dossier:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
         who = ", ".join(_requirement(self.line, each) for each in self.gate.approval.who)
         lenient = self.gate.approval.requester_may or self.standing.alone
-        barred = [] if lenient else [_("The requester cannot vote.")]
-        return " ".join([_("Needs %(who)s.") % {"who": who}, *barred])
+        barred = [] if lenient else ["The requester cannot vote."]
+        return " ".join([f"Needs {who}.", *barred])
 
     @property
     def unproven(self) -> bool:
@@ -290,9 +289,7 @@ def seat_choices(standing: Entitlement, people: Mapping[int, User]) -> list[tupl
     return [
         (
             seat.person.username,
-            _("In place of %(name)s, who is away") % {"name": people[seat.person.user_id]}
-            if seat.stands_in
-            else _("As yourself"),
+            f"In place of {people[seat.person.user_id]}, who is away" if seat.stands_in else "As yourself",
         )
         for seat in standing.seats
     ]
@@ -312,10 +309,10 @@ def _checks(visit: GateVisit) -> list[dict[str, Any]]:
 def _requirement(line: Line, wanted: Requirement) -> str:
     words = {"n": wanted.count, "name": wanted.name}
     if wanted.kind == OWNER:
-        return _("the vote of the owner of %(station)s") % {"station": line.station(wanted.name).name}
+        return f"the vote of the owner of {line.station(wanted.name).name}"
     if wanted.everyone:
-        of_group = _("the votes of all in the group %(name)s") % words
-        return of_group if wanted.kind == "group" else _("the votes of all with the role %(name)s") % words
-    kinds = {"role": _("from the role"), "group": _("from the group"), "user": _("from")}
-    people = ngettext("%(n)s vote", "%(n)s votes", wanted.count) % words
+        of_group = "the votes of all in the group {name}".format(**words)
+        return of_group if wanted.kind == "group" else "the votes of all with the role {name}".format(**words)
+    kinds = {"role": "from the role", "group": "from the group", "user": "from"}
+    people = plural("%(n)s vote", "%(n)s votes", wanted.count) % words
     return f"{people} {kinds[wanted.kind]} {wanted.name}"

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from django.http import QueryDict
-from django.utils.translation import gettext as _
 
 from pipelines.formats.evidence.claims.checking import (
     CONFIRMED,
@@ -60,18 +59,18 @@ class ShownClaim:
         if reason in ("tests", "tests_failed", "fewer_passed", "no_test_ran"):
             return tests_words(values)
         said = {
-            "tests_changed": _("%(path)s changed"),
-            "no_test_changed": _("No test file changed"),
-            "is_gone": _("%(path)s was deleted"),
-            "still_there": _("%(path)s is still there"),
-            "file": _("%(path)s changed"),
-            "not_there": _("There is no file %(path)s"),
-            "unchanged": _("%(path)s did not change"),
-            "nothing_ran": _("No command ran"),
-            "ran": _("%(command)s ended with exit code %(code)s"),
-            "dependency_added": _("%(name)s was added to the dependencies"),
-            "no_dependency": _("No dependency was added"),
-            "dependency_missing": _("%(name)s was not added to the dependencies"),
+            "tests_changed": "%(path)s changed",
+            "no_test_changed": "No test file changed",
+            "is_gone": "%(path)s was deleted",
+            "still_there": "%(path)s is still there",
+            "file": "%(path)s changed",
+            "not_there": "There is no file %(path)s",
+            "unchanged": "%(path)s did not change",
+            "nothing_ran": "No command ran",
+            "ran": "%(command)s ended with exit code %(code)s",
+            "dependency_added": "%(name)s was added to the dependencies",
+            "no_dependency": "No dependency was added",
+            "dependency_missing": "%(name)s was not added to the dependencies",
         }
         return said[reason] % values if reason in said else ""
 

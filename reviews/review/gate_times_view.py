@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Project
@@ -23,7 +22,7 @@ def page(request: SignedIn, project: Project) -> HttpResponse:
         "insights/gates.html",
         project=project,
         section="insights",
-        trail=tab_trail(project, _("Reviews in numbers")),
+        trail=tab_trail(project, "Reviews in numbers"),
         dates=dates,
         lines=gate_times.of_project(project, dates),
         offers=gate_times.offers(project),

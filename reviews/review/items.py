@@ -12,7 +12,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines.errors import Conflict, Invalid, Refused
@@ -105,7 +104,7 @@ def _show(
         request,
         "reviews/inbox/item.html",
         section="needs",
-        trail=crumbs((_("Inbox"), shown.address), need.task.name),
+        trail=crumbs(("Inbox", shown.address), need.task.name),
         status=status,
         live_project=shown.scope.live,
         **context,
@@ -157,7 +156,7 @@ def _act(request: SignedIn, kind: str, key: str) -> HttpResponse:
     found = offer(of_kind, need, mine)
     verb = found.act(request.POST.get("verb", ""))
     if verb is None:
-        return _refused(request, InboxRow(found, _("Choose what to do.")), 422)
+        return _refused(request, InboxRow(found, "Choose what to do."), 422)
     typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
     typed |= posted(request.POST)
     form = verb.form(request.POST)
@@ -212,7 +211,7 @@ def _subject(mine: Mine, kind: InboxKind, key: str) -> Any:
 def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
     task: Task = _subject(mine, kind, key).task
-    words = _("Somebody was faster: this no longer needs you.")
+    words = "Somebody was faster: this no longer needs you."
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))
     if not _in_place(request):

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from pipelines import engine
@@ -71,7 +70,7 @@ def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     except Conflict as problem:
         messages.error(request, str(problem))
         return redirect("gate-visit", found.pk)
-    messages.success(request, _("Overridden. It is shown in the history of the task."))
+    messages.success(request, "Overridden. It is shown in the history of the task.")
     return redirect("gate-visit", found.pk)
 
 
@@ -86,7 +85,7 @@ def _shown(
     typed = request.POST if request.method == "POST" else None
     fields: list[StartField] = fields_of(gate.fields, typed, problems, FIELDS)
     back = reverse("gate-visit", args=[visit.pk])
-    trail = crumbs((_("Inbox"), reverse("needs-me")), (visit.task.name, back), _("Override"))
+    trail = crumbs(("Inbox", reverse("needs-me")), (visit.task.name, back), "Override")
     context: dict[str, Any] = {
         "visit": visit,
         "task": visit.task,

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.models import Job, Status, Task
 from pipelines.queries.line_filter import choices
@@ -17,7 +16,7 @@ from reviews.inbox.chosen import ASKED, OLDEST, STATES_OF, TABS, ReviewList, pla
 from reviews.inbox.item import Mine
 from reviews.inbox.lists import list_page, tab_counts
 
-SORTS = (("", _("Due first")), (OLDEST, _("Oldest first")))
+SORTS = (("", "Due first"), (OLDEST, "Oldest first"))
 
 
 def pane(

@@ -6,11 +6,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.models import Job
 from pipelines.queries.observed import groups_of, tests_words
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.routing.document.line import Line
@@ -38,12 +36,10 @@ class CommandRun:
     def ended(self) -> str:
         code = self.job.exit_code
         if self.job.result == "success":
-            return _("Passed, exit code %(code)s") % {"code": 0 if code is None else code}
+            return f"Passed, exit code {0 if code is None else code}"
         if code is None:
-            return _("Failed: %(why)s") % {
-                "why": visible(shortened(self.job.summary, LONGEST)) or _("it did not run")
-            }
-        return _("Failed, exit code %(code)s") % {"code": code}
+            return f"Failed: {visible(shortened(self.job.summary, LONGEST)) or 'it did not run'}"
+        return f"Failed, exit code {code}"
 
     @property
     def tone(self) -> str:
@@ -87,7 +83,7 @@ def _facts(job: Job) -> str:
     said = [tests_words(groups["tests"])] if "tests" in groups else []
     total = groups.get("findings", {}).get("total")
     if isinstance(total, int):
-        said.append(ngettext("%(n)s finding", "%(n)s findings", total) % {"n": total})
+        said.append(plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
     return ", ".join(said)
 
 

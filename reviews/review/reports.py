@@ -9,7 +9,6 @@ from typing import Any
 
 from django.core.files.storage import storages
 from django.http import QueryDict
-from django.utils.translation import gettext as _
 
 from pipelines.formats.evidence.readers.report import (
     MOST_BYTES,
@@ -101,7 +100,7 @@ class PlacedFinding:
 
     @property
     def severity(self) -> str:
-        words = {"critical": _("Critical"), "high": _("High"), "medium": _("Medium"), "low": _("Low")}
+        words = {"critical": "Critical", "high": "High", "medium": "Medium", "low": "Low"}
         return words[self.finding.severity]
 
     @property

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from pipelines.models import GateVisit
 from reviews.review.changes import ReviewChanges
@@ -32,12 +31,12 @@ def tabs(
 ) -> list[ReviewTab]:
     files = len(changes.start_files) if changes.there else 0
     offered: list[tuple[str, str, int | None]] = [
-        *([("changes", _("Changes"), files)] if changes.there else []),
-        *([("findings", _("Findings"), evidence.finding_count or None)] if evidence.reports else []),
-        *([("claims", _("Claims"), None)] if evidence.claims else []),
-        ("output", _("Output"), None),
-        ("log", _("Log"), None),
-        ("history", _("History"), None),
+        *([("changes", "Changes", files)] if changes.there else []),
+        *([("findings", "Findings", evidence.finding_count or None)] if evidence.reports else []),
+        *([("claims", "Claims", None)] if evidence.claims else []),
+        ("output", "Output", None),
+        ("log", "Log", None),
+        ("history", "History", None),
     ]
     if changes.there and not files:
         # A plan, an answer: nothing changed yet, and what is to be decided about is what it says.

@@ -21,7 +21,6 @@ from django.db.models import (
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
 from pipelines import access, engine
@@ -92,7 +91,7 @@ def _inbox(request: SignedIn, shown: ReviewList) -> HttpResponse:
         if page is not None:
             return page
     listed["selected"] = ""
-    trail = crumbs(_("Inbox"))
+    trail = crumbs("Inbox")
     live = shown.scope.live
     return show(
         request,
@@ -136,7 +135,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     opens = form.cleaned_data["word"] == Word.APPROVE and vars(found)["has_files"]
     count = unopened(found, request.user) if opens else 0
     if count and not form.cleaned_data["unopened"]:
-        form.add_error("unopened", _("Tick this, or open the files."))
+        form.add_error("unopened", "Tick this, or open the files.")
         return _dossier(request, found, form, status=400)
     leave(found, request.POST.get("sitting", ""))
     try:
@@ -167,7 +166,7 @@ def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     may = dossier(found, request.user).deciding
     changes = ReviewChanges(found, request.user, may)
     if not may:
-        raise PermissionDenied(_("Only people who can decide here can comment on lines."))
+        raise PermissionDenied("Only people who can decide here can comment on lines.")
     comparison = changes.panel(request.GET).comparison
     line = request.POST.get("line", "")
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0
@@ -239,7 +238,7 @@ def _dossier(
     changes = ReviewChanges(visit, request.user, shown.deciding)
     evidence = ReviewEvidence(shown, changes, request.GET)
     offered = tabs(request.GET, visit, changes, evidence)
-    trail = crumbs((_("Inbox"), reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
+    trail = crumbs(("Inbox", reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
     tab = next(each.key for each in offered if each.current)
     panel = changes.panel(request.GET) if changes.there else None
     if panel and tab == "changes" and request.method == "GET":
@@ -328,9 +327,7 @@ def _read(visit: Any, user: Any) -> QuerySet[GateVisit]:
 def mail(request: SignedIn) -> HttpResponse:
     if not folder.open_to(request):
         raise Http404
-    return show(
-        request, "reviews/mail_folder.html", trail=crumbs(_("Development mail")), mails=folder.listing()
-    )
+    return show(request, "reviews/mail_folder.html", trail=crumbs("Development mail"), mails=folder.listing())
 
 
 @require_GET
@@ -343,5 +340,5 @@ def mail_message(request: SignedIn, name: str) -> HttpResponse:
         raise Http404
     if request.GET.get("part") == "source":
         return HttpResponse(found.source, content_type="text/plain; charset=utf-8")
-    trail = crumbs((_("Development mail"), reverse("mail-dev")), found.subject)
+    trail = crumbs(("Development mail", reverse("mail-dev")), found.subject)
     return show(request, "reviews/mail_message.html", trail=trail, mail=found)

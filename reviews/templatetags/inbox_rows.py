@@ -10,7 +10,6 @@ from django.template import Context
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
 
 from pipelines.templatetags.gateline import exact, icon, since
 from pipelines.templatetags.small import elapsed, kind_sign, moment
@@ -41,7 +40,7 @@ URGENT = {"overdue": " tone-danger strong", "next": " tone-attention strong"}
 def time_left(at: datetime, urgency: str = "") -> SafeString:
     """The time until something is due, ticking; only what is overdue is red, only the next is amber."""
     overdue = urgency == "overdue"
-    words = _("Overdue %(time)s") if overdue else _("%(time)s left")
+    words = "Overdue %(time)s" if overdue else "%(time)s left"
     return format_html(
         LEFT, URGENT.get(urgency, ""), exact(at), icon("late" if overdue else "clock", 14),
         timezone.localtime(at).isoformat(), words % {"time": "{time}"}, words % {"time": since(at)},
@@ -90,12 +89,12 @@ def _sign(row: ListRow) -> SafeString:
 def _due(row: ListRow, now: datetime) -> SafeString:
     if row.due_at:
         return time_left(row.due_at, "overdue" if row.due_at < now else "")
-    return moment(row.since) if row.over else format_html('<span class="muted">{}</span>', _("No due time"))
+    return moment(row.since) if row.over else format_html('<span class="muted">{}</span>', "No due time")
 
 
 def _about(row: ListRow) -> SafeString:
     project = f" · {row.project}" if row.project else ""
-    waits = NOTHING if row.over else format_html(" · {} {}", _("waits"), elapsed(row.since))
+    waits = NOTHING if row.over else format_html(" · {} {}", "waits", elapsed(row.since))
     return format_html("{} · {}{}", project, row.requester, waits)
 
 
@@ -110,9 +109,9 @@ def _marks(row: ListRow) -> SafeString:
     if not (row.claimed or row.waits_for or row.stand_in):
         return NOTHING
     marks = (
-        ("actor-person", _("Claimed by %(who)s"), row.claimed),
-        ("comment", _("Asked, waiting for %(who)s"), row.waits_for),
-        ("actor-people", _("As stand-in for %(who)s"), row.stand_in),
+        ("actor-person", "Claimed by %(who)s", row.claimed),
+        ("comment", "Asked, waiting for %(who)s", row.waits_for),
+        ("actor-people", "As stand-in for %(who)s", row.stand_in),
     )
     drawn = [
         format_html('<span class="row row-4">{} {}</span>', icon(name, 14), words % {"who": who})

@@ -6,8 +6,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-
 from pipelines.errors import Refused
 from pipelines.models import Agent, Blob, Group, Membership, Project, Role, Upload, User, Worker
 from pipelines.models.people import simplify
@@ -119,13 +117,10 @@ class Cast:
         given = list(roles)
         unknown = next((role for role in given if role not in Role.values), None)
         if unknown is not None:
-            raise Refused(
-                _("%(name)s: there is no role %(unknown)s; use one of %(values)s")
-                % {"name": name, "unknown": unknown, "values": ", ".join(Role.values)}
-            )
+            raise Refused(f"{name}: there is no role {unknown}; use one of {', '.join(Role.values)}")
         user, _new = User.objects.get_or_create(username=name[:150], defaults={"is_active": True})
         if not user.is_active:
-            raise Refused(_("%(name)s: this person cannot sign in; choose somebody else") % {"name": name})
+            raise Refused(f"{name}: this person cannot sign in; choose somebody else")
         Membership.objects.update_or_create(
             project=self._project, user=user, defaults={"roles": simplify(given)}
         )

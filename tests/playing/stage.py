@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy
 
 from pipelines.errors import Refused
 from pipelines.models import ENDED, Due, Task, Token
@@ -14,11 +13,11 @@ from tests.playing.cast import Cast
 
 
 class CannotHappen(Refused):
-    says = gettext_lazy("This cannot happen here.")
+    says = "This cannot happen here."
 
 
 class NotPlayable(Refused):
-    says = gettext_lazy("A script cannot do this on any line.")
+    says = "A script cannot do this on any line."
 
 
 @dataclass

@@ -8,7 +8,6 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from ninja import File, Form, Status
 from ninja.files import UploadedFile
 
@@ -121,7 +120,7 @@ def tell_run(
     if run_of(found) != run:
         raise NotFound
     if payload.status == "completed" and payload.conclusion is None:
-        raise Invalid.at("conclusion", _("is needed when the job is completed"))
+        raise Invalid.at("conclusion", "is needed when the job is completed")
     if payload.logs and elsewhere.held(its, found):
         _log(found, payload.logs)
     if payload.status == "in_progress":
@@ -147,7 +146,7 @@ def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: 
     """The job ends here: its task waits with the question, and its station runs again with what a person answers."""
     its = runner_of(request, owner, project, runner)
     if not payload.asked:
-        raise Invalid.at("question", _("is missing"), _("Say what a person is to decide."))
+        raise Invalid.at("question", "is missing", "Say what a person is to decide.")
     job = _job(its, payload.jobId)
     hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.asked}}
     _deliver(its, job, {"result": "blocked", "signals": [hold]})
@@ -193,9 +192,9 @@ def hand_over(
     """A form with the field `file`. It is kept with the job that the runner has, under its name."""
     its = runner_of(request, owner, project)
     if getattr(request, "too_large", ()):
-        raise Invalid.at("file", _("is larger than an upload may be"))
+        raise Invalid.at("file", "is larger than an upload may be")
     if file is None:
-        raise Invalid.at("file", _("is required"), _("Send it as the field file of a form."))
+        raise Invalid.at("file", "is required", "Send it as the field file of a form.")
     job = _job(its, jobId or None)
     called = (name or file.name or "")[:300]
     with as_problems():
@@ -233,7 +232,7 @@ def _job(runner: Worker, named: str | int | None) -> Job:
         return elsewhere.named(runner, int(named))
     found = elsewhere.current(runner)
     if found is None:
-        raise Conflict(_("This runner has no job."))
+        raise Conflict("This runner has no job.")
     return found
 
 
@@ -257,9 +256,9 @@ def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
         answer = elsewhere.deliver(runner, job, outcome)
     if answer.status in ("conflict", "ignored", "not_found"):
         raise Conflict(
-            _("This job is over, or another runner has it. Nothing was changed.")
+            "This job is over, or another runner has it. Nothing was changed."
             if answer.status != "conflict"
-            else _("This job has ended with another result. Nothing was changed.")
+            else "This job has ended with another result. Nothing was changed."
         )
     if answer.status == "invalid":
         raise Invalid.at(answer.path, answer.detail)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from pydantic import BaseModel, Field
 
 from pipelines import access, engine
@@ -85,7 +84,7 @@ def execute(
 
 def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
     if line.live is None:
-        raise Conflict(_("This line has no published version yet; publish it first."))
+        raise Conflict("This line has no published version yet; publish it first.")
     asks = {each.key for each in versions.parsed(line.live).inputs}
     given = {BASE_BRANCH: payload.base_branch} if payload.base_branch and BASE_BRANCH in asks else {}
     task = engine.submit(
@@ -148,19 +147,17 @@ def _retry(who: Caller, found: Execution, payload: RetryStationIn) -> ExecutionO
     job = _station(found, payload.station_execution_id)
     status = found.status_of(job)
     if status != "failed":
-        raise Conflict(
-            _("Can only retry failed stations, current status is '%(status)s'") % {"status": status}
-        )
+        raise Conflict(f"Can only retry failed stations, current status is '{status}'")
     if job.task_id != found.task.pk:
-        raise Conflict(_("This station was retried already, by %(task)s.") % {"task": found.task.name})
+        raise Conflict(f"This station was retried already, by {found.task.name}.")
     if found.task.status in ENDED:
         if not is_failed(found.task):
-            raise Conflict(_("The execution is %(status)s; start another one.") % {"status": found.status})
+            raise Conflict(f"The execution is {found.status}; start another one.")
         engine.retry_ended(found.task.pk, station=job.station, actor=actor_of(who))
     else:
         token = job.token
         if token.station != job.station or token.status not in RETRIED:
-            raise Conflict(_("The execution went on from this station."))
+            raise Conflict("The execution went on from this station.")
         engine.retry(token.pk, user=actor_of(who), token_version=token.version)
     found.task.refresh_from_db()
     return Execution(found.asked, Execution.of(found.chain[0]).chain).out()
@@ -185,11 +182,11 @@ def complete_station(
     user = person_of(request.auth)
     job = _station(found, payload.station_execution_id)
     if found.status != RUNNING:
-        raise Conflict(_("The execution is %(status)s, not running.") % {"status": found.status})
+        raise Conflict(f"The execution is {found.status}, not running.")
     if job.state == Job.State.DONE or job.task_id != found.task.pk:
-        raise Conflict(_("This is not the current station of the execution."))
+        raise Conflict("This is not the current station of the execution.")
     if job.kind != "manual":
-        raise Conflict(_("A program does the work of this station and reports it."))
+        raise Conflict("A program does the work of this station and reports it.")
     engine.complete(job.pk, user=user, token_version=job.token.version, outcome=_outcome(payload))
     found.task.refresh_from_db()
     return found.out()
@@ -213,9 +210,7 @@ def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "")
     found = _execution(request.auth, execution, owner, "operate")
     user = person_of(request.auth)
     if found.status != RUNNING:
-        raise Conflict(
-            _("Can only resume running executions, current status is '%(status)s'") % {"status": found.status}
-        )
+        raise Conflict(f"Can only resume running executions, current status is '{found.status}'")
     for token in found.task.tokens.filter(status=Status.HELD, forked=False, wait__has_key="by"):
         engine.release(token.pk, user=user, token_version=token.version)
     found.task.refresh_from_db()
@@ -231,7 +226,7 @@ def _station(found: Execution, named: str) -> Job:
     """Raises Invalid."""
     job = found.job(named)
     if job is None:
-        raise Invalid.at("station_execution_id", _("is no station execution of this execution"))
+        raise Invalid.at("station_execution_id", "is no station execution of this execution")
     return job
 
 
@@ -247,5 +242,5 @@ def _line(who: Caller, named: str) -> Line:
     if not found:
         raise NotFound
     if len(found) > 1:
-        raise Conflict(_("Several lines come from this workflow. Name one as owner:project:line."))
+        raise Conflict("Several lines come from this workflow. Name one as owner:project:line.")
     return found[0]

@@ -7,8 +7,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.core.agent_capacity import wake
 from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.transaction import run
@@ -44,7 +42,7 @@ def _register(project: Project, key: str, values: Mapping[str, Any], actor: Acto
         project=project, key=key, defaults={**values, "created_at": now()}
     )
     if not made:
-        raise Conflict(_("An agent with this key already exists."))
+        raise Conflict("An agent with this key already exists.")
     audit(agent, actor, "added", **{name: _said(getattr(agent, name)) for name in FIELDS})
     _tell_owner(agent, actor)
     wake(project.pk, key)

@@ -7,8 +7,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.core.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import roles
@@ -36,19 +34,19 @@ def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offer
     if found is None or person_of(found.task.project_id, answer.user) is None:
         raise NotFound()
     if not roles.may_answer(found.task.project_id, found.role, answer.user):
-        raise Forbidden(_("This is for %(role)s.") % {"role": role_words(found.role)})
+        raise Forbidden(f"This is for {role_words(found.role)}.")
     if answer.word not in offered:
         raise Invalid.at(
             "word",
-            _("“%(word)s” is not offered here") % {"word": answer.word},
-            _("Use one of %(words)s.") % {"words": ", ".join(words)},
+            f"“{answer.word}” is not offered here",
+            f"Use one of {', '.join(words)}.",
         )
     if not answer.reason:
-        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+        raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     return found
 
 
 def refuse_second(found: Escalation | Deadlock) -> None:
     """Raises Conflict if it is already resolved."""
     if found.resolved_at is not None:
-        raise Conflict(_("This is already resolved."), by=str(found.resolved_by or ""), at=found.resolved_at)
+        raise Conflict("This is already resolved.", by=str(found.resolved_by or ""), at=found.resolved_at)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from django.db import connection
-from django.utils.translation import gettext
 
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
@@ -30,16 +29,14 @@ ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'),
 def named(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
     """The tasks of the project with these names, `WI-app-7`. Raises Invalid with the place."""
     if len(names) > MOST:
-        raise Invalid.at(path, gettext("more than %(most)s tasks are listed") % {"most": MOST})
+        raise Invalid.at(path, f"more than {MOST} tasks are listed")
     found = []
     for index, name in enumerate(dict.fromkeys(names)):
         start, _, number = name.rpartition("-")
         known = start == f"WI-{project.key}" and number.isascii() and number.isdigit() and len(number) < 19
         task = Task.objects.filter(project=project, number=int(number)).first() if known else None
         if task is None:
-            raise Invalid.at(
-                f"{path}[{index}]", gettext("there is no task %(name)s in this project") % {"name": name[:80]}
-            )
+            raise Invalid.at(f"{path}[{index}]", f"there is no task {name[:80]} in this project")
         found.append(task)
     return found
 
@@ -54,7 +51,7 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
         raise NotFound()
     others = named(task.project, names)
     if any(other.pk == task.pk for other in others):
-        raise Invalid.at("depends_on", gettext("a task cannot wait for itself"))
+        raise Invalid.at("depends_on", "a task cannot wait for itself")
     return run(partial(_depend, task, others, actor))
 
 
@@ -64,7 +61,7 @@ def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *found)
     task = batch.tasks[task.pk]
     if task.status in ENDED:
-        raise Conflict(gettext("This task has already ended."), at=task.ended_at)
+        raise Conflict("This task has already ended.", at=task.ended_at)
     # Read under the lock: a task read earlier may be completed by now and would no longer release anybody.
     begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
     deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])

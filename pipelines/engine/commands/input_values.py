@@ -8,9 +8,6 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.signatures import belies
@@ -19,8 +16,8 @@ from pipelines.routing.document.operators import compile_pattern
 from pipelines.routing.document.work.references import NAME
 
 LONGEST = 100_000
-NO_SECRET = gettext_lazy("must be the name of a secret that is stored for this line, such as API_TOKEN")
-NO_REPOSITORY = gettext_lazy(
+NO_SECRET = "must be the name of a secret that is stored for this line, such as API_TOKEN"
+NO_REPOSITORY = (
     "has to be the name of a connected repository, an https or ssh address, or a folder that is allowed"
 )
 REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -39,59 +36,55 @@ def fault_of(field: Input, value: Any) -> str:
     except Malformed as fault:
         return fault.message
     if isinstance(value, str) and len(value) > LONGEST:
-        return _("is longer than %(most)s characters") % {"most": LONGEST}
+        return f"is longer than {LONGEST} characters"
     return CHECKS[field.type](field, value)
 
 
 def _text(field: Input, value: Any) -> str:
     if not isinstance(value, str):
-        return _("has to be a text")
+        return "has to be a text"
     if field.minimum is not None and len(value) < field.minimum:
-        return _("has to have at least %(least)s characters") % {"least": field.minimum}
+        return f"has to have at least {field.minimum} characters"
     if field.maximum is not None and len(value) > field.maximum:
-        return _("may have at most %(most)s characters") % {"most": field.maximum}
+        return f"may have at most {field.maximum} characters"
     if field.pattern and not compile_pattern(field.pattern).fullmatch(value):
-        return _("has to match %(pattern)s") % {"pattern": field.pattern}
+        return f"has to match {field.pattern}"
     return ""
 
 
 def _number(field: Input, value: Any) -> str:
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
-        return _("has to be a number")
+        return "has to be a number"
     if field.minimum is not None and value < field.minimum:
-        return _("has to be %(least)s or more") % {"least": field.minimum}
+        return f"has to be {field.minimum} or more"
     if field.maximum is not None and value > field.maximum:
-        return _("has to be %(most)s or less") % {"most": field.maximum}
+        return f"has to be {field.maximum} or less"
     return ""
 
 
 def _yes_no(field: Input, value: Any) -> str:
-    return "" if isinstance(value, bool) else _("has to be yes or no: true or false")
+    return "" if isinstance(value, bool) else "has to be yes or no: true or false"
 
 
 def _choice(field: Input, value: Any) -> str:
-    return (
-        ""
-        if value in field.choices
-        else _("has to be one of: %(choices)s") % {"choices": ", ".join(field.choices)}
-    )
+    return "" if value in field.choices else f"has to be one of: {', '.join(field.choices)}"
 
 
 def _date(field: Input, value: Any) -> str:
     try:
         # Python also reads 20260101 and 2026-W01-1.
-        return "" if date.fromisoformat(value).isoformat() == value else _("has to be a date like 2026-12-31")
+        return "" if date.fromisoformat(value).isoformat() == value else "has to be a date like 2026-12-31"
     except (TypeError, ValueError):
-        return _("has to be a date like 2026-12-31")
+        return "has to be a date like 2026-12-31"
 
 
 def _repository(field: Input, value: Any) -> str:
     """A folder, the name of a connected repository, or an https or ssh address. Whether the folder is allowed is known
     to `inputs`; which hosts may be reached is checked where they are reached (house §5)."""
     if not isinstance(value, str):
-        return _("has to be the address or folder of a repository")
+        return "has to be the address or folder of a repository"
     if value.strip() != value or value.startswith("-") or not value.isprintable() or len(value) > PATH:
-        return _("is not the address or folder of a repository")
+        return "is not the address or folder of a repository"
     if value.startswith("/") or ADDRESS.match(value) or REPOSITORY_NAME.fullmatch(value):
         return ""
     return str(NO_REPOSITORY)
@@ -100,23 +93,23 @@ def _repository(field: Input, value: Any) -> str:
 def _revision(field: Input, value: Any) -> str:
     """What git takes for the name of a branch or tag, or a commit; never an option or an expression."""
     named = isinstance(value, str) and len(value) <= REVISION and REVISIONS.match(value)
-    return "" if named and ".." not in value else _("has to be a branch, a tag or a commit")
+    return "" if named and ".." not in value else "has to be a branch, a tag or a commit"
 
 
 def _file(field: Input, value: Any) -> str:
     """`{name, digest}` of an uploaded file; its size may be there, and is not believed (`size_fault`)."""
     stored = isinstance(value, dict) and {"name", "digest"} <= set(value) <= {"name", "digest", "size"}
     if not stored or not _is_name(value["name"]) or not DIGEST.match(str(value["digest"])):
-        return _("has to be an uploaded file: {name, digest}")
+        return "has to be an uploaded file: {name, digest}"
     if field.accept and not value["name"].lower().endswith(field.accept):
-        return _("has to be a file of the type %(types)s") % {"types": ", ".join(field.accept)}
+        return f"has to be a file of the type {', '.join(field.accept)}"
     return ""
 
 
 def size_fault(field: Input, size: int) -> str:
     """What is wrong with the measured size of a file, or ""."""
     too_large = field.maximum is not None and size > field.maximum * MIB
-    return _("is larger than %(most)s MiB") % {"most": field.maximum} if too_large else ""
+    return f"is larger than {field.maximum} MiB" if too_large else ""
 
 
 def content_fault(field: Input, name: str, content: str) -> str:
@@ -125,7 +118,7 @@ def content_fault(field: Input, name: str, content: str) -> str:
     ending = belies(name, content) if field.accept else ""
     if not ending:
         return ""
-    return _("has the ending %(ending)s, but its content is of another type") % {"ending": ending}
+    return f"has the ending {ending}, but its content is of another type"
 
 
 def _is_name(name: Any) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
-from django.utils.translation import gettext as _
 
 from pipelines.engine.commands.input_values import (
     NO_REPOSITORY,
@@ -56,7 +55,7 @@ def fill(
         if value is None or value == "":
             value = default_of(field, known)
         if value is None:
-            problems += [Problem(f"{at}.{field.key}", _("is required"), field.help)] if field.required else []
+            problems += [Problem(f"{at}.{field.key}", "is required", field.help)] if field.required else []
             continue
         fault = fault_of(field, value) or unknown_secret(field, value, known)
         fault = fault or repository_fault(field, value, reach, known_repositories)
@@ -103,7 +102,7 @@ def repository_fault(field: Input, value: Any, reach: Reach, connected: Iterable
         return str(NO_REPOSITORY) if REPOSITORY_NAME.fullmatch(address) else ""
     if not fault_of_folder(reach.owner, address):
         return ""
-    return _("is a folder of the server that is not allowed; connect it under Settings, Repositories")
+    return "is a folder of the server that is not allowed; connect it under Settings, Repositories"
 
 
 def stored_repository(field: Input, value: Any, connected: Iterable[Repository]) -> Any:
@@ -122,8 +121,8 @@ def not_connected(
     key = line.workspace.input if line.workspace else ""
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []
-    said = _("is not connected to this project")
-    return [Problem(f"{at}.{key}", said, _("Connect it under Settings, Repositories."))]
+    said = "is not connected to this project"
+    return [Problem(f"{at}.{key}", said, "Connect it under Settings, Repositories.")]
 
 
 def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:
@@ -146,7 +145,7 @@ def _faulty_files(fields: Iterable[Input], filled: dict[str, Any], project_id: i
     problems = []
     for key, field in files.items():
         name, digest = filled[key]["name"], filled[key]["digest"]
-        fault = _("is not a file that was uploaded to this project")
+        fault = "is not a file that was uploaded to this project"
         if upload := measured.get(digest):
             filled[key] = {"name": name, "digest": digest, "size": upload.blob.size}
             fault = size_fault(field, upload.blob.size) or content_fault(field, name, upload.content)
@@ -204,9 +203,9 @@ def moment(text: str, at: str = "due_at") -> datetime | None:
     except ValueError:
         found = None
     if found is None:
-        raise InputError([Problem(at, _("has to be a time like 2026-12-31T17:00"))])
+        raise InputError([Problem(at, "has to be a time like 2026-12-31T17:00")])
     return timezone.make_aware(found) if timezone.is_naive(found) else found
 
 
 def _unknown(at: str, key: Any) -> Problem:
-    return Problem(f"{at}.{key}", _("is not an input of this line"), _("Remove it."))
+    return Problem(f"{at}.{key}", "is not an input of this line", "Remove it.")

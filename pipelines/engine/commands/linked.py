@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.commands.inputs import expired
 from pipelines.engine.commands.submit import begin, numbered
 from pipelines.engine.core import payload
@@ -44,14 +42,10 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     if old is None:
         raise NotFound()
     if old.status not in ENDED:
-        raise Conflict(
-            _("%(old)s has not ended yet. Retry the station in the task itself.") % {"old": old.name}
-        )
+        raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
     gone = expired(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)
     if gone:
-        raise Conflict(
-            _("%(files)s has expired. Start a new task and upload it again.") % {"files": ", ".join(gone)}
-        )
+        raise Conflict(f"{', '.join(gone)} has expired. Start a new task and upload it again.")
     last = _last_visit(old, station)
     station = last.station
     new = Task(
@@ -87,8 +81,8 @@ def _last_visit(old: Task, station: str) -> Job:
     if not station and visits:
         return next(iter(visits.values()))
     if station not in visits:
-        why = _("is not a station that this task visited outside a fork")
-        raise Invalid.at("station", why, _("Name one of %(visits)s.") % {"visits": ", ".join(visits)})
+        why = "is not a station that this task visited outside a fork"
+        raise Invalid.at("station", why, f"Name one of {', '.join(visits)}.")
     return visits[station]
 
 
@@ -101,7 +95,7 @@ def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Tas
     )
     other = open_one.select_related("project").first()
     if other is not None:
-        raise Conflict(_("%(other)s already retries this task from there.") % {"other": other.name})
+        raise Conflict(f"{other.name} already retries this task from there.")
     batch = begin(task, station, actor, trigger="retry", follows=new.followed_name, reason=reason)
     batch.flush()
     return batch.tasks[task.pk]

@@ -6,8 +6,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.commands.report import report
 from pipelines.engine.core import payload, sampling, version_mapping
@@ -49,7 +47,7 @@ def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, 
     if result.status == "invalid":
         raise Invalid.at(result.path, result.detail)
     if result.status in ("conflict", "ignored"):
-        raise Conflict(_("This job was reported, or its task changed, after you opened the page."))
+        raise Conflict("This job was reported, or its task changed, after you opened the page.")
     return result
 
 
@@ -87,12 +85,12 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
     actor = Actor.person(user)
     evaluation = token.wait.get("evaluation")
     if token.status == Status.EVALUATING and "agentic" not in evaluation:
-        raise Conflict(_("A program decides this. A person is asked only if it cannot run."))
+        raise Conflict("A program decides this. A person is asked only if it cannot run.")
     if evaluation:
         _decide_again(batch, token, actor, _fact(evaluation, fact), text)
     else:
         if not text.strip():
-            raise Invalid.at("text", _("is missing or blank"), _("Enter what the station needs to know."))
+            raise Invalid.at("text", "is missing or blank", "Enter what the station needs to know.")
         question = str(token.wait.get("question") or "")
         answered(batch, task, user, text)
         run_again(batch, task, token, actor, "answer", feedback=text, asked=question)
@@ -103,9 +101,7 @@ def _answer(token_id: int, user: User, token_version: int, text: str, fact: str)
 def _fact(evaluation: dict[str, Any], fact: str) -> str:
     words = ANSWERS[next(iter(evaluation))]
     if fact not in words:
-        raise Invalid.at(
-            "fact", _("has to be %(first)s or %(second)s") % {"first": words[0], "second": words[1]}
-        )
+        raise Invalid.at("fact", f"has to be {words[0]} or {words[1]}")
     return fact
 
 
@@ -138,12 +134,12 @@ def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reaso
 def _retry(token_id: int, actor: Actor, token_version: int, reason: str, why: str = "retry") -> Task:
     batch, task, token = _locked(token_id, token_version, RETRIED)
     if "paused_by" in token.wait:
-        raise Conflict(_("Its work is held until somebody resolves what holds it."))
+        raise Conflict("Its work is held until somebody resolves what holds it.")
     if batch.open_job(token):
-        raise Conflict(_("This task is only on hold. Release it to continue."))
+        raise Conflict("This task is only on hold. Release it to continue.")
     last = _last(token)
     if why == CHECKS_RERUN and not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
-        raise Conflict(_("No checks of a host failed or timed out here."))
+        raise Conflict("No checks of a host failed or timed out here.")
     said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
     run_again(batch, task, token, actor, why, **said, reason=reason)
     batch.flush()
@@ -209,11 +205,9 @@ def _where(task: Task, token: Token) -> str:
     )
     if place is None:
         raise Conflict(
-            _(
-                "The station %(station)s is not part of version %(number)s, to which this task was migrated. "
-                "Migrate it with a mapping for this station."
-            )
-            % {"station": token.station, "number": task.pinned.number}
+            f"The station {token.station} is not part of version {task.pinned.number}, "
+            "to which this task was migrated. "
+            "Migrate it with a mapping for this station."
         )
     return place
 
@@ -226,7 +220,7 @@ def hold(token_id: int, *, user: User, token_version: int, reason: str = "") -> 
 def _hold(token_id: int, user: User, token_version: int, reason: str) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.QUEUED,))
     if not batch.open_job(token):
-        raise Conflict(_("This branch waits for others at a join. Put those on hold."))
+        raise Conflict("This branch waits for others at a join. Put those on hold.")
     token.wait = {"by": str(user), "reason": reason, "was": token.status}
     token.status = Status.HELD
     batch.stays(task, token, "token.waits", Actor.person(user), "hold", wait=token.wait)
@@ -244,7 +238,7 @@ def release(token_id: int, *, user: User, token_version: int) -> Task:
 def _release(token_id: int, user: User, token_version: int) -> Task:
     batch, task, token = _locked(token_id, token_version, (Status.HELD,))
     if not batch.open_job(token) or "paused_by" in token.wait:
-        raise Conflict(_("Nobody put this task on hold. See what it waits for."))
+        raise Conflict("Nobody put this task on hold. See what it waits for.")
     if any(map(is_dependency, each_of(token.wait))):
         wait_no_longer(batch, task)
     let_go(batch, task, token, Actor.person(user), _may_be_released, trigger="release")
@@ -277,7 +271,7 @@ def of_living(task_id: int) -> tuple[Batch, Task]:
     if task is None:
         raise NotFound()
     if task.status in ENDED:
-        raise Conflict(_("This task has already ended."), at=task.ended_at)
+        raise Conflict("This task has already ended.", at=task.ended_at)
     return batch, task
 
 
@@ -289,5 +283,5 @@ def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tup
     batch = Batch.of_tasks(task_id)
     token = batch.tokens.get(token_id)
     if token is None or token.version != token_version or token.status not in statuses or token.forked:
-        raise Conflict(_("This task changed after you opened the page. Reload the page."))
+        raise Conflict("This task changed after you opened the page. Reload the page.")
     return batch, batch.tasks[task_id], token

@@ -8,8 +8,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.commands.vote import decide_visit, tell
 from pipelines.engine.commands.vote_request import VoteRequest, filled, still_shown, too_late
 from pipelines.engine.core import payload
@@ -71,7 +69,7 @@ def may_override(visit: GateVisit, user: User | None) -> EntitledPerson:
     if person is None:
         raise NotFound()
     if Role.ADMIN not in person.roles:
-        raise Forbidden(_("Only an administrator of the project can override a gate."))
+        raise Forbidden("Only an administrator of the project can override a gate.")
     policy = policy_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
     why = barred(person, visit.task, visit, policy)
     if why:
@@ -82,7 +80,7 @@ def may_override(visit: GateVisit, user: User | None) -> EntitledPerson:
 def _check(visit: GateVisit, said: VoteRequest, confirm: str) -> None:
     payload.text(said.reason, "comment")
     if not said.reason.strip():
-        raise Invalid.at("comment", _("A comment is needed."), _("It is stored and shown ever after."))
+        raise Invalid.at("comment", "A comment is needed.", "It is stored and shown ever after.")
     if confirm.strip() != visit.task.name:
-        wanted = _("Type %(name)s to confirm.") % {"name": visit.task.name}
-        raise Invalid.at("confirm", _("This is not the number of the task."), wanted)
+        wanted = f"Type {visit.task.name} to confirm."
+        raise Invalid.at("confirm", "This is not the number of the task.", wanted)

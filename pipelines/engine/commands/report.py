@@ -10,7 +10,6 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.db import OperationalError
-from django.utils.translation import gettext as _
 
 from pipelines.engine.commands import fence
 from pipelines.engine.core import payload
@@ -167,14 +166,14 @@ def _witnessed(member: Checked, job: Job) -> dict[str, Any]:
 
 def _in_range(each: Report) -> None:
     if not 0 < each.job_id < 2**63:
-        raise Invalid.at("job", _("not the number of a job"))
+        raise Invalid.at("job", "not the number of a job")
     if not 0 < each.attempt < 2**31:
-        raise Invalid.at("attempt", _("not the number of an attempt"))
+        raise Invalid.at("attempt", "not the number of an attempt")
 
 
 def _exit_code(outcome: Outcome) -> None:
     if outcome.exit_code is not None and abs(outcome.exit_code) >= 2**31:
-        raise Invalid.at("outcome.exit_code", _("is not an exit code"))
+        raise Invalid.at("outcome.exit_code", "is not an exit code")
 
 
 def _record(batch: Batch, member: Checked) -> ReportResult:

@@ -8,8 +8,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.commands import manual_actions
 from pipelines.engine.commands.answers import RoleAnswer, asked, refuse_second
 from pipelines.engine.commands.reconsider import reconsider
@@ -48,13 +46,11 @@ def escalate(task_id: int, *, user: User, trigger: str, reason: str) -> Escalati
     if not trigger or len(trigger) > LONGEST:
         raise Invalid.at(
             "trigger",
-            _("has 1 to %(longest)s characters") % {"longest": LONGEST},
-            _("Enter a word that names the problem."),
+            f"has 1 to {LONGEST} characters",
+            "Enter a word that names the problem.",
         )
     if not reason:
-        raise Invalid.at(
-            "reason", _("A reason is needed."), _("Describe what is wrong. It is stored and shown.")
-        )
+        raise Invalid.at("reason", "A reason is needed.", "Describe what is wrong. It is stored and shown.")
     return run(partial(_escalate, task_id, user, trigger, reason))
 
 
@@ -83,7 +79,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     known = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
     found = asked(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
     if answer.route and answer.word not in ROUTED:
-        raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
+        raise Invalid.at("route", "is not asked for here", "Leave it out.")
     batch = Batch.of_tasks(found.task_id)
     task = batch.tasks[found.task_id]
     found = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
@@ -100,7 +96,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
 def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -> None:
     token = held_by(batch, found)
     if answer.word in ("retry", "route") and token is None:
-        raise Invalid.at("word", _("it holds no station"), _("Let it continue, or cancel the task."))
+        raise Invalid.at("word", "it holds no station", "Let it continue, or cancel the task.")
     target = _target(task, token, answer.route) if token and answer.word == "route" else ""
     chosen = _chosen(token, answer) if answer.word == "choose" else {}
     escalations.close(
@@ -145,22 +141,20 @@ def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
     """The values of the chosen branch for the contradicted keys."""
     said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
     if not said:
-        raise Invalid.at("word", _("nothing is contradicted here"), _("Let it continue, or cancel the task."))
+        raise Invalid.at("word", "nothing is contradicted here", "Let it continue, or cancel the task.")
     if answer.route not in said:
-        raise Invalid.at(
-            "route", _("has to name a branch"), _("Use one of: %(branches)s.") % {"branches": ", ".join(said)}
-        )
+        raise Invalid.at("route", "has to name a branch", f"Use one of: {', '.join(said)}.")
     return said[answer.route]
 
 
 def _target(task: Task, token: Token, route: str) -> str:
     open_ways = ways(versions.by_id(task.pinned_id), token.station)
     if route not in open_ways:
-        known = ", ".join(open_ways) or _("none from here")
+        known = ", ".join(open_ways) or "none from here"
         raise Invalid.at(
             "route",
-            _("is not a station that the rules lead to from here"),
-            _("Use one of: %(known)s.") % {"known": known},
+            "is not a station that the rules lead to from here",
+            f"Use one of: {known}.",
         )
     return route
 
@@ -176,6 +170,6 @@ def _decide_again(
     situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
     if said(again(turn.judged_by, situation)).get("decision") == "escalate":
         raise Conflict(
-            _("The same would be escalated again. Run the station again, send the task on, or cancel it.")
+            "The same would be escalated again. Run the station again, send the task on, or cancel it."
         )
     effects.apply(turn, settle(turn, situation))

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext as _
 
 from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
@@ -109,14 +108,14 @@ def unprotected(version: LineVersion, inputs: Mapping[str, Any]) -> list[Problem
         return []
     path = f"inputs.{line.workspace.input}" if line.workspace.input else "workspace.git.repository"
     message, hint = (
-        _("%(repository)s is protected: %(promise)s"),
-        _("Choose a line that asks for these approvals."),
+        "%(repository)s is protected: %(promise)s",
+        "Choose a line that asks for these approvals.",
     )
     problems = []
     if protection.four_eyes and not published_by_two(line, repository, version.pk):
-        alone = _("%(repository)s is protected: version %(number)s was not published by two people")
+        alone = "%(repository)s is protected: version %(number)s was not published by two people"
         words = {"repository": repository.name, "number": version.number}
-        problems.append(Problem(path, alone % words, _("Ask another designer to publish the line.")))
+        problems.append(Problem(path, alone % words, "Ask another designer to publish the line."))
     return problems + [
         Problem(path, message % {"repository": repository.name, "promise": answer.sentence}, hint)
         for answer in proved_of(version.pk, repository.name, protection)
@@ -138,44 +137,44 @@ def _problems(
     """Problems of the fields that every task has."""
     named = "-" if title is None else title
     checks = (
-        ("title", bool(named.strip()), _("is required"), _("Describe the task in one line.")),
+        ("title", bool(named.strip()), "is required", "Describe the task in one line."),
         (
             "title",
             len(named) <= forms.TITLE,
-            _("is longer than %(most)s characters") % {"most": forms.TITLE},
-            _("Put the details into the description."),
+            f"is longer than {forms.TITLE} characters",
+            "Put the details into the description.",
         ),
         (
             "description",
             len(description) <= DESCRIPTION,
-            _("is longer than %(most)s characters") % {"most": DESCRIPTION},
+            f"is longer than {DESCRIPTION} characters",
             "",
         ),
         (
             "priority",
             priority in Priority.values,
-            _("has to be one of: %(choices)s") % {"choices": ", ".join(Priority.values)},
+            f"has to be one of: {', '.join(Priority.values)}",
             "",
         ),
-        ("labels", len(labels) <= LABELS, _("more than %(most)s tasks are listed") % {"most": LABELS}, ""),
+        ("labels", len(labels) <= LABELS, f"more than {LABELS} tasks are listed", ""),
         (
             "labels",
             all(0 < len(each) <= LABEL for each in labels),
-            _("have 1 to %(most)s characters each") % {"most": LABEL},
+            f"have 1 to {LABEL} characters each",
             "",
         ),
         (
             "title",
             _storable(named),
-            _("contains a character that cannot be stored"),
-            _("Remove NUL characters and incomplete surrogate pairs."),
+            "contains a character that cannot be stored",
+            "Remove NUL characters and incomplete surrogate pairs.",
         ),
-        ("description", _storable(description), _("contains a character that cannot be stored"), ""),
-        ("labels", all(map(_storable, labels)), _("contain a character that cannot be stored"), ""),
+        ("description", _storable(description), "contains a character that cannot be stored", ""),
+        ("labels", all(map(_storable, labels)), "contain a character that cannot be stored", ""),
         (
             "due_at",
             due_at is None or EARLIEST <= due_at < LATEST,
-            _("is not between the years 1970 and 9000"),
+            "is not between the years 1970 and 9000",
             "",
         ),
     )
@@ -187,14 +186,14 @@ def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
     if follows is None:
         return []
     if follows.project_id != version.line.project_id:
-        return [Problem("follows", _("is a task of another project"))]
+        return [Problem("follows", "is a task of another project")]
     if follows.status not in ENDED:
-        said = _("%(task)s has not ended yet") % {"task": follows.name}
+        said = f"{follows.name} has not ended yet"
         return [
             Problem(
                 "follows",
                 said,
-                _("Only a task that has ended can be followed up. Continue with the task itself."),
+                "Only a task that has ended can be followed up. Continue with the task itself.",
             )
         ]
     return []
@@ -255,5 +254,5 @@ def numbered(blank: Task) -> Task:
     task = Task.objects.create(**values)
     open_lines = Line.objects.filter(pk=task.line_id, archived_at=None, project__archived_at=None)
     if not open_lines.exists():
-        raise Conflict(_("This line is archived and takes no tasks. Restore it first."))
+        raise Conflict("This line is archived and takes no tasks. Restore it first.")
     return task

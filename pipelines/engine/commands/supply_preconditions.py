@@ -7,9 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.engine.commands.inputs import (
     fault_of,
     known_secrets,
@@ -77,7 +74,7 @@ def supply(token_id: int, *, user: User, token_version: int, given: Mapping[str,
 def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]) -> Task:
     batch, task, token = _held(token_id, token_version)
     if not given:
-        raise Invalid.at("", _("Fill in at least one field."))
+        raise Invalid.at("", "Fill in at least one field.")
     turn, situation = _once_more(batch, task, token, user, "metadata")
     fields = {field.key: field for field in metadata(turn.judged_by, token)}
     if not fields.keys() >= given.keys():
@@ -121,7 +118,7 @@ def metadata(line: Line, token: Token) -> tuple[Input, ...]:
     return tuple(replace(known.get(name) or Input(name, "text", label=name), required=True) for name in names)
 
 
-CHANGED = gettext_lazy("This task changed after you opened the page. Reload the page.")
+CHANGED = "This task changed after you opened the page. Reload the page."
 
 
 def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.commands.vote_request import (
     VoteRequest,
     check_free,
@@ -106,10 +104,7 @@ def _vote(seen: GateVisit, said: VoteRequest) -> VoteResult:
     said = replace(said, fields=filled(visit, said))
     token = still_shown(batch, visit, said, votes)
     if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
-        raise Conflict(
-            _("This was already sent back %(max_rounds)s times. Approve or reject it.")
-            % {"max_rounds": policy.max_rounds}
-        )
+        raise Conflict(f"This was already sent back {policy.max_rounds} times. Approve or reject it.")
     check_free(votes, seat)
     alone = (
         not seat.stands_in and said.word == Word.APPROVE and decides_alone(seat.person, task, visit, policy)

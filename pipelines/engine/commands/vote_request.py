@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.commands.inputs import fill
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
@@ -75,12 +73,12 @@ def _seat(mine: Sequence[Seat], visit: GateVisit, policy: Approval, name: str, v
         raise NotFound()
     named = [seat for seat in mine if name in ("", seat.person.username)]
     if not named:
-        raise Forbidden(_("You do not stand in for %(name)s in this project.") % {"name": name})
+        raise Forbidden(f"You do not stand in for {name} in this project.")
     found = usable(named, visit, policy, votes) or usable(named, visit, policy, ())
     if not found:
         asked = next((seat for seat in named if meets_any(seat.person, policy.who)), None)
         why = asked.barred(visit.task, visit, policy) if asked else ""
-        raise Forbidden(why or _("This gate does not ask you to review."))
+        raise Forbidden(why or "This gate does not ask you to review.")
     return found[0]
 
 
@@ -89,9 +87,9 @@ def check_free(votes: Sequence[Vote], seat: Seat) -> None:
     for vote in votes:
         if vote.seat_id == seat.person.user_id:
             who = {"who": str(vote.user), "name": seat.person.username}
-            raise Conflict(_("%(who)s has already voted here for %(name)s.") % who, by=str(vote.user))
+            raise Conflict("{who} has already voted here for {name}.".format(**who), by=str(vote.user))
         if vote.connected_by == seat.person.user_id:
-            why = _("%(who)s voted in the chat %(chat)s, which %(name)s connected: the two count as one.")
+            why = "%(who)s voted in the chat %(chat)s, which %(name)s connected: the two count as one."
             raise Conflict(
                 why % {"who": str(vote.user), "chat": vote.chat, "name": seat.person.username},
                 by=str(vote.user),
@@ -103,20 +101,20 @@ def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_req
     if said.word not in offers:
         raise Invalid.at(
             "word",
-            _("“%(word)s” is not offered here") % {"word": said.word},
-            _("Use one of %(offers)s.") % {"offers": ", ".join(offers)},
+            f"“{said.word}” is not offered here",
+            f"Use one of {', '.join(offers)}.",
         )
     payload.text(said.reason, "reason")
     if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+        raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
     if said.word == Word.REJECT and chooses:
         if said.route not in ("fail", "rework") and said.route not in line.stations_by_key:
             raise Invalid.at(
-                "route", _("has to be fail, rework or a station"), _("Choose where the task goes then.")
+                "route", "has to be fail, rework or a station", "Choose where the task goes then."
             )
     elif said.route:
-        raise Invalid.at("route", _("is not asked for here"), _("Leave it out."))
+        raise Invalid.at("route", "is not asked for here", "Leave it out.")
 
 
 def filled(visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
@@ -149,17 +147,13 @@ def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest, votes: Sequen
         or token.version != visit.token_version
         or (said.token_version, said.evidence_digest) != shown
     ):
-        raise Conflict(_("What you saw is no longer what is under review. Reload the page."))
+        raise Conflict("What you saw is no longer what is under review. Reload the page.")
     if said.user is not None and any(vote.user_id == said.user.pk for vote in votes):
-        raise Conflict(_("You have already voted here."), by=str(said.user))
+        raise Conflict("You have already voted here.", by=str(said.user))
     return token
 
 
 def too_late(visit: GateVisit) -> Conflict:
     by = str(visit.decider or "")
-    what = (
-        _("%(who)s said “%(word)s” here first.") % {"who": by, "word": visit.word_display}
-        if visit.word
-        else _("This review is closed.")
-    )
+    what = f"{by} said “{visit.word_display}” here first." if visit.word else "This review is closed."
     return Conflict(what, by=by, at=visit.decided_at)

@@ -6,8 +6,6 @@ import hashlib
 import json
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.core.errors import Invalid
 from pipelines.routing.basics import values
 from pipelines.routing.basics.problems import Malformed
@@ -27,12 +25,12 @@ def accept(value: Any, path: str = "") -> str:
         raise Invalid.at(fault.path, fault.message) from fault
     except ValueError as fault:
         # Python refuses to write a number of more than 4,300 digits.
-        raise Invalid.at(path, _("contains a number that is too long")) from fault
+        raise Invalid.at(path, "contains a number that is too long") from fault
     if len(text) > SIZE:
         raise Invalid.at(
             path,
-            _("larger than %(size)s MiB") % {"size": SIZE >> 20},
-            _("Pass large data as an artifact."),
+            f"larger than {SIZE >> 20} MiB",
+            "Pass large data as an artifact.",
         )
     return _sha(text)
 
@@ -41,7 +39,7 @@ def text(value: str, path: str, longest: int = LONGEST_TEXT) -> str:
     """Text of a person, unchanged. Raises `Invalid` if it cannot be stored or is too long."""
     accept(value, path)
     if len(value) > longest:
-        raise Invalid.at(path, _("is longer than %(longest)s characters") % {"longest": longest})
+        raise Invalid.at(path, f"is longer than {longest} characters")
     return value
 
 

@@ -6,8 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.moves.entitlement import (
     EntitledPerson,
     barred,
@@ -45,7 +43,7 @@ class Seat:
         if not self.stands_in:
             return barred(self.person, task, visit, policy)
         if any(is_barred(user_id, task, visit, policy) for user_id in self.people):
-            return _("The requester and the producer can neither stand in here nor be stood in for.")
+            return "The requester and the producer can neither stand in here nor be stood in for."
         return ""
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.core import payload
 from pipelines.engine.core.agent_capacity import wake
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
@@ -18,14 +16,14 @@ from pipelines.ports.clock import now
 def suspend(agent_id: int, *, actor: Actor, reason: str) -> Agent:
     """Raises NotFound, Invalid (path `reason`), Conflict (already suspended)."""
     if not payload.text(reason, "reason").strip():
-        raise Invalid.at("reason", _("A reason is needed."), _("Enter a reason. It is stored and shown."))
+        raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     return run(partial(_suspend, agent_id, actor, reason))
 
 
 def _suspend(agent_id: int, actor: Actor, reason: str) -> Agent:
     agent = locked(agent_id)
     if agent.suspended_at is not None:
-        raise Conflict(_("This agent is already suspended."), by=agent.suspended_by, at=agent.suspended_at)
+        raise Conflict("This agent is already suspended.", by=agent.suspended_by, at=agent.suspended_at)
     agent.suspended_at = now()
     agent.suspended_by, agent.suspended_why = (actor.name or str(actor))[:200], reason
     _keep(agent, actor, "suspended", reason=reason)
@@ -40,7 +38,7 @@ def restore(agent_id: int, *, actor: Actor) -> Agent:
 def _restore(agent_id: int, actor: Actor) -> Agent:
     agent = locked(agent_id)
     if agent.suspended_at is None:
-        raise Conflict(_("This agent is not suspended."))
+        raise Conflict("This agent is not suspended.")
     agent.suspended_at, agent.suspended_by, agent.suspended_why = None, "", ""
     _keep(agent, actor, "restored")
     wake(agent.project_id, agent.key)

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.moves.entitlement import is_barred, meets_any, person_of
 from pipelines.models import GateVisit, User, Vote
 from pipelines.routing.document.line import Approval
@@ -30,15 +28,13 @@ class Chat:
         if person is not None and person.alone:
             return ""
         if is_barred(voucher.pk, visit.task, visit, policy):
-            return _(
-                "%(who)s connected this chat and requested or produced what is reviewed. Decide on the page."
-            ) % {"who": voucher}
+            return f"{voucher} connected this chat and requested or produced what is reviewed. Decide on the page."
         needs_everybody = policy.unanimous and person is not None and meets_any(person, policy.who)
         if needs_everybody or any(voucher.pk in (vote.user_id, vote.connected_by) for vote in votes):
-            return _(
-                "This gate asks more than one person, and %(who)s, who connected this chat, counts as one already. "
+            return (
+                f"This gate asks more than one person, and {voucher}, who connected this chat, counts as one already. "
                 "Decide on the page."
-            ) % {"who": voucher}
+            )
         return ""
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models.gates import Word
 from pipelines.routing.analysis.redecide.effects import DecidedEffect
 from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict
@@ -43,7 +41,7 @@ def _message(station: str, found: Redecided, old: Line, new: Line) -> str:
     if said is None:
         return found.message
     about = found.about
-    return said() % {
+    return said % {
         "station": station_name(old, station),
         "asked": _gates(new, found.asked),
         "skipped": _gates(old, found.skipped),
@@ -81,53 +79,53 @@ def _counter(line: Line, kind: str, name: str) -> str:
 
 WORDS = dict(Word.choices)
 MESSAGES = {
-    Verdict.NEWLY_REQUIRED: lambda: _("Somebody is asked at %(asked)s, which nobody was then."),
-    Verdict.NEWLY_SKIPPED: lambda: _("Nobody is asked at %(skipped)s any more."),
-    "other_gates": lambda: _("The same way, but other people are asked: %(asked)s instead of %(skipped)s."),
-    "not_asked": lambda: _(
+    Verdict.NEWLY_REQUIRED: "Somebody is asked at %(asked)s, which nobody was then.",
+    Verdict.NEWLY_SKIPPED: "Nobody is asked at %(skipped)s any more.",
+    "other_gates": "The same way, but other people are asked: %(asked)s instead of %(skipped)s.",
+    "not_asked": (
         "An evaluation was asked at %(station)s then. Now it is decided without one: compare the rules of %(station)s."
     ),
-    "station_gone": lambda: _(
+    "station_gone": (
         "This version has no station %(station)s. Add it again, or choose where its tasks go when you publish."
     ),
-    "origin_gone": lambda: _(
+    "origin_gone": (
         "It came to %(station)s from %(origin)s, which this version does not have. Add it again, or name a target "
         "in the rule that leads back."
     ),
-    "word_does_not_fit": lambda: _(
+    "word_does_not_fit": (
         "What was said at the gates of %(station)s does not fit this version. Simulate %(station)s with an answer "
         "that it offers."
     ),
-    "word_refused": lambda: _(
+    "word_refused": (
         "What was said at %(gates)s would be refused now. Look at what it offers and how often it can send back."
     ),
-    "nobody_has_spoken": lambda: _(
+    "nobody_has_spoken": (
         "%(gates)s decided it then. Now %(assumed)s is asked, where nobody has spoken: simulate both answers."
     ),
-    "not_answered": lambda: _(
+    "not_answered": (
         "At %(station)s it depends on an evaluation that was not asked then: simulate its answers."
     ),
-    "other_approval": lambda: _(
+    "other_approval": (
         "“%(word)s” was said at %(gates)s when other people could decide there. Simulate the answer, or keep who "
         "decides."
     ),
-    "word_not_offered": lambda: _(
+    "word_not_offered": (
         "“%(word)s” was said at %(gates)s, which does not offer it any more. Offer it again, or simulate another "
         "answer."
     ),
-    "field_not_recorded": lambda: _(
+    "field_not_recorded": (
         "A check at %(station)s reads %(field)s, which the version of that time did not have. Choose a later date "
         "under “Decided since”."
     ),
-    "other_stations_not_recorded": lambda: _(
+    "other_stations_not_recorded": (
         "What decides at %(station)s reads other stations, which was not kept then. Choose a later date under "
         "“Decided since”."
     ),
-    "cost_not_recorded": lambda: _(
+    "cost_not_recorded": (
         "At %(station)s it depends on what the task had cost, which was not counted then. Choose a later date under "
         "“Decided since”."
     ),
-    "counter_not_recorded": lambda: _(
+    "counter_not_recorded": (
         "It depends on how often %(counters)s was taken, which was counted under a key that is gone. Give it the "
         "key that it had."
     ),

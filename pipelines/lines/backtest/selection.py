@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from django.db.models import QuerySet
 from django.utils.dateparse import parse_date, parse_datetime
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Invalid
 from pipelines.models import Decision, Line, Task
@@ -65,7 +64,7 @@ def read_selection(given: Mapping[str, str]) -> Selection:
         "limit": _number("limit", given.get("limit", ""), MOST, problems) or USUAL,
     }
     if fields["tasks"] not in TASKS:
-        problems.append(Problem("tasks", _("has to be all, running or ended")))
+        problems.append(Problem("tasks", "has to be all, running or ended"))
     if problems:
         raise Invalid(problems)
     return Selection(**fields)  # type: ignore[arg-type]
@@ -74,7 +73,7 @@ def read_selection(given: Mapping[str, str]) -> Selection:
 def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
     numbers = [_whole(each.strip()) for each in text.split(",")] if text.strip() else []
     if not all(number and number <= LARGEST for number in numbers):
-        problems.append(Problem("versions", _("has to be numbers of versions"), _("Write them like 1,2.")))
+        problems.append(Problem("versions", "has to be numbers of versions", "Write them like 1,2."))
         return ()
     return tuple(number for number in numbers if number)
 
@@ -82,7 +81,7 @@ def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
 def _number(name: str, text: str, most: int, problems: list[Problem]) -> int | None:
     number = _whole(text.strip()) if text.strip() else None
     if text.strip() and not (number and number <= most):
-        problems.append(Problem(name, _("has to be a number from 1 to %(most)s") % {"most": most}))
+        problems.append(Problem(name, f"has to be a number from 1 to {most}"))
     return number
 
 
@@ -95,8 +94,8 @@ def _moment(name: str, text: str, problems: list[Problem]) -> datetime | None:
         return None
     found = _parsed(text.strip())
     if found is None:
-        hint = _("Write it like 2026-01-31 or 2026-01-31T12:00:00Z.")
-        problems.append(Problem(name, _("is not a date or a moment"), hint))
+        hint = "Write it like 2026-01-31 or 2026-01-31T12:00:00Z."
+        problems.append(Problem(name, "is not a date or a moment", hint))
     return found
 
 

@@ -12,8 +12,6 @@ import structlog
 from asgiref.sync import sync_to_async
 from django.db import DatabaseError
 from django.http import StreamingHttpResponse
-from django.utils import translation
-from django.utils.translation import gettext as _
 
 from pipelines.lines.backtest.counting import TaskLine
 from pipelines.lines.backtest.run import Told, UnreadableDecision, back_test
@@ -32,27 +30,23 @@ def streamed(
     line: Line, target: BacktestTarget, selection: Selection, *, each_task: bool = True
 ) -> StreamingHttpResponse:
     """`application/x-ndjson`. When the client goes away the reading ends with the step that is under way."""
-    # Middleware takes the reader's language away before the first step runs.
-    lines = _lines(back_test(line, target, selection), each_task, translation.get_language())
+    lines = _lines(back_test(line, target, selection), each_task)
     response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
     # A proxy that collects an answer before it passes it on would hide the progress.
     response["X-Accel-Buffering"] = "no"
     return response
 
 
-async def _lines(
-    told: Generator[Told, None, None], each_task: bool, language: str | None
-) -> AsyncIterator[bytes]:
+async def _lines(told: Generator[Told, None, None], each_task: bool) -> AsyncIterator[bytes]:
     """Each step runs in the request's own thread, as its connection does; an iterator that is not asynchronous would
     be collected whole before the first line is sent."""
     if not _free.acquire(blocking=False):
-        with translation.override(language):
-            busy = problem(
-                429, _("Two other back-tests are running. Try again when one of them has ended, or stop one.")
-            )
+        busy = problem(
+            429, "Two other back-tests are running. Try again when one of them has ended, or stop one."
+        )
         yield _line(busy)
         return
-    step = sync_to_async(partial(_step, told, language))
+    step = sync_to_async(partial(_step, told))
     try:
         while (one := await step()) is not None:
             if each_task or not isinstance(one, TaskLine):
@@ -64,25 +58,24 @@ async def _lines(
             _free.release()
 
 
-def _step(told: Generator[Told, None, None], language: str | None) -> Told | dict[str, Any] | None:
+def _step(told: Generator[Told, None, None]) -> Told | dict[str, Any] | None:
     """The next thing told. The headers are long sent: what fails now is told as the last line."""
-    with translation.override(language):
-        try:
-            return next(told, None)
-        except DatabaseError:
-            log.exception("backtest_failed")
-            return problem(503, _("The recorded decisions could not be read. Run the back-test again."))
-        except UnreadableDecision as fault:
-            log.exception("backtest_failed")
-            where = {"task": fault.task, "station": fault.station}
-            said = _("The decision of %(task)s at %(station)s is damaged and cannot be tried.") % where
-            hint = _("Leave it out by a later date under “Decided since”.")
-            return problem(500, f"{said} {hint}")
+    try:
+        return next(told, None)
+    except DatabaseError:
+        log.exception("backtest_failed")
+        return problem(503, "The recorded decisions could not be read. Run the back-test again.")
+    except UnreadableDecision as fault:
+        log.exception("backtest_failed")
+        where = {"task": fault.task, "station": fault.station}
+        said = "The decision of {task} at {station} is damaged and cannot be tried.".format(**where)
+        hint = "Leave it out by a later date under “Decided since”."
+        return problem(500, f"{said} {hint}")
 
 
 def problem(status: int, detail: str) -> dict[str, Any]:
     """In the shape of the API's errors."""
-    titles = {429: _("Too many requests"), 503: _("Not available"), 500: _("Error")}
+    titles = {429: "Too many requests", 503: "Not available", 500: "Error"}
     return {"type": "problem", "title": titles[status], "status": status, "detail": detail, "errors": []}
 
 

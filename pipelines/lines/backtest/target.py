@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Line
 from pipelines.queries import versions
@@ -31,8 +29,8 @@ def target_of(line: Line, wanted: str = "draft") -> BacktestTarget:
     found = line.live if wanted == "live" else _numbered(line, wanted)
     if found is None:
         if wanted == "live":
-            raise NotFound(_("No version of this line is live. Publish it first, or choose another version."))
-        raise NotFound(_("This line has no version %(number)s. Choose one of the list.") % {"number": wanted})
+            raise NotFound("No version of this line is live. Publish it first, or choose another version.")
+        raise NotFound(f"This line has no version {wanted}. Choose one of the list.")
     return BacktestTarget(str(found.number), versions.parsed(found))
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
 
 from pipelines.engine.core import payload
 from pipelines.engine.migration.snapshot import MigrationSnapshot, Planned
@@ -140,7 +139,7 @@ def _parsed(line: Line, to: LineVersion | None) -> Parsed:
     try:
         return read_line(line.draft)
     except DocumentError as fault:
-        raise Conflict(_("The draft cannot be read: %(fault)s") % {"fault": fault}) from fault
+        raise Conflict(f"The draft cannot be read: {fault}") from fault
 
 
 def check_mapping(line: Line, parsed: Parsed, mapping: Mapping[Any, Any]) -> None:
@@ -149,18 +148,14 @@ def check_mapping(line: Line, parsed: Parsed, mapping: Mapping[Any, Any]) -> Non
     problems = []
     for old, new in mapping.items():
         if old not in known:
-            hint = _("Use the key of a station of one of this line's versions.")
-            problems.append(Problem(f"mapping.{old}", _("no version of this line has this station"), hint))
+            hint = "Use the key of a station of one of this line's versions."
+            problems.append(Problem(f"mapping.{old}", "no version of this line has this station", hint))
         if new in parsed.ends_by_key and new not in parsed.stations_by_key:
-            hint = _("Map it to a station; to end a task, cancel it.")
-            problems.append(
-                Problem(f"mapping.{old}", _("“%(new)s” is an end, not a station") % {"new": new}, hint)
-            )
+            hint = "Map it to a station; to end a task, cancel it."
+            problems.append(Problem(f"mapping.{old}", f"“{new}” is an end, not a station", hint))
         elif new not in parsed.stations_by_key:
-            hint = _("Use one of %(known)s.") % {"known": ", ".join(each.key for each in parsed.stations)}
-            problems.append(
-                Problem(f"mapping.{old}", _("the new version has no station “%(new)s”") % {"new": new}, hint)
-            )
+            hint = f"Use one of {', '.join(each.key for each in parsed.stations)}."
+            problems.append(Problem(f"mapping.{old}", f"the new version has no station “{new}”", hint))
     if problems:
         raise Invalid(problems)
 
@@ -173,7 +168,7 @@ def _running(line: Line, numbers: Sequence[int] | None) -> QuerySet[Task]:
     found = set(tasks.filter(number__in=wanted).values_list("number", flat=True))
     if wanted - found:
         missing = ", ".join(map(str, sorted(wanted - found)))
-        raise Invalid.at("tasks", _("not running tasks of this line: %(missing)s") % {"missing": missing})
+        raise Invalid.at("tasks", f"not running tasks of this line: {missing}")
     return tasks.filter(number__in=wanted)
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
 
 from pipelines import access, engine
 from pipelines.engine import MigrateResult
@@ -19,6 +17,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
 from pipelines.queries import versions
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.document.line import Problem
 from pipelines.work.handlers.code import code_of
@@ -28,7 +27,7 @@ Result = MigrationEntry.Result
 
 
 class StaleImpact(Conflict):
-    says = gettext_lazy("The running tasks changed after this impact was shown. View it again.")
+    says = "The running tasks changed after this impact was shown. View it again."
 
 
 def migrate(
@@ -117,17 +116,15 @@ def counts_of(migration: Migration) -> dict[str, int]:
 def _check_undo(migration: Migration) -> None:
     before = Migration.objects.filter(undoes=migration).select_related("by").first()
     if before:
-        raise Conflict(_("This migration is already undone."), by=str(before.by or ""), at=before.at)
+        raise Conflict("This migration is already undone.", by=str(before.by or ""), at=before.at)
     if migration.undoes_id:
-        raise Conflict(_("An undo cannot be undone. Migrate the tasks again."))
+        raise Conflict("An undo cannot be undone. Migrate the tasks again.")
 
 
 def _check_reason(reason: str) -> None:
     payload.text(reason, "reason", REASON)
     if not reason.strip():
-        raise Invalid.at(
-            "reason", _("is missing or blank"), _("Enter a reason. It is kept with the migration.")
-        )
+        raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
 
 
 def _locked(line: Line) -> None:
@@ -141,10 +138,7 @@ def check_idle(line: Line) -> None:
     running = Migration.objects.filter(line=line, finished_at=None).select_related("by").first()
     if running:
         raise Conflict(
-            _(
-                "Another migration of this line is not finished: %(migration)s. If it was cut short, continue it."
-            )
-            % {"migration": running.pk},
+            f"Another migration of this line is not finished: {running.pk}. If it was cut short, continue it.",
             by=str(running.by or ""),
             at=running.at,
         )
@@ -153,23 +147,23 @@ def check_idle(line: Line) -> None:
 def _check(found: Impact, user: User) -> None:
     to = found.to
     if to is None or to.line_id != found.line.pk:
-        raise Invalid.at("to", _("is not a published version of this line"), _("Publish the draft first."))
+        raise Invalid.at("to", "is not a published version of this line", "Publish the draft first.")
     if found.needs:
         raise Invalid(
             Problem(
                 f"mapping.{key}",
-                ngettext(
+                plural(
                     "the station does not exist in version %(version)s; %(n)s task is there",
                     "the station does not exist in version %(version)s; %(n)s tasks are there",
                     n,
                 )
                 % {"version": to.number, "n": n},
-                _("Choose the station where they continue."),
+                "Choose the station where they continue.",
             )
             for key, n in found.needs.items()
         )
     if not found.tasks:
-        raise Conflict(_("No running task is left to migrate to version %(number)s.") % {"number": to.number})
+        raise Conflict(f"No running task is left to migrate to version {to.number}.")
     _may_execute(user, found.line, to, {each.task.pinned for each in found.tasks})
 
 
@@ -185,11 +179,8 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
     if fresh and not access.can(user, "execute", of.project):
         names = ", ".join(dict.fromkeys(fresh))
         raise Forbidden(
-            _(
-                "Stations that run code or use secrets (%(stations)s) need the permission “execute”, "
-                "which you do not have."
-            )
-            % {"stations": names}
+            f"Stations that run code or use secrets ({names}) need the permission “execute”, "
+            "which you do not have."
         )
 
 

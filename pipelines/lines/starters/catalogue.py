@@ -9,9 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
 from pipelines.formats import native
 from pipelines.routing.basics.wording import as_heading
 from pipelines.routing.decide.decisions import Wait
@@ -30,13 +27,13 @@ class Starter:
     """`needs`: what has to be there before a task of it gets through. `sample`: the steps of a run."""
 
     key: str
-    purpose: Promise | str
-    needs: tuple[Promise | str, ...]
+    purpose: str
+    needs: tuple[str, ...]
     steps: Steps
     inputs: Mapping[str, Any]
 
     @property
-    def people(self) -> tuple[Promise | str, ...]:
+    def people(self) -> tuple[str, ...]:
         """Which of its needs are people who review."""
         return tuple(each for each in self.needs if each in (REVIEWER, TWO_REVIEWERS))
 
@@ -89,27 +86,25 @@ def _said(gate: str, word: str = "approve") -> Mapping[str, Any]:
     return {"gates": {gate: word}}
 
 
-TWO_REVIEWERS = _("Two members who may review, besides who asks")
-REVIEWER = _("A member who may review, besides who asks and who does the work")
-EXECUTE = _("The permission to publish programs, and a runner")
+TWO_REVIEWERS = "Two members who may review, besides who asks"
+REVIEWER = "A member who may review, besides who asks and who does the work"
+EXECUTE = "The permission to publish programs, and a runner"
 
-REPOSITORY = _("A repository that is connected to the project, and may be pushed to")
+REPOSITORY = "A repository that is connected to the project, and may be pushed to"
 
-AGENT = _("A coding agent, with its key among the secrets")
+AGENT = "A coding agent, with its key among the secrets"
 INPUT = {"repository": "https://git.example.com/team/app.git"}
 
 STARTERS: tuple[Starter, ...] = (
     Starter(
         "request-to-merged-change",
-        _(
-            "Changes that somebody asks for: planned, agreed on, made, checked, reviewed and merged as reviewed."
-        ),
+        "Changes that somebody asks for: planned, agreed on, made, checked, reviewed and merged as reviewed.",
         (
             REPOSITORY,
             EXECUTE,
             REVIEWER,
             AGENT,
-            _("A command that tests the repository"),
+            "A command that tests the repository",
         ),
         (
             _did(output={"plan": "Count attempts by account and address."}),
@@ -125,8 +120,8 @@ STARTERS: tuple[Starter, ...] = (
     ),
     Starter(
         "fix-lint-findings",
-        _("Small repository fixes that a program makes and a person reviews. Needs no model and no key."),
-        (REPOSITORY, EXECUTE, REVIEWER, _("A linter that can fix, and a command that tests the repository")),
+        "Small repository fixes that a program makes and a person reviews. Needs no model and no key.",
+        (REPOSITORY, EXECUTE, REVIEWER, "A linter that can fix, and a command that tests the repository"),
         (
             _did(),
             _did(artifacts=["lint.sarif"]),
@@ -138,86 +133,84 @@ STARTERS: tuple[Starter, ...] = (
     ),
     Starter(
         "dependency-update",
-        _(
-            "Updates that nobody likes to do by hand, and that somebody should look at before they are merged."
-        ),
-        (REPOSITORY, EXECUTE, REVIEWER, _("A command that updates the dependencies, and one that tests")),
+        "Updates that nobody likes to do by hand, and that somebody should look at before they are merged.",
+        (REPOSITORY, EXECUTE, REVIEWER, "A command that updates the dependencies, and one that tests"),
         (_did(), _did(), _said("code-review"), _did(eval="delivered")),
         INPUT,
     ),
     Starter(
         "review-branch",
-        _("Work that was made elsewhere: tested, read first, and merged as it was reviewed."),
-        (REPOSITORY, EXECUTE, REVIEWER, AGENT, _("A command that tests the repository")),
+        "Work that was made elsewhere: tested, read first, and merged as it was reviewed.",
+        (REPOSITORY, EXECUTE, REVIEWER, AGENT, "A command that tests the repository"),
         (_did(), _did(output={"findings": "None"}), _said("code-review"), _did(eval="delivered")),
         {**INPUT, "branch": "add-login"},
     ),
     Starter(
         "release",
-        _("Versions that two people answer for, from the change of the number to what is published."),
+        "Versions that two people answer for, from the change of the number to what is published.",
         (
             REPOSITORY,
             EXECUTE,
             TWO_REVIEWERS,
-            _("A command that writes the version, one that tests, and one that publishes"),
+            "A command that writes the version, one that tests, and one that publishes",
         ),
         (_did(), _did(), _said("release-approval"), _did(eval="delivered"), _did()),
         {**INPUT, "version": "2.4.0"},
     ),
     Starter(
         "review-before-delivery",
-        _("Work that needs a second pair of eyes: documents, releases, answers to customers."),
+        "Work that needs a second pair of eyes: documents, releases, answers to customers.",
         (REVIEWER,),
         (_did(), _said("review"), _did(output={"where": "to the customer"})),
         {"what": "The offer"},
     ),
     Starter(
         "build-test-fix",
-        _("Software that has to pass its tests, with a limit on retries."),
-        (EXECUTE, _("The commands make build and make test")),
+        "Software that has to pass its tests, with a limit on retries.",
+        (EXECUTE, "The commands make build and make test"),
         (_did(), _did("failure"), _did(), _did(), _did()),
         {},
     ),
     Starter(
         "checks-in-turn",
-        _("Several checks of one thing, with one place to fix whatever failed."),
-        (EXECUTE, REVIEWER, _("The commands make lint, make test and make audit")),
+        "Several checks of one thing, with one place to fix whatever failed.",
+        (EXECUTE, REVIEWER, "The commands make lint, make test and make audit"),
         (_did(), _did("failure"), _did(), _did(), _did(), _said("sign-off")),
         {},
     ),
     Starter(
         "checks-side-by-side",
-        _("Long, independent checks: they run in parallel, and the release waits for both."),
+        "Long, independent checks: they run in parallel, and the release waits for both.",
         (
             EXECUTE,
-            _("The commands make build, make test and make audit"),
-            _("Somebody who may do manual work"),
+            "The commands make build, make test and make audit",
+            "Somebody who may do manual work",
         ),
         (_did(), _did(), _did("failure"), _did(), _did(), _did(), _did(), _did()),
         {},
     ),
     Starter(
         "triage",
-        _("Reports of any kind that take different paths, and sometimes need a question answered first."),
-        (_("Somebody who may do manual work"),),
+        "Reports of any kind that take different paths, and sometimes need a question answered first.",
+        ("Somebody who may do manual work",),
         (_did(output={"grave": "high"}), _did()),
         {"report": "The door does not close"},
     ),
     Starter(
         "agent-draft",
-        _("Texts that an agent drafts and people are responsible for."),
+        "Texts that an agent drafts and people are responsible for.",
         (
             EXECUTE,
-            _("An agent program, named in AGENT_COMMAND"),
-            _("Two members who may review, besides who asked"),
+            "An agent program, named in AGENT_COMMAND",
+            "Two members who may review, besides who asked",
         ),
         (_did("failure"), _did(output={"draft": "A first draft"}), _said("two-people"), _did()),
         {"goal": "Explain the new tariff"},
     ),
     Starter(
         "intake",
-        _("Requests from others: a form to fill in, a decision, a day."),
-        (_("Somebody who may do manual work"),),
+        "Requests from others: a form to fill in, a decision, a day.",
+        ("Somebody who may do manual work",),
         (_did(output={"accepted": "accept"}), _did(output={"day": "2030-01-15"})),
         {"request": "Access to the archive", "kind": "access"},
     ),

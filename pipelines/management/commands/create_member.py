@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.management import printing
 from pipelines.management.arguments import project_named
@@ -40,16 +39,16 @@ class Command(printing.Command):
             user, created = self._user(name, options["email"])
             member = self._member(found, user, role, execute=options["execute"])
         words = {"who": user.username, "project": found, "roles": member.roles_display}
-        self.stdout.write(_("%(who)s is a member of %(project)s: %(roles)s.") % words)
+        self.stdout.write("{who} is a member of {project}: {roles}.".format(**words))
         if created:
-            self.stdout.write(_("Set a password: manage.py changepassword %s") % user.username)
+            self.stdout.write(f"Set a password: manage.py changepassword {user.username}")
 
     def _user(self, name: str, email: str) -> tuple[User, bool]:
         """The person, and whether they are new. Raises CommandError."""
         user = User.objects.filter(username=name).first()
         if user is not None:
             if not user.is_active:
-                raise CommandError(_("“%s” is not active. Activate the person first.") % name)
+                raise CommandError(f"“{name}” is not active. Activate the person first.")
             return user, False
         user = User(username=name, email=email)
         user.set_unusable_password()

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.management import printing
 from pipelines.management.arguments import project_named
@@ -42,12 +41,12 @@ class Command(printing.Command):
     def handle(self, *, name: str, project: str, scope: list[str], **options: Any) -> None:
         found = project_named(project)
         if not 0 < options["days"] <= accounts.LONGEST_TOKEN.days:
-            raise CommandError(_("A token lasts 1 to %s days.") % accounts.LONGEST_TOKEN.days)
+            raise CommandError(f"A token lasts 1 to {accounts.LONGEST_TOKEN.days} days.")
         bearer = (
             self._machine(name, scope, options["role"]) if options["machine"] else self._person(name, found)
         )
         if options["role"] and not options["machine"]:
-            raise CommandError(_("A personal token has the roles of the person. Use --role with --machine."))
+            raise CommandError("A personal token has the roles of the person. Use --role with --machine.")
         try:
             token, secret = accounts.mint_token(
                 scopes=scope,
@@ -59,7 +58,7 @@ class Command(printing.Command):
         except accounts.TokenRefused as refused:
             raise CommandError(str(refused)) from refused
         words = {"name": name, "project": found, "until": f"{token.expires_at:%Y-%m-%d}"}
-        self.stderr.write(_("Token of %(name)s in %(project)s, until %(until)s:") % words)
+        self.stderr.write("Token of {name} in {project}, until {until}:".format(**words))
         self.stdout.write(secret)
 
     def _person(self, name: str, project: Project) -> dict[str, Any]:
@@ -68,13 +67,12 @@ class Command(printing.Command):
         if user is None or not Membership.objects.filter(project=project, user=user).exists():
             words = {"name": name, "project": project}
             raise CommandError(
-                _(
-                    "%(name)s is not a member of %(project)s. Create one: manage.py create_member %(name)s --project "
-                    "%(project)s --role viewer. For a machine add --machine."
-                )
-                % words
+                (
+                    "{name} is not a member of {project}. Create one: manage.py create_member {name} --project "
+                    "{project} --role viewer. For a machine add --machine."
+                ).format(**words)
             )
-        label = _("%s, from the shell") % name
+        label = f"{name}, from the shell"
         return {"kind": ApiToken.TokenKind.PERSON, "name": label[:100], "user": user, "created_by": user}
 
     def _machine(self, name: str, scopes: list[str], role: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Conflict
 from pipelines.management import printing
@@ -29,17 +28,17 @@ class Command(printing.Command):
         user, now = _person(name), timezone.now()
         if again:
             leaving.reactivate(user, by=None, now=now)
-            self.stdout.write(_("“%s” can sign in again.") % name)
+            self.stdout.write(f"“{name}” can sign in again.")
             return
         try:
             leaving.deactivate(user, heir=_person(heir) if heir else None, by=None, now=now)
         except Conflict as refused:
             raise CommandError(str(refused)) from refused
-        self.stdout.write(_("“%s” is deactivated.") % name)
+        self.stdout.write(f"“{name}” is deactivated.")
 
 
 def _person(name: str) -> User:
     found = User.objects.filter(username=name).first()
     if found is None:
-        raise CommandError(_("There is no user “%s”.") % name)
+        raise CommandError(f"There is no user “{name}”.")
     return found

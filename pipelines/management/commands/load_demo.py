@@ -9,7 +9,6 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.engine.core.values import Actor
 from pipelines.errors import Refused
@@ -57,7 +56,7 @@ class Command(printing.Command):
                 done = [load(project, key, example.text(key, address), user) for key in example.KEYS]
                 _hire(project, user)
         except Refused as refused:
-            raise CommandError(_("The demo could not be loaded: %s") % refused) from refused
+            raise CommandError(f"The demo could not be loaded: {refused}") from refused
         if options["verbosity"]:
             for line in done:
                 self.stdout.write(line)
@@ -68,9 +67,9 @@ def administrator(name: str = "") -> User:
     people = User.objects.filter(is_active=True).order_by("pk")
     user = people.filter(username=name).first() if name else people.filter(is_superuser=True).first()
     if user is None and name:
-        raise CommandError(_("There is no active person “%s”.") % name)
+        raise CommandError(f"There is no active person “{name}”.")
     if user is None:
-        raise CommandError(_("There is no administrator yet. Create one: manage.py createsuperuser"))
+        raise CommandError("There is no administrator yet. Create one: manage.py createsuperuser")
     return user
 
 
@@ -84,16 +83,16 @@ def load(project: Project, key: str, text: str, user: User) -> str:
         if tests.exists():
             scenarios.put_all(line, texts.loads(tests.read_bytes()), user, timezone.now())
     elif not untouched(line):
-        return _("%s: left unchanged, somebody has edited it") % key
+        return f"{key}: left unchanged, somebody has edited it"
     elif line.live and line.live.digest == digest(to_publish(given.to_document())):
-        return _("%s: up to date") % key
+        return f"{key}: up to date"
     else:
         line = publishing.save_draft(line, text, user, line.draft_number)
     try:
         version = publishing.publish(line, user=user, name=SHIPPED, based_on=line.draft_number)
     except SecondPersonNeeded as refusal:
         return f"{key}: {refusal.detail}"
-    return _("%(key)s: published version %(number)d") % {"key": key, "number": version.number}
+    return f"{key}: published version {version.number}"
 
 
 def untouched(line: Line) -> bool:

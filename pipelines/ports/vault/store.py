@@ -10,7 +10,6 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.errors import Conflict, Invalid
@@ -70,10 +69,7 @@ def put(place: Place, name: str, value: str, *, kind: str, by: User, now: dateti
             )
         )
         if stored.kind != kind:
-            raise Conflict(
-                _("%(name)s is a %(kind)s here. Delete it first.")
-                % {"name": name, "kind": stored.get_kind_display()}
-            )
+            raise Conflict(f"{name} is a {stored.get_kind_display()} here. Delete it first.")
         if not made:
             stored.content, stored.changed_at, stored.changed_by = content, now, by
             stored.save(update_fields=["content", "changed_at", "changed_by"])
@@ -151,14 +147,13 @@ def _check(name: str, value: str, kind: str) -> None:
     except ValidationError as fault:
         raise Invalid.at("name", str(value_name.message)) from fault
     if kind not in StoredValue.ValueKind.values:
-        raise Invalid.at("kind", _("is secret or variable"))
+        raise Invalid.at("kind", "is secret or variable")
     if not value or "\x00" in value or any("\ud800" <= char <= "\udfff" for char in value):
-        raise Invalid.at("value", _("Enter a value without NUL characters and incomplete surrogate pairs."))
+        raise Invalid.at("value", "Enter a value without NUL characters and incomplete surrogate pairs.")
     if kind == SECRET and len(value) < SHORTEST_SECRET:
         raise Invalid.at(
             "value",
-            _("Use at least %(least)s characters: a shorter secret cannot be hidden reliably in logs.")
-            % {"least": SHORTEST_SECRET},
+            f"Use at least {SHORTEST_SECRET} characters: a shorter secret cannot be hidden reliably in logs.",
         )
     if len(value.encode()) > LONGEST:
-        raise Invalid.at("value", _("A value has at most %(most)s bytes.") % {"most": LONGEST})
+        raise Invalid.at("value", f"A value has at most {LONGEST} bytes.")

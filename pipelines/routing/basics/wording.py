@@ -1,7 +1,7 @@
-"""A sentence that machines read in English and people in their language: findings and differences are made of these.
+"""A sentence that machines read with keys and people with names: findings and differences are made of these.
 
-What is found is remembered, digested and handed out by the API, so it is an English string with the keys of the
-document. A page says the same by `words`: translated, and with names in place of keys.
+What is found is remembered, digested and handed out by the API, so it is a string with the keys of the document. A page
+says the same by `words`, with names in place of keys.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pipelines.routing.basics.translation import gettext
-
 
 class Wording(str):
-    """The English of `template`, which `makemessages` knows where this is imported as `_`; the values fill it."""
+    """A template and the values that fill it. Its text has the keys of parts."""
 
     __slots__ = ("template", "values")
 
@@ -39,7 +37,7 @@ class Wording(str):
     def words(self) -> str:
         if not self.template:
             return ""  # a catalogue would give its header
-        said = gettext(self.template)
+        said = self.template
         return said % {key: words(value) for key, value in self.values.items()} if self.values else said
 
 

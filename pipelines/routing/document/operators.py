@@ -86,7 +86,7 @@ def _not(operator: Test) -> Test:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """Everything that is known of one. `holds(there, named)`; `words` for people, marked for translation, and `sign`
+    """Everything that is known of one. `holds(there, named)`; `words` for people and `sign`
     where there is no room for them, "" where none is shorter. `takes`: what a condition names; see `TAKEN`. `evals`:
     `eval` conditions know it, too.
 

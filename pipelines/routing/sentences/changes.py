@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.translation import in_english
 from pipelines.routing.basics.wording import PartName, Wording, joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.ends import end_words
@@ -197,7 +196,7 @@ def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
 class FieldChange:
     """`what`: the thing and its field; `whole`: both values uncut, where a sentence has no room for them."""
 
-    what: Wording | PartName
+    what: Wording | str
     before: PartName | Wording | str
     now: PartName | Wording | str
     whole: tuple[PartName | Wording | str, PartName | Wording | str] | None
@@ -227,24 +226,17 @@ def _values(
     return before, _("nothing") if change.what == "removed" else _said(change, change.new, new, cut)
 
 
-def _named(change: ChangeOfDocument, field: Field | None) -> Wording | PartName:
+def _named(change: ChangeOfDocument, field: Field | None) -> Wording | str:
     if name := FIELDS[change.kind].get(change.field):
         return name
     key = change.field.rpartition(".")[2]
-    return _spoken(lambda: label(field, key))
+    return label(field, key)
 
 
 def _declared(change: ChangeOfDocument, document: Document) -> Field | None:
     work = _member(document, "stations", change.station).get("work")
     kind = work.get("kind") if isinstance(work, Mapping) else ""
     return field_of(change.kind, change.field, str(kind))
-
-
-def _spoken(say: Callable[[], str]) -> PartName:
-    """In English for machines, for people in their language."""
-    with in_english():
-        machine = say()
-    return PartName(machine, say)
 
 
 def _said(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | Wording | str:
@@ -260,7 +252,7 @@ def _said(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) ->
     if value in ("", None):
         return _("empty")
     field = _declared(change, document)
-    return _spoken(lambda: shown_words(field, value, lambda key: _called(document, key), cut))
+    return shown_words(field, value, lambda key: _called(document, key), cut)
 
 
 def _leads(rule: Any, document: Document) -> Wording:
@@ -288,8 +280,8 @@ def condition(value: Any, document: Document, short: bool = False) -> str:
     return describe(found, short, lambda key: _called(document, key))
 
 
-def _condition(value: Any, document: Document) -> PartName:
-    return _spoken(lambda: condition(value, document))
+def _condition(value: Any, document: Document) -> str:
+    return condition(value, document)
 
 
 def _placed(change: ChangeOfDocument, rule: Any, document: Document) -> dict[str, object]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document import algebra as c
 from pipelines.routing.document import operators
 from pipelines.routing.sentences.failures import WORDS, failure_word, failure_words
@@ -56,11 +55,11 @@ class _Way:
 def comparison(op: str, value: Any, short: bool = False) -> str:
     """What is asked of an operand: “is greater than 0”, “is there”, “is between 1 and 5”; by its sign “> 0”."""
     if op in operators.ALONE:
-        return _(operators.ALONE[op])
+        return operators.ALONE[op]
     if op == "range":
-        return _(operators.RANGE) + " " + _(" and ").join(part.strip() for part in str(value).split(","))
+        return operators.RANGE + " " + " and ".join(part.strip() for part in str(value).split(","))
     operator = operators.OUTPUT[op]
-    return f"{operator.sign if short and operator.sign else _(operator.words)} {_value(value)}"
+    return f"{operator.sign if short and operator.sign else operator.words} {_value(value)}"
 
 
 def _value(value: Any) -> str:
@@ -71,11 +70,11 @@ def _value(value: Any) -> str:
 def _leaves(condition: c.Condition, prefix: str, way: _Way, nested: bool) -> list[Leaf]:
     match condition:
         case c.All(members):
-            return _members(members, prefix, (_("and"), _("always")), way, nested)
+            return _members(members, prefix, ("and", "always"), way, nested)
         case c.AnyOf(members):
-            return _members(members, prefix, (_("or"), _("never")), way, nested)
+            return _members(members, prefix, ("or", "never"), way, nested)
         case c.Not(inner):
-            return _leaves(inner, f"{prefix}{_('not')} ", way, nested=True)
+            return _leaves(inner, f"{prefix}{'not'} ", way, nested=True)
     return [_leaf(condition, prefix, way)]
 
 
@@ -98,9 +97,9 @@ def _members(
 def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
     match condition:
         case c.ResultIs(words=words):
-            return Leaf(prefix + _either(_("result is %(words)s"), words), "result")
+            return Leaf(prefix + _either("result is %(words)s", words), "result")
         case c.VerdictIs(words=words):
-            return Leaf(prefix + _either(_("verdict is %(words)s"), words), "verdict")
+            return Leaf(prefix + _either("verdict is %(words)s", words), "verdict")
         case c.FailureTypeIs(types=types):
             return _failed(prefix, types)
         case c.EvalTest(op="equals", value=str(value)) if value in WORDS:
@@ -113,44 +112,44 @@ def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
                 f"{prefix}{_subject(condition)} {comparison(op, value, way.short)}", "output", path.text
             )
         case c.FactTest(path=path, op=op, value=value):
-            text = _("observed %(name)s") % {"name": _subject(condition)}
+            text = f"observed {_subject(condition)}"
             return Leaf(f"{prefix}{text} {comparison(op, value, way.short)}", "fact", path.text)
         case c.EdgeTaken(source=source, target=target, at_least=least):
             taken = {"source": way.called(source), "target": way.called(target), "least": least}
-            text = _("%(source)s → %(target)s was taken %(least)s times or more") % taken
+            text = "{source} → {target} was taken {least} times or more".format(**taken)
             return Leaf(prefix + text, "edge", f"{source}->{target}")
         case c.Answered(evaluation=evaluation, answer=answer):
             said = {"asked": _asked(evaluation.payload), "answer": answer}
             text = (
-                _("the evaluator says %(answer)s to “%(asked)s”")
+                "the evaluator says %(answer)s to “%(asked)s”"
                 if evaluation.kind == "agentic"
-                else _("the hook “%(asked)s” says %(answer)s")
+                else "the hook “%(asked)s” says %(answer)s"
             )
             return Leaf(prefix + text % said, evaluation.kind)
-    return Leaf(prefix + _("always"), "")
+    return Leaf(prefix + "always", "")
 
 
 def _failed(prefix: str, types: tuple[str, ...]) -> Leaf:
     if not types:
-        return Leaf(prefix + _("never"), "failure_type")
+        return Leaf(prefix + "never", "failure_type")
     if types == ("nothing_done",):
         return Leaf(prefix + failure_word("nothing_done"), "failure_type")
     words, keys = failure_words(types)
-    return Leaf(prefix + _("it failed: %(why)s") % {"why": words}, "failure_type", keys=keys)
+    return Leaf(prefix + f"it failed: {words}", "failure_type", keys=keys)
 
 
 def _subject(test: c.PathTest) -> str:
     """What is looked at. Whether something is there is asked of all that a path finds, so `every` says nothing then."""
     name = test.path.text.removeprefix("$.")
     if test.of == "count":
-        return _("the number of %(name)s") % {"name": name}
+        return f"the number of {name}"
     if test.of == "every" and test.op not in operators.ALONE:
-        return _("every %(name)s") % {"name": name}
+        return f"every {name}"
     return name
 
 
 def _either(sentence: str, words: tuple[str, ...]) -> str:
-    return sentence % {"words": _(" or ").join(words)} if words else _("never")
+    return sentence % {"words": " or ".join(words)} if words else "never"
 
 
 def _asked(payload: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.line import Line, Station
 from pipelines.routing.sentences.escalations import role_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
@@ -17,35 +16,32 @@ def sentence(line: Line, station: str, answer: Mapping[str, Any], stopped: str =
         to = answer.get("to") or [str(answer.get("end", ""))]
         words = {"by": stopped, "targets": ", ".join(target_name(line, key) for key in to)}
         moves = answer["decision"] == "move"
-        return (_("%(by)s: on to %(targets)s.") if moves else _("%(by)s: it ends, %(targets)s.")) % words
+        return ("%(by)s: on to %(targets)s." if moves else "%(by)s: it ends, %(targets)s.") % words
     name = station_name(line, station)
     targets = ", ".join(target_name(line, key) for key in answer.get("to") or ())
     match answer.get("decision"):
         case "move":
-            return _("%(by)s: on to %(targets)s.") % {"by": _by(line, name, answer), "targets": targets}
+            return f"{_by(line, name, answer)}: on to {targets}."
         case "finish":
             end = target_name(line, str(answer.get("end", "")))
-            return _("%(by)s: it ends, %(end)s.") % {"by": _by(line, name, answer), "end": end}
+            return f"{_by(line, name, answer)}: it ends, {end}."
         case "wait" if answer.get("gates"):
             gates = ", ".join(gate_name(line, key) for key in answer["gates"])
             words = {"by": _by(line, name, answer), "targets": targets, "gates": gates}
             if not targets:
-                return _("%(by)s: it waits at %(gates)s.") % words
-            return _("%(by)s: on to %(targets)s, after %(gates)s.") % words
+                return "{by}: it waits at {gates}.".format(**words)
+            return "{by}: on to {targets}, after {gates}.".format(**words)
         case "wait":
-            return _("%(by)s: it stays at %(station)s and waits.") % {
-                "by": _by(line, name, answer),
-                "station": name,
-            }
+            return f"{_by(line, name, answer)}: it stays at {name} and waits."
         case "ask":
-            return _("An evaluation has to be answered first.")
+            return "An evaluation has to be answered first."
         case "escalate":
             trigger = str(answer.get("trigger", ""))
             role = answer.get("role") or line.escalation(trigger).role
             words = {"station": name, "role": role_words(str(role)), "why": trigger_words(trigger)}
-            return _("%(station)s: escalated to %(role)s, since %(why)s.") % words
+            return "{station}: escalated to {role}, since {why}.".format(**words)
         case "stuck":
-            return str(answer.get("message") or _("The engine could not decide."))
+            return str(answer.get("message") or "The engine could not decide.")
     return ""
 
 
@@ -55,13 +51,13 @@ def _by(line: Line, station: str, answer: Mapping[str, Any]) -> str:
         where, rule = found
         words = {"number": where.rules.index(rule) + 1, "station": where.name, "label": rule.label}
         if rule.label:
-            return _("Rule %(number)s of %(station)s, “%(label)s”, matched") % words
-        return _("Rule %(number)s of %(station)s matched") % words
+            return "Rule {number} of {station}, “{label}”, matched".format(**words)
+        return "Rule {number} of {station} matched".format(**words)
     return {
-        "policy": _("No rule of %(station)s matched; the line's policy"),
-        "signal": _("%(station)s gave a signal"),
-        "gate": _("A gate after %(station)s"),
-        "fallback": _("The fallback of %(station)s"),
+        "policy": "No rule of %(station)s matched; the line's policy",
+        "signal": "%(station)s gave a signal",
+        "gate": "A gate after %(station)s",
+        "fallback": "The fallback of %(station)s",
     }.get(str(answer.get("by") or ""), "%(station)s") % {"station": station}
 
 
@@ -72,15 +68,15 @@ def stopped_at(line: Line, answer: Mapping[str, Any], trace: Sequence[Mapping[st
     for entry in reversed(trace):
         gate, _colon, word = str(entry.get("why") or "").partition(": ")
         if entry.get("step") in ("rule_gates", "station_gate") and word in STOPS:
-            return STOPS[word]() % {"gate": gate_name(line, gate)}
+            return STOPS[word] % {"gate": gate_name(line, gate)}
     return ""
 
 
 STOPS = {
-    "reject": lambda: _("%(gate)s was rejected"),
-    "send_back": lambda: _("%(gate)s was sent back"),
-    "rework": lambda: _("%(gate)s asked for rework"),
-    "abort": lambda: _("%(gate)s ended the task"),
+    "reject": "%(gate)s was rejected",
+    "send_back": "%(gate)s was sent back",
+    "rework": "%(gate)s asked for rework",
+    "abort": "%(gate)s ended the task",
 }
 
 
@@ -88,27 +84,25 @@ def otherwise(line: Line, station: Station | None) -> str:
     """What the policy does at this station where no rule took the outcome (law §4)."""
     policy = line.policy
     passed = policy.no_match if station is None or station.rules else policy.no_rules
-    return _("no rule matched → %(no_match)s · station failed → %(on_failure)s") % {
-        "no_match": policy_words(line, str(passed)),
-        "on_failure": policy_words(line, str(policy.on_failure)),
-    }
+    failed = policy_words(line, str(policy.on_failure))
+    return f"no rule matched → {policy_words(line, str(passed))} · station failed → {failed}"
 
 
 def policy_words(line: Line, knob: str) -> str:
     """A value of `no_match` or `on_failure` as what happens then."""
     if knob.startswith("station:"):
-        return _("on to %(station)s") % {"station": station_name(line, knob.removeprefix("station:"))}
-    return KNOBS.get(knob, lambda: knob)()
+        return f"on to {station_name(line, knob.removeprefix('station:'))}"
+    return KNOBS.get(knob, knob)
 
 
 KNOBS = {
-    "default": lambda: _("next station"),
-    "advance": lambda: _("next station"),
-    "end": lambda: _("the task ends"),
-    "refuse": lambda: _("refused"),
-    "fail": lambda: _("task fails"),
-    "halt": lambda: _("task fails"),
-    "stuck": lambda: _("stuck"),
-    "fallback": lambda: _("the blocked route"),
-    "escalate": lambda: _("escalated"),
+    "default": "next station",
+    "advance": "next station",
+    "end": "the task ends",
+    "refuse": "refused",
+    "fail": "task fails",
+    "halt": "task fails",
+    "stuck": "stuck",
+    "fallback": "the blocked route",
+    "escalate": "escalated",
 }

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.durations import written
-from pipelines.routing.basics.translation import gettext
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.checks import CHECK, Checks
@@ -124,7 +123,7 @@ def _chosen(choices: Mapping[str, str], value: Any, called: Called) -> str:
     if not isinstance(word, str):
         return ""
     if word in choices:
-        return gettext(choices[word])
+        return choices[word]
     kind, colon, rest = word.partition(":")
     if not colon:
         return ""
@@ -195,9 +194,9 @@ def _promise(value: Mapping[str, Any], called: Called) -> str:
 def need_words(name: str) -> str:
     """What going forward needs; a `metadata:<name>` by its name."""
     found = WORDS_OF[Preconditions].get(name)
-    return gettext(found) if found else name.removeprefix(METADATA)
+    return found if found else name.removeprefix(METADATA)
 
 
 def label(field: Field | None, key: str) -> str:
     """As the inspector calls it; one that it does not show by its key, with spaces."""
-    return gettext(field.label) if field and field.label else key.replace("_", " ")
+    return field.label if field and field.label else key.replace("_", " ")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences import decisions
 from pipelines.routing.sentences.names import gate_name, station_name
@@ -44,15 +43,15 @@ class Position(Protocol):
 
 
 LABELS = {
-    "stuck": lambda: _("Would get stuck"),
-    "approve_again": lambda: _("Must be approved again"),
-    "moves": lambda: _("Moves"),
-    "stays": lambda: _("Stays"),
+    "stuck": "Would get stuck",
+    "approve_again": "Must be approved again",
+    "moves": "Moves",
+    "stays": "Stays",
 }
 
 
 def label(effect: str) -> str:
-    return LABELS[effect]()
+    return LABELS[effect]
 
 
 def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: int, status: str) -> str:
@@ -61,39 +60,37 @@ def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: i
     words = {
         "station": station_name(judge, token.station),
         "new": station_name(line, effect.station),
-        "version": f"v{number}" if number else _("the draft"),
+        "version": f"v{number}" if number else "the draft",
         "gates": ", ".join(gate_name(line, key) for key in effect.gates),
         "status": status,
     }
     match effect.how:
         case "refuse":
-            return _("%(station)s is gone in %(version)s: map it to another station.") % words
+            return "{station} is gone in {version}: map it to another station.".format(**words)
         case "keep":
             return _kept(effect, token, judge, words)
         case "pin":
-            return _("Its job at %(station)s has not begun; it starts under %(version)s.") % words
+            return "Its job at {station} has not begun; it starts under {version}.".format(**words)
         case "carry":
-            return _("Its job at %(station)s has not begun; it starts at %(new)s instead.") % words
+            return "Its job at {station} has not begun; it starts at {new} instead.".format(**words)
         case "again":
             return _again(effect, line, words)
         case "ended":
-            return _("Ends with the whole task: another branch aborts it.")
+            return "Ends with the whole task: another branch aborts it."
         case "there":
-            return _("Already on %(version)s.") % words
-    return _("Waits at %(new)s as before; what comes next follows %(version)s.") % words
+            return "Already on {version}.".format(**words)
+    return "Waits at {new} as before; what comes next follows {version}.".format(**words)
 
 
 def _kept(effect: Effect, token: Position, judge: Line, words: dict[str, str]) -> str:
     if token.status == "running":
-        said = _(
-            "Its work at %(station)s finishes under the version it started with; after that it follows %(version)s."
-        )
+        said = "Its work at %(station)s finishes under the version it started with; after that it follows %(version)s."
     else:
-        said = _("A person's word is not overruled: it follows %(version)s from its next move on.")
+        said = "A person's word is not overruled: it follows %(version)s from its next move on."
     if not effect.next_gone:
         return said % words
     gone = ", ".join(station_name(judge, key) for key in effect.next_gone)
-    warning = _("If that leads to %(gone)s, which is gone, it gets stuck; a mapping helps.") % {"gone": gone}
+    warning = f"If that leads to {gone}, which is gone, it gets stuck; a mapping helps."
     return f"{said % words} {warning}"
 
 
@@ -102,14 +99,13 @@ def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
     if effect.effect == "moves":
         return why
     if effect.effect == "approve_again":
-        return _("%(why)s It must be approved there anew: earlier votes do not count.") % {"why": why}
+        return f"{why} It must be approved there anew: earlier votes do not count."
     if effect.effect == "stays" and effect.gates:
-        return (
-            _("Waits at %(new)s as before: %(gates)s asks the same in a new round, and no vote is lost.")
-            % words
+        return "Waits at {new} as before: {gates} asks the same in a new round, and no vote is lost.".format(
+            **words
         )
     if effect.effect == "stays":
-        return _("Decided again, it waits as before. %(why)s") % {"why": why}
+        return f"Decided again, it waits as before. {why}"
     if effect.status == "held" and effect.gates:
-        return _("It is held: people rejected just this at %(gates)s.") % words
-    return _("Its status becomes %(status)s. %(why)s") % {**words, "why": why}
+        return "It is held: people rejected just this at {gates}.".format(**words)
+    return "Its status becomes {status}. {why}".format(**words, why=why)

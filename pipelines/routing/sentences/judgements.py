@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.translation import gettext as _
-
 
 def judgement_words(why: str) -> str:
     """`why` as the trace says it: “nothing_done counts as failure”."""
     if why.endswith(REMARK) and why.removesuffix(REMARK) in REMARKS:
-        return REMARKS[why.removesuffix(REMARK)]()
+        return REMARKS[why.removesuffix(REMARK)]
     kind, _between, word = why.partition(" counts as ")
     if kind not in SEEN or word not in COUNTS:
         return why
-    return f"{SEEN[kind]()} {COUNTS[word]()}"
+    return f"{SEEN[kind]} {COUNTS[word]}"
 
 
 SEEN = {
-    "budget_exceeded": lambda: _("It cost more than it may."),
-    "provider_unavailable": lambda: _("The provider of its model did not answer."),
-    "no_final_event": lambda: _("It ended before it was done."),
-    "denied": lambda: _("A permission was denied, and what was expected is not there."),
-    "refused": lambda: _("The model refused."),
-    "unreadable_output": lambda: _("There is output that could not be read."),
-    "empty_answer": lambda: _("The answer is empty."),
-    "nothing_done": lambda: _("Nothing was changed, and a change was expected."),
-    "output_missing": lambda: _("What it was expected to leave is missing."),
+    "budget_exceeded": "It cost more than it may.",
+    "provider_unavailable": "The provider of its model did not answer.",
+    "no_final_event": "It ended before it was done.",
+    "denied": "A permission was denied, and what was expected is not there.",
+    "refused": "The model refused.",
+    "unreadable_output": "There is output that could not be read.",
+    "empty_answer": "The answer is empty.",
+    "nothing_done": "Nothing was changed, and a change was expected.",
+    "output_missing": "What it was expected to leave is missing.",
 }
 REMARK = " decides nothing"
 REMARKS = {
     **{kind: SEEN[kind] for kind in ("refused", "unreadable_output", "empty_answer")},
-    "signal_only": lambda: _("All that it wrote as output is a signal, which is no output."),
-    "agent_error": lambda: _("The agent told of an error, and reported success."),
+    "signal_only": "All that it wrote as output is a signal, which is no output.",
+    "agent_error": "The agent told of an error, and reported success.",
 }
 COUNTS = {
-    "success": lambda: _("That counts as success here, whatever it said."),
-    "failure": lambda: _("So it failed, whatever it said."),
-    "blocked": lambda: _("So it is blocked, whatever it said."),
-    "review": lambda: _("So a person is asked, whatever it said."),
+    "success": "That counts as success here, whatever it said.",
+    "failure": "So it failed, whatever it said.",
+    "blocked": "So it is blocked, whatever it said.",
+    "review": "So a person is asked, whatever it said.",
 }

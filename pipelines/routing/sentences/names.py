@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.ends import end_words
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.model import Line
@@ -18,7 +17,7 @@ def station_name(line: Line, key: str) -> str:
 
 def gate_name(line: Line, key: str) -> str:
     if key == JUMP:
-        return _("Review of a jump")
+        return "Review of a jump"
     found = line.gates_by_key.get(key)
     return found.name if found else key
 
@@ -33,7 +32,7 @@ def place_name(line: Line, key: str) -> str:
 def rule_name(line: Line, rule_id: str) -> str:
     """Its label, else its number at its station. :raises KeyError: the line does not have it"""
     station, rule = line.rules_by_id[rule_id]
-    return rule.label or _("Rule %(number)s") % {"number": 1 + station.rules.index(rule)}
+    return rule.label or f"Rule {1 + station.rules.index(rule)}"
 
 
 def by_rule(line: Line, rule_id: str) -> str:
@@ -42,8 +41,8 @@ def by_rule(line: Line, rule_id: str) -> str:
         return ""
     station, rule = line.rules_by_id[rule_id]
     if rule.label:
-        return _("by the rule “%(rule)s”") % {"rule": rule.label}
-    return _("by rule %(number)s") % {"number": 1 + station.rules.index(rule)}
+        return f"by the rule “{rule.label}”"
+    return f"by rule {1 + station.rules.index(rule)}"
 
 
 def end_name(line: Line, key: str) -> str:
@@ -53,9 +52,9 @@ def end_name(line: Line, key: str) -> str:
 def target_name(line: Line, key: str) -> str:
     """Of a station, an end or a symbol."""
     if key == ORIGIN:
-        return _("back where it came from")
+        return "back where it came from"
     if key == BLOCKED:
-        return _("stays here, blocked")
+        return "stays here, blocked"
     return end_name(line, key) if key in line.ends_by_key else station_name(line, key)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 
-from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.rules import BLOCKED
@@ -22,7 +21,7 @@ def note_words(line: Line, why: str) -> str:
     if why.startswith(WAITS):
         keys = why.removeprefix(WAITS).split(", ")
         if all(_is_gate(line, key) for key in keys):
-            return _("Waits for %(gates)s.") % {"gates": ", ".join(gate_name(line, key) for key in keys)}
+            return f"Waits for {', '.join(gate_name(line, key) for key in keys)}."
         return why
     key, _colon, said = why.partition(": ")
     if key in POLICIES:
@@ -36,16 +35,16 @@ def note_words(line: Line, why: str) -> str:
 
 def _goes(line: Line, to: str, by: str) -> str:
     if to == BLOCKED:
-        return _("Stays here, blocked (%(by)s).") % {"by": BY[by]()}
+        return f"Stays here, blocked ({BY[by]})."
     places = " + ".join(target_name(line, key) for key in to.split(" + "))
-    return _("Goes to %(places)s (%(by)s).") % {"places": places, "by": BY[by]()}
+    return f"Goes to {places} ({BY[by]})."
 
 
 def _refused(line: Line, why: str) -> str:
     """Why it does not enter a station, by name; "" where it says something else."""
     for pattern, words in REFUSED:
         if found := pattern.fullmatch(why):
-            return words() % {part: target_name(line, said) for part, said in found.groupdict().items()}
+            return words % {part: target_name(line, said) for part, said in found.groupdict().items()}
     return ""
 
 
@@ -55,7 +54,7 @@ def _is_gate(line: Line, key: str) -> bool:
 
 def _policy(line: Line, key: str, said: str) -> str:
     knob = said.partition(" after ")[0]
-    return POLICIES[key]() % {"then": policy_words(line, knob)}
+    return POLICIES[key] % {"then": policy_words(line, knob)}
 
 
 def _gate(gate: str, said: str) -> str:
@@ -66,75 +65,73 @@ def _gate(gate: str, said: str) -> str:
     only = said.endswith(SHOWN)
     word = said.removesuffix(SHOWN)
     if only and word in CHECKED:
-        return _("%(gate)s: its checks are shown only, a person decides.") % {"gate": gate}
+        return f"{gate}: its checks are shown only, a person decides."
     if word in STOPS:
-        return STOPS[word]() % {"gate": gate} + "."
-    return CHECKED[word]() % {"gate": gate} if word in CHECKED else f"{gate}: {said}"
+        return STOPS[word] % {"gate": gate} + "."
+    return CHECKED[word] % {"gate": gate} if word in CHECKED else f"{gate}: {said}"
 
 
 def _sample(gate: str, said: str) -> str:
     draw, _comma, rate = said.rpartition(", ")
     if said == ALWAYS:
-        return _("%(gate)s asks about a sample, and a check always asks about this.") % {"gate": gate}
-    return SAMPLED[draw]() % {"gate": gate, "rate": rate} if draw in SAMPLED else f"{gate}: {said}"
+        return f"{gate} asks about a sample, and a check always asks about this."
+    return SAMPLED[draw] % {"gate": gate, "rate": rate} if draw in SAMPLED else f"{gate}: {said}"
 
 
 def _same(gate: str, said: str) -> str:
     found = SAME_TREES.match(said)
     if found is None:
-        return _("%(gate)s: the change is the same on the moved branch, and a check asks for people.") % {
-            "gate": gate
-        }
-    return _(
-        "%(gate)s approved this change as %(approved)s. It is the same on the moved branch, as %(tree)s, and "
+        return f"{gate}: the change is the same on the moved branch, and a check asks for people."
+    return (
+        "{gate} approved this change as {approved}. It is the same on the moved branch, as {tree}, and "
         "was checked again: nobody was asked."
-    ) % {"gate": gate, **found.groupdict()}
+    ).format(gate=gate, **found.groupdict())
 
 
 SAME = "same change: "
 SAME_TREES = re.compile(r"(?P<approved>\w*) was approved, (?P<tree>\w*) is the same")
 SAMPLE, ALWAYS = "sample: ", "a check always asks"
 SAMPLED = {
-    "drawn": lambda: _("%(gate)s asks about %(rate)s, and this task is drawn."),
-    "not drawn": lambda: _("%(gate)s asks about %(rate)s, and this task is not drawn: nobody was asked."),
-    "the same change was asked about before": lambda: _(
+    "drawn": "%(gate)s asks about %(rate)s, and this task is drawn.",
+    "not drawn": "%(gate)s asks about %(rate)s, and this task is not drawn: nobody was asked.",
+    "the same change was asked about before": (
         "%(gate)s asks about %(rate)s, and people were asked about the same change before."
     ),
-    "nothing was drawn": lambda: _("%(gate)s asks about %(rate)s; nothing was drawn, so people are asked."),
+    "nothing was drawn": "%(gate)s asks about %(rate)s; nothing was drawn, so people are asked.",
 }
 POLICIES = {
-    "on_failure": lambda: _("The policy on a failure: %(then)s."),
-    "no_rules": lambda: _("The policy without rules: %(then)s."),
-    "no_match": lambda: _("The policy where no rule matched: %(then)s."),
+    "on_failure": "The policy on a failure: %(then)s.",
+    "no_rules": "The policy without rules: %(then)s.",
+    "no_match": "The policy where no rule matched: %(then)s.",
 }
 CHECKED = {
-    "no checks": lambda: _("%(gate)s has no checks."),
-    "skipped": lambda: _("%(gate)s is skipped."),
-    "proceed": lambda: _("%(gate)s: its checks passed."),
-    "hold": lambda: _("%(gate)s: a check asks for a person."),
+    "no checks": "%(gate)s has no checks.",
+    "skipped": "%(gate)s is skipped.",
+    "proceed": "%(gate)s: its checks passed.",
+    "hold": "%(gate)s: a check asks for a person.",
 }
 BY = {
-    "rule": lambda: _("by its rule"),
-    "fallback": lambda: _("by the fallback"),
-    "policy": lambda: _("by the policy"),
-    "signal": lambda: _("by a signal"),
-    "gate": lambda: _("by a gate"),
+    "rule": "by its rule",
+    "fallback": "by the fallback",
+    "policy": "by the policy",
+    "signal": "by a signal",
+    "gate": "by a gate",
 }
 GOES = re.compile(rf"goes to (?P<to>.+) \(by (?P<by>{'|'.join(BY)})\)")
 REFUSED = (
     (
         re.compile(r"This task has been at (?P<station>\S+) before, and may not return\."),
-        lambda: _("This task has been at %(station)s before, and may not return."),
+        "This task has been at %(station)s before, and may not return.",
     ),
     (
         re.compile(
             r"This task has entered (?P<station>\S+) (?P<visits>\d+) times; the cap is (?P<cap>\d+)\."
         ),
-        lambda: _("This task has entered %(station)s %(visits)s times; the cap is %(cap)s."),
+        "This task has entered %(station)s %(visits)s times; the cap is %(cap)s.",
     ),
     (
         re.compile(r"(?P<station>\S+) and (?P<other>\S+) must never run in parallel\."),
-        lambda: _("%(station)s and %(other)s must never run in parallel."),
+        "%(station)s and %(other)s must never run in parallel.",
     ),
 )
 """As `decide` writes them, with keys, and as people read them."""

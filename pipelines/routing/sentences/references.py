@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.routing.basics.translation import gettext as _
-from pipelines.routing.basics.translation import in_english
 from pipelines.routing.basics.wording import PartName, joined
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.gates import JUMP
@@ -43,8 +41,8 @@ def place(line: Line, key: str) -> PartName:
 
 
 PLACES = {
-    ORIGIN: ("where they came from", lambda: _("where they came from")),
-    BLOCKED: ("blocked", lambda: _("blocked")),
+    ORIGIN: ("where they came from", lambda: "where they came from"),
+    BLOCKED: ("blocked", lambda: "blocked"),
 }
 
 
@@ -59,13 +57,13 @@ def edge(line: Line, text: str) -> PartName:
 
 
 def gate(line: Line, key: str) -> PartName:
-    return PartName(key, lambda: _("the review of a jump") if key == JUMP else gate_name(line, key))
+    return PartName(key, lambda: "the review of a jump" if key == JUMP else gate_name(line, key))
 
 
 def gate_by_name(line: Line, key: str) -> PartName:
     """Machines have its name, too."""
     name = "the review of the jump" if key == JUMP else gate_name(line, key)
-    return PartName(name, lambda: _("the review of the jump") if key == JUMP else name)
+    return PartName(name, lambda: "the review of the jump" if key == JUMP else name)
 
 
 def gates(line: Line, keys: Sequence[str]) -> PartName:
@@ -79,11 +77,7 @@ def rule(line: Line, key: str) -> PartName:
 
 def _rule(line: Line, key: str) -> str:
     found = line.rules_by_id.get(key)
-    return (
-        _("%(number)s of %(station)s") % {"number": _number(*found), "station": found[0].name}
-        if found
-        else key
-    )
+    return f"{_number(*found)} of {found[0].name}" if found else key
 
 
 def rules(line: Line, keys: Sequence[str]) -> PartName:
@@ -96,7 +90,7 @@ def _rules(line: Line, keys: Sequence[str]) -> str:
     if len(found) != len(keys):
         return ", ".join(keys)
     numbers = ", ".join(str(_number(*each)) for each in found)
-    said = _("rule %(numbers)s of %(station)s") if len(found) == 1 else _("rules %(numbers)s of %(station)s")
+    said = "rule %(numbers)s of %(station)s" if len(found) == 1 else "rules %(numbers)s of %(station)s"
     return said % {"numbers": numbers, "station": found[0][0].name}
 
 
@@ -104,10 +98,8 @@ def _number(of: Station, rule: Rule) -> int:
     return of.rules.index(rule) + 1
 
 
-def condition(asked: Condition) -> PartName:
-    with in_english():
-        key = describe(asked)
-    return PartName(key, lambda: describe(asked))
+def condition(asked: Condition) -> str:
+    return describe(asked)
 
 
 def trigger(word: str) -> PartName:
@@ -121,11 +113,11 @@ def decision(word: str) -> PartName:
 
 
 DECISIONS = {
-    "approve": lambda: _("approve"),
-    "send_back": lambda: _("send back"),
-    "reject": lambda: _("reject"),
-    "rework": lambda: _("rework"),
-    "abort": lambda: _("abort"),
+    "approve": lambda: "approve",
+    "send_back": lambda: "send back",
+    "reject": lambda: "reject",
+    "rework": lambda: "rework",
+    "abort": lambda: "abort",
 }
 
 

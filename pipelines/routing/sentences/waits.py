@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pipelines.routing.basics.translation import gettext as _
 from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.escalations import deadlock_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name
@@ -48,7 +47,7 @@ def waiting(token: WaitingToken, line: Line, summary: str = "") -> Sentence | No
             return evaluating(token.wait)
         case "awaiting_review":
             gates = ", ".join(gate_name(line, key) for key in token.wait.get("gates", ()))
-            return Sentence(_("Waits at %(gates)s.") % {"gates": gates}, _("A reviewer decides."))
+            return Sentence(f"Waits at {gates}.", "A reviewer decides.")
     return None
 
 
@@ -57,60 +56,60 @@ def stuck(token: WaitingToken, line: Line) -> Sentence:
     words = {"station": station_name(line, token.station), "rule": rule or ""}
     found = STUCK.get(token.error)
     if found is None:
-        text = str(token.wait.get("message") or _("The engine could not decide where this task goes."))
-        return Sentence(text, _("Retry the station, or change the line and publish it."), token.error)
+        text = str(token.wait.get("message") or "The engine could not decide where this task goes.")
+        return Sentence(text, "Retry the station, or change the line and publish it.", token.error)
     sentence, remedy = found
-    return Sentence(sentence() % words, remedy(), token.error)
+    return Sentence(sentence % words, remedy, token.error)
 
 
 STUCK = {
     "NoValidTransition": (
-        lambda: _("No rule of %(station)s took this outcome."),
-        lambda: _("Retry the station, or add a rule that takes it."),
+        "No rule of %(station)s took this outcome.",
+        "Retry the station, or add a rule that takes it.",
     ),
     "CircularWorkflow": (
-        lambda: _("This task went in a circle: it came to a station again that it may enter once."),
-        lambda: _("Retry by hand from a station, or allow the rule to revisit."),
+        "This task went in a circle: it came to a station again that it may enter once.",
+        "Retry by hand from a station, or allow the rule to revisit.",
     ),
     "RetryLimitExceeded": (
-        lambda: _("The retries of %(station)s are used up."),
-        lambda: _("Look at what failed, then retry the station by hand."),
+        "The retries of %(station)s are used up.",
+        "Look at what failed, then retry the station by hand.",
     ),
     "VisitLimitExceeded": (
-        lambda: _("This task came to one station so often that Gateline stopped it."),
-        lambda: _("Look for a loop without a limit in the line."),
+        "This task came to one station so often that Gateline stopped it.",
+        "Look for a loop without a limit in the line.",
     ),
     "InvalidTransitionSyntax": (
-        lambda: _("Rule “%(rule)s” of %(station)s is faulty."),
-        lambda: _("Correct the rule and publish the line, then retry."),
+        "Rule “%(rule)s” of %(station)s is faulty.",
+        "Correct the rule and publish the line, then retry.",
     ),
     "OutputDataParseError": (
-        lambda: _("The output of %(station)s was not JSON, and a rule or the next station asks for it."),
-        lambda: _("Look at the log, then retry the station."),
+        "The output of %(station)s was not JSON, and a rule or the next station asks for it.",
+        "Look at the log, then retry the station.",
     ),
     "TransitionEvaluationError": (
-        lambda: _("A condition of %(station)s could not be evaluated."),
-        lambda: _("Look at the trace, correct the rule, then retry."),
+        "A condition of %(station)s could not be evaluated.",
+        "Look at the trace, correct the rule, then retry.",
     ),
     "ForcedRouteLoop": (
-        lambda: _("A second forced route was demanded in one decision at %(station)s."),
-        lambda: _("Change the gate's checks or the rule, then retry."),
+        "A second forced route was demanded in one decision at %(station)s.",
+        "Change the gate's checks or the rule, then retry.",
     ),
     "NoOrigin": (
-        lambda: _("A rule of %(station)s leads back to where the task came from, but it came from nowhere."),
-        lambda: _("Retry by hand from another station."),
+        "A rule of %(station)s leads back to where the task came from, but it came from nowhere.",
+        "Retry by hand from another station.",
     ),
     "ForbiddenParallel": (
-        lambda: _("%(station)s cannot continue: two stations that exclude each other would run in parallel."),
-        lambda: _("Retry it when the other branch has left."),
+        "%(station)s cannot continue: two stations that exclude each other would run in parallel.",
+        "Retry it when the other branch has left.",
     ),
     "StationGone": (
-        lambda: _("%(station)s leads to a station that the version of this task does not have any more."),
-        lambda: _("Migrate the task with a mapping for that station, or retry the station."),
+        "%(station)s leads to a station that the version of this task does not have any more.",
+        "Migrate the task with a mapping for that station, or retry the station.",
     ),
     "compose_failed": (
-        lambda: _("A variable could not be composed from the output of %(station)s."),
-        lambda: _("Look at the output, then retry the station."),
+        "A variable could not be composed from the output of %(station)s.",
+        "Look at the output, then retry the station.",
     ),
 }
 
@@ -125,24 +124,22 @@ def question_of(wait: Mapping[str, Any]) -> str:
     if "tool" in evaluation:
         tool = evaluation["tool"]
         words = {"gate": tool.get("gate", ""), "argv": " ".join(map(str, tool.get("argv", ())))}
-        return _("What does the tool of gate %(gate)s say? It runs “%(argv)s”.") % words
+        return "What does the tool of gate {gate} say? It runs “{argv}”.".format(**words)
     if "hook" in evaluation:
-        return _("Does the hook “%(argv)s” pass?") % {
-            "argv": " ".join(map(str, evaluation["hook"].get("argv", ())))
-        }
+        return f"Does the hook “{' '.join(map(str, evaluation['hook'].get('argv', ())))}” pass?"
     return ""
 
 
 def evaluating(wait: Mapping[str, Any]) -> Sentence:
-    who = EVALUATED.get(str(wait.get("evaluator")), lambda: "")()
-    return Sentence(_("Evaluating: %(question)s") % {"question": question_of(wait)}, who)
+    who = EVALUATED.get(str(wait.get("evaluator")), "")
+    return Sentence(f"Evaluating: {question_of(wait)}", who)
 
 
 EVALUATED = {
-    "model": lambda: _("A model answers; then the rules decide."),
-    "worker": lambda: _("The evaluator of a runner answers; then the rules decide."),
-    "hook": lambda: _("Its exit code decides, as soon as it has run on a runner."),
-    "tool": lambda: _("Whether the gate passes depends on it, as soon as it has run on a runner."),
+    "model": "A model answers; then the rules decide.",
+    "worker": "The evaluator of a runner answers; then the rules decide.",
+    "hook": "Its exit code decides, as soon as it has run on a runner.",
+    "tool": "Whether the gate passes depends on it, as soon as it has run on a runner.",
 }
 
 
@@ -151,19 +148,16 @@ def blocker_words(blocker: Any) -> str:
     if not isinstance(blocker, dict):
         return str(blocker)[:500]
     said = [str(blocker[key]) for key in ("title", "description") if blocker.get(key)]
-    return ": ".join(said)[:500] or _("Something keeps it from going on.")
+    return ": ".join(said)[:500] or "Something keeps it from going on."
 
 
 def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     question = question_of(wait)
     if wait.get("why"):
-        question = _("%(question)s Nobody could answer it: %(why)s") % {
-            "question": question,
-            "why": str(wait["why"])[:500],
-        }
+        question = f"{question} Nobody could answer it: {str(wait['why'])[:500]}"
     return Sentence(
-        question or summary.strip()[:500] or _("The station could not continue by itself."),
-        _("Answer to continue.") if question else _("Answer what it needs to run it again."),
+        question or summary.strip()[:500] or "The station could not continue by itself.",
+        "Answer to continue." if question else "Answer what it needs to run it again.",
     )
 
 
@@ -171,60 +165,60 @@ def held(wait: Mapping[str, Any], line: Line) -> Sentence:
     if "rejection" in wait:
         naming = wait["rejection"]
         words = {"gate": gate_name(line, naming.get("gate", "")), "reason": naming.get("reason", "")}
-        text = _("Nothing has changed since %(gate)s rejected it.") % words
+        text = "Nothing has changed since {gate} rejected it.".format(**words)
         if words["reason"]:
-            text = _("Nothing has changed since %(gate)s rejected it: %(reason)s") % words
-        return Sentence(text, _("Retry a station so that there is something new to review."))
+            text = "Nothing has changed since {gate} rejected it: {reason}".format(**words)
+        return Sentence(text, "Retry a station so that there is something new to review.")
     if wait.get("missing"):
         names = [missing_words(str(name)) for name in wait["missing"]]
-        text = _("Cannot continue yet. Missing: %(names)s.") % {"names": "; ".join(names)}
+        text = f"Cannot continue yet. Missing: {'; '.join(names)}."
         return Sentence(
             text,
             missing_remedy(wait["missing"]),
             ", ".join(wait["missing"]),
         )
     if wait.get("deadlock"):
-        text = _("A deadlock: %(kind)s.") % {"kind": deadlock_words(wait["deadlock"])}
-        return Sentence(text, _("Its work is held until somebody responsible resolves it."))
+        text = f"A deadlock: {deadlock_words(wait['deadlock'])}."
+        return Sentence(text, "Its work is held until somebody responsible resolves it.")
     if wait.get("failed"):
-        text = _("It waits for %(names)s, which failed or was cancelled.")
+        text = "It waits for %(names)s, which failed or was cancelled."
         return Sentence(
             text % {"names": ", ".join(wait["failed"])},
-            _("Release it to continue without them, or cancel it."),
+            "Release it to continue without them, or cancel it.",
         )
     if wait.get("depends_on"):
-        text = _("It waits until %(names)s is completed.") % {"names": ", ".join(wait["depends_on"])}
-        return Sentence(text, _("Continues automatically. Release starts it now."))
+        text = f"It waits until {', '.join(wait['depends_on'])} is completed."
+        return Sentence(text, "Continues automatically. Release starts it now.")
     if wait.get("trigger"):
         words = {"trigger": trigger_words(wait["trigger"])}
-        text = _("It was escalated: %(trigger)s.")
+        text = "It was escalated: %(trigger)s."
         if wait.get("budget"):
             words["budget"] = budget_name(line, wait["budget"])
-            text = _("It was escalated: the limit “%(budget)s” is used up.")
+            text = "It was escalated: the limit “%(budget)s” is used up."
         if "paused_by" in wait:
-            text = _("All its work is held until an escalation is resolved: %(trigger)s.")
+            text = "All its work is held until an escalation is resolved: %(trigger)s."
         return Sentence(
             text % words,
-            _("Somebody responsible decides how it continues."),
+            "Somebody responsible decides how it continues.",
             str(wait["trigger"]) if wait["trigger"] in ("RetryLimitExceeded",) else "",
         )
     if wait.get("by"):
-        text = _("%(who)s holds this task") % {"who": wait["by"]}
+        text = f"{wait['by']} holds this task"
         reason = f": {wait['reason']}" if wait.get("reason") else "."
-        return Sentence(text + reason, _("Continues when released."))
-    return Sentence(_("This task is held."), _("Continues when released."))
+        return Sentence(text + reason, "Continues when released.")
+    return Sentence("This task is held.", "Continues when released.")
 
 
 def missing_words(name: str) -> str:
     """A precondition of going forward, as what is not there (docs/rules.md)."""
     kind, _colon, what = name.partition(":")
     words = {
-        "station_gate": lambda: _("the station's gate was not passed"),
-        "handoff": lambda: _("a valid handoff document"),
-        "agent": lambda: _("agent %(agent)s, registered, with a valid contract and a free place"),
-        "metadata": lambda: _("a value for %(agent)s"),
-        "no_open_escalation": lambda: _("the answer to an escalation"),
-    }.get(kind, lambda: name)()
+        "station_gate": "the station's gate was not passed",
+        "handoff": "a valid handoff document",
+        "agent": "agent %(agent)s, registered, with a valid contract and a free place",
+        "metadata": "a value for %(agent)s",
+        "no_open_escalation": "the answer to an escalation",
+    }.get(kind, name)
     return words % {"agent": what} if what else words
 
 
@@ -233,14 +227,14 @@ def missing_remedy(names: Iterable[str]) -> str:
     for name in names:
         remedy = SUPPLIED.get(str(name).partition(":")[0])
         if remedy:
-            return f"{remedy()} {_('Continues automatically when nothing is missing.')}"
-    return _("Continues automatically when nothing is missing.")
+            return f"{remedy} Continues automatically when nothing is missing."
+    return "Continues automatically when nothing is missing."
 
 
 SUPPLIED = {
-    "handoff": lambda: _("Hand the document over on the page of the task."),
-    "metadata": lambda: _("Enter the value on the page of the task."),
-    "agent": lambda: _("Register the agent under Settings, Agents, or renew its contract there."),
+    "handoff": "Hand the document over on the page of the task.",
+    "metadata": "Enter the value on the page of the task.",
+    "agent": "Register the agent under Settings, Agents, or renew its contract there.",
 }
 
 

@@ -18,7 +18,6 @@ from django.contrib.sessions.models import Session
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -41,7 +40,7 @@ def account(request: SignedIn) -> HttpResponse:
             if "email" in form.changed_data:
                 # Else a reset could still be mailed to the address of before.
                 EmailAddress.objects.filter(user=request.user).delete()
-            messages.success(request, _("Saved"))
+            messages.success(request, "Saved")
             return redirect("account")
         # What was refused must not show as if it were the person's.
         request.user.refresh_from_db()
@@ -66,7 +65,7 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
         request,
         "account/account.html",
         section="account",
-        trail=crumbs(_("Personal settings")),
+        trail=crumbs("Personal settings"),
         status=status,
         **(mine | context),
     )
@@ -109,7 +108,7 @@ def change_password(request: SignedIn) -> HttpResponse:
     form.save()
     update_session_auth_hash(request, request.user)
     get_adapter().send_notification_mail("account/email/password_changed", request.user)
-    messages.success(request, _("Password changed. Other browsers are signed out."))
+    messages.success(request, "Password changed. Other browsers are signed out.")
     return redirect("account")
 
 
@@ -133,5 +132,5 @@ def end_sessions(request: SignedIn) -> HttpResponse:
             name=user.username,
             count=count,
         )
-    messages.success(request, _("Session ended") if name else _("Other browsers are signed out."))
+    messages.success(request, "Session ended" if name else "Other browsers are signed out.")
     return redirect("account")

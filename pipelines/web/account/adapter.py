@@ -13,9 +13,6 @@ from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines.models import User
 from pipelines.ports import audit
@@ -24,15 +21,15 @@ from pipelines.web.shell.anonymous import client_address
 PASSKEY = "mfa_reauthenticate:webauthn"
 log = structlog.get_logger(__name__)
 # What allauth mails to a person about their own account → what the record says of it, if anything, and the mail.
-CHANGES: dict[str, tuple[str, str | Promise]] = {
-    "account/email/password_changed": ("password.set", gettext_lazy("Your password was changed")),
-    "account/email/password_set": ("password.set", gettext_lazy("Your password was set")),
-    "account/email/password_reset": ("password.reset", gettext_lazy("Your password was reset")),
-    "mfa/email/totp_activated": ("factor.added", gettext_lazy("An authenticator app was added")),
-    "mfa/email/totp_deactivated": ("factor.removed", gettext_lazy("The authenticator app was removed")),
-    "mfa/email/webauthn_added": ("factor.added", gettext_lazy("A passkey was added")),
-    "mfa/email/webauthn_removed": ("factor.removed", gettext_lazy("A passkey was removed")),
-    "mfa/email/recovery_codes_generated": ("", gettext_lazy("New recovery codes were made")),
+CHANGES: dict[str, tuple[str, str]] = {
+    "account/email/password_changed": ("password.set", "Your password was changed"),
+    "account/email/password_set": ("password.set", "Your password was set"),
+    "account/email/password_reset": ("password.reset", "Your password was reset"),
+    "mfa/email/totp_activated": ("factor.added", "An authenticator app was added"),
+    "mfa/email/totp_deactivated": ("factor.removed", "The authenticator app was removed"),
+    "mfa/email/webauthn_added": ("factor.added", "A passkey was added"),
+    "mfa/email/webauthn_removed": ("factor.removed", "A passkey was removed"),
+    "mfa/email/recovery_codes_generated": ("", "New recovery codes were made"),
 }
 CHANGED = "account/email/changed"
 
@@ -53,7 +50,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
         """In the words of the product: what allauth calls a security key is a passkey everywhere else."""
         return [
-            {**each, "description": _("Use a passkey")} if each["id"] == PASSKEY else each
+            {**each, "description": "Use a passkey"} if each["id"] == PASSKEY else each
             for each in super().get_reauthentication_methods(user)
         ]
 

@@ -11,7 +11,6 @@ from allauth.mfa.recovery_codes import views as recovery
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as passkeys
 from django.urls import path, re_path, reverse_lazy
-from django.utils.translation import gettext_lazy
 from django.views.generic import RedirectView
 
 from pipelines.web.account import provider, sign_in
@@ -20,8 +19,8 @@ from pipelines.web.account import provider, sign_in
 HERE: dict[str, Any] = {
     "section": "account",
     "breadcrumb": [
-        {"label": gettext_lazy("Personal settings"), "url": reverse_lazy("account")},
-        {"label": gettext_lazy("Second factor")},
+        {"label": "Personal settings", "url": reverse_lazy("account")},
+        {"label": "Second factor"},
     ],
 }
 

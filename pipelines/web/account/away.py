@@ -11,8 +11,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.errors import Invalid, NotFound
@@ -24,9 +22,7 @@ from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
 
 class AwayForm(forms.Form):
     stand_in = forms.ModelChoiceField(User.objects.none(), empty_label=None)
-    project = forms.ModelChoiceField(
-        Project.objects.none(), required=False, empty_label=gettext_lazy("All projects")
-    )
+    project = forms.ModelChoiceField(Project.objects.none(), required=False, empty_label="All projects")
     until = forms.DateField()
 
     def __init__(self, user: User, data: Any = None) -> None:
@@ -51,7 +47,7 @@ class AwayForm(forms.Form):
             )
             after.timestamp()
         except (OverflowError, ValueError) as problem:
-            raise Invalid.at("until", _("Choose a day from today on, within a year.")) from problem
+            raise Invalid.at("until", "Choose a day from today on, within a year.") from problem
         absences.name(self.user, said["stand_in"], said["project"], after, now=now)
 
 
@@ -62,7 +58,7 @@ def page(request: SignedIn) -> HttpResponse:
     if form.is_bound and form.is_valid():
         try:
             form.save(timezone.now())
-            messages.success(request, _("Saved"))
+            messages.success(request, "Saved")
             return redirect("account-away")
         except Invalid as problem:
             form.add_error(problem.path, problem.message)
@@ -72,7 +68,7 @@ def page(request: SignedIn) -> HttpResponse:
         request,
         "account/away.html",
         section="account",
-        trail=crumbs((_("Personal settings"), reverse("account")), _("Away")),
+        trail=crumbs(("Personal settings", reverse("account")), "Away"),
         status=422 if form.is_bound else 200,
         form=form,
         absences=list(mine.filter(user=request.user).order_by("project__owner__key", "project__key")),
@@ -89,5 +85,5 @@ def end(request: SignedIn, absence: int) -> HttpResponse:
         absences.end(request.user, absence, now=timezone.now())
     except NotFound as problem:
         raise Http404 from problem
-    messages.success(request, _("Your absence has ended."))
+    messages.success(request, "Your absence has ended.")
     return redirect("account-away")

@@ -10,7 +10,6 @@ from allauth.mfa.models import Authenticator
 from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.utils.translation import gettext as _
 
 
 class FactorAdapter(DefaultMFAAdapter):
@@ -21,7 +20,7 @@ class FactorAdapter(DefaultMFAAdapter):
         return _fernet().decrypt(encrypted_text.encode()).decode()
 
     def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:  # noqa: A002
-        return _("Passkey %(n)s") % {"n": Authenticator.objects.filter(user=user, type=type).count() + 1}
+        return f"Passkey {Authenticator.objects.filter(user=user, type=type).count() + 1}"
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         """The name is what the browser shows beside the passkey."""

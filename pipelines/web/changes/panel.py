@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
-from django.utils.translation import gettext_lazy as _
 
 from pipelines.formats.evidence.trees.kinds import BUILD, CI, TESTS, sensitivity
 from pipelines.formats.evidence.trees.kinds import LISTED as LISTED_BY_LINE
@@ -33,12 +32,12 @@ OWN = (*KEPT, "file", *ONCE)
 SPLIT = "split"
 Below = Mapping[tuple[str, int], Sequence[Any]]
 CHANGES = {
-    ADDED: (_("added"), "A"),
-    DELETED: (_("deleted"), "D"),
-    RENAMED: (_("renamed"), "R"),
-    MODE: (_("permissions changed"), "P"),
+    ADDED: ("added", "A"),
+    DELETED: ("deleted", "D"),
+    RENAMED: ("renamed", "R"),
+    MODE: ("permissions changed", "P"),
 }
-SENSITIVE = {TESTS: _("Tests"), BUILD: _("Build"), CI: _("CI"), LISTED_BY_LINE: _("Sensitive")}
+SENSITIVE = {TESTS: "Tests", BUILD: "Build", CI: "CI", LISTED_BY_LINE: "Sensitive"}
 
 
 @dataclass(frozen=True)

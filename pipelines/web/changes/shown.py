@@ -8,7 +8,6 @@ from typing import Any
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 
 from pipelines.formats.evidence.trees.kinds import PICTURES
 from pipelines.formats.evidence.trees.texts import (
@@ -163,13 +162,13 @@ def shown(
     if pictures := _pictures(counted, old, new):
         return ShownFile(counted, pictures=pictures)
     if old.too_large or new.too_large:
-        return ShownFile(counted, why=_("Too large to compare line by line."), unreadable=True)
+        return ShownFile(counted, why="Too large to compare line by line.", unreadable=True)
     lines = compare_lines(old, new, ignore_space=ignore_space)
     if lines is None:
-        return ShownFile(counted, why=_("A binary file. Download it to look inside."), unreadable=True)
+        return ShownFile(counted, why="A binary file. Download it to look inside.", unreadable=True)
     changed = lines.added + lines.removed
     if not unfold and (counted.generated or changed > FOLDED_LINES):
-        why = _("Written by a program.") if counted.generated else _("A large change.")
+        why = "Written by a program." if counted.generated else "A large change."
         return ShownFile(counted, why=why, folded=True)
     lines = replace(lines, old=[*map(masker.all, lines.old)], new=[*map(masker.all, lines.new)])
     found = hunks(lines, WHOLE if whole else CONTEXT, WHOLE if long else LONGEST)
@@ -177,9 +176,9 @@ def shown(
     if change.mode_changed:
         notes.append(_executable(change.new))
     if lines.end_changed:
-        notes.append(_("One side has no newline at its end."))
+        notes.append("One side has no newline at its end.")
     if not lines.exact:
-        notes.append(_("Compared in part: more lines may be the same than are shown as such."))
+        notes.append("Compared in part: more lines may be the same than are shown as such.")
     why = "" if found else _nothing(counted, ignore_space)
     part = part_of([row for hunk in found for row in hunk.rows], SHOWN_ROWS, start)
     return ShownFile(
@@ -205,7 +204,7 @@ def _within(found: Iterable[Hunk], part: Cut[DiffRow]) -> Iterator[Hunk]:
 
 def _pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tuple[str, str]]:
     """(label, digest) of each side that is a picture without markup."""
-    labels = ((_("Before"), old, counted.change.old), (_("Now"), new, counted.change.new))
+    labels = (("Before", old, counted.change.old), ("Now", new, counted.change.new))
     return [
         (label, str(entry["digest"]))
         for label, side, entry in labels
@@ -215,15 +214,15 @@ def _pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tu
 
 def _executable(entry: Any) -> str:
     if int(entry.get("mode", 0)) & 0o111:
-        return _("The file can be executed now.")
-    return _("The file can no longer be executed.")
+        return "The file can be executed now."
+    return "The file can no longer be executed."
 
 
 def _nothing(counted: CountedFile, ignore_space: bool) -> str:
     if ignore_space:
-        return _("Only white space differs.")
+        return "Only white space differs."
     if counted.change.change == ADDED:
-        return _("An empty file.")
+        return "An empty file."
     if counted.change.change == DELETED:
-        return _("The file was empty.")
-    return _("The content is the same.")
+        return "The file was empty."
+    return "The content is the same."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import QueryDict
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from pipelines.models import Task, User
 from pipelines.queries import versions
@@ -23,7 +22,7 @@ def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
         return None
     token, moment = latest
     now = trees.at(token, moment)
-    ranges = [Range("start", _("Since start"), trees.start(token, moment))]
+    ranges = [Range("start", "Since start", trees.start(token, moment))]
     ranges += since_seen(trees, reader, task, now.digest)
     seen.look(reader, task, token, moment, now.digest)
     address = reverse("task", args=[task.project.owner.key, task.project.key, task.name])
@@ -70,4 +69,4 @@ def since_seen(trees: TaskTrees, reader: User, task: Task, digest: str) -> list[
     before = seen.before(reader, task, digest)
     if before is None:
         return []
-    return [Range("seen", _("Since you last looked"), trees.at(before.token_id, before.moment))]
+    return [Range("seen", "Since you last looked", trees.at(before.token_id, before.moment))]

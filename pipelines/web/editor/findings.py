@@ -8,8 +8,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 from django.urls import reverse
-from django.utils.translation import get_language, ngettext
-from django.utils.translation import gettext as _
 
 from pipelines.lines.linting import examined
 from pipelines.models import Project
@@ -26,6 +24,7 @@ from pipelines.routing.analysis.lint.transitions import rejections
 from pipelines.routing.analysis.lint.visits import endless
 from pipelines.routing.analysis.regions.liveness import DEAD, SHADOWED, UNKNOWN, Liveness
 from pipelines.routing.analysis.regions.situations import Witness
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import as_heading, as_sentence, words
 from pipelines.routing.document.algebra import EdgeTaken, leaves
 from pipelines.routing.document.line import Line, Station
@@ -80,13 +79,13 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     }
     if remedies is None:
         return answer
-    line, language = remedies.line, get_language()
+    line = remedies.line
     studies = ((station, remedies.subject.analysis(station)) for station in line.stations)
     return answer | {
         "rules": {
             rule["id"]: _edges_by_name(line, rule)
             for _station, study in studies
-            for rule in _rules(RememberedAnalysis(study), language)
+            for rule in _rules(RememberedAnalysis(study))
         },
         "untaken": {
             station.key: [_untaken(remedies, station, each) for each in gaps]
@@ -153,7 +152,7 @@ def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _rules(known: RememberedAnalysis, language: str) -> tuple[dict[str, Any], ...]:
+def _rules(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
     """Of one station; an analysis is of certain rules, and after most changes it is the same one as before."""
     standings = known.study.standings
     numbers = {each.rule.id: number for number, each in enumerate(standings, start=1)}
@@ -185,17 +184,17 @@ def _why(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness)
     if standing.status == UNKNOWN:
         return words(standing.why)
     if standing.status == DEAD and not standing.killers:
-        return _("Never matches: nothing that reaches this station satisfies it.")
+        return "Never matches: nothing that reaches this station satisfies it."
     if standing.status == DEAD:
         rules = [str(numbers[each]) for each in standing.killers]
-        return ngettext(
+        return plural(
             "Never matches: rule %(rules)s already takes everything.",
             "Never matches: rules %(rules)s already take everything.",
             len(rules),
         ) % {"rules": ", ".join(rules)}
     shadows = [str(numbers[each.by]) for each in study.shadows(standing.rule)]
     if standing.status == SHADOWED and shadows:
-        return ngettext(
+        return plural(
             "Rule %(rules)s takes a part of it.", "Rules %(rules)s take a part of it.", len(shadows)
         ) % {"rules": ", ".join(shadows)}
     return ""
@@ -221,4 +220,4 @@ def _example(witness: Witness | None) -> str:
         return ""
     facts = witness.situation.get("facts")
     outcome = brief(witness.situation["outcome"])
-    return f"{outcome} {_('with')} {brief(facts)}" if facts else outcome
+    return f"{outcome} {'with'} {brief(facts)}" if facts else outcome

@@ -8,9 +8,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
-
 from pipelines.formats.merging import ORDER, Clash
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.reading.conditions import read_condition
@@ -22,23 +19,23 @@ PLACE: Final = re.compile(
     r"(?:\.rules\[(?P<rule>[^\]]*)\])?(?:\.(?P<rest>.*))?$"
 )
 FIELDS: Final = {
-    "name": gettext_noop("name"),
-    "label": gettext_noop("label"),
-    "when": gettext_noop("condition"),
-    "to": gettext_noop("leads to"),
-    "gates": gettext_noop("gates"),
-    "gate": gettext_noop("gate of the station"),
-    "work": gettext_noop("work"),
-    "join": gettext_noop("join"),
-    "approval": gettext_noop("approval"),
-    "mode": gettext_noop("mode"),
-    "start": gettext_noop("first station"),
-    "description": gettext_noop("description"),
-    "policy": gettext_noop("policy"),
-    "rules": gettext_noop("rules"),
-    ORDER: gettext_noop("order"),
-    f"rules.{ORDER}": gettext_noop("order of the rules"),
-    f"stations.{ORDER}": gettext_noop("order of the stations"),
+    "name": "name",
+    "label": "label",
+    "when": "condition",
+    "to": "leads to",
+    "gates": "gates",
+    "gate": "gate of the station",
+    "work": "work",
+    "join": "join",
+    "approval": "approval",
+    "mode": "mode",
+    "start": "first station",
+    "description": "description",
+    "policy": "policy",
+    "rules": "rules",
+    ORDER: "order",
+    f"rules.{ORDER}": "order of the rules",
+    f"stations.{ORDER}": "order of the stations",
 }
 LONGEST = 400
 Document = Mapping[str, Any]
@@ -66,7 +63,7 @@ def _place(document: Document, kind: str | None, key: str | None, rule: str | No
     if kind and key is not None:
         parts.append(_part(document, kind, key))
     if rule is not None:
-        parts.append(_("Rule %(rule)s") % {"rule": _rule_name(document, key, rule)})
+        parts.append(f"Rule {_rule_name(document, key, rule)}")
     if field:
         parts.append(_field(field))
     return " › ".join(parts)
@@ -75,12 +72,12 @@ def _place(document: Document, kind: str | None, key: str | None, rule: str | No
 def _part(document: Document, kind: str, key: str) -> str:
     name = _name(document, kind, key)
     if kind == "stations":
-        return _("Station %(name)s") % {"name": name}
+        return f"Station {name}"
     if kind == "gates":
-        return _("Gate %(name)s") % {"name": name}
+        return f"Gate {name}"
     if kind == "ends":
-        return _("End %(name)s") % {"name": name}
-    return _("Input %(name)s") % {"name": name}
+        return f"End {name}"
+    return f"Input {name}"
 
 
 def _name(document: Document, kind: str, key: object) -> str:
@@ -105,7 +102,7 @@ def _member(members: object, identity: str, key: object) -> Document | None:
 
 def _field(field: str) -> str:
     known = FIELDS.get(field)
-    return _(known) if known else field.replace(".", " › ")
+    return known if known else field.replace(".", " › ")
 
 
 def _words(value: Any, field: str, document: Document) -> str:
@@ -149,9 +146,9 @@ def _keys(document: Document) -> set[str]:
 
 def _target(document: Document, key: object) -> str:
     if key == "@origin":
-        return _("back where it came from")
+        return "back where it came from"
     if key == "@blocked":
-        return _("stays here, blocked")
+        return "stays here, blocked"
     return _name(document, "stations" if _member(document.get("stations"), "key", key) else "ends", key)
 
 

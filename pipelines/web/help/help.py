@@ -7,7 +7,6 @@ from pathlib import Path
 from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines import access
@@ -32,7 +31,7 @@ def contents(request: SignedIn) -> HttpResponse:
     return show(
         request,
         "help/help.html",
-        trail=crumbs(_("Help")),
+        trail=crumbs("Help"),
         shelves=shelves(),
         developers=for_developers(),
         words=words,
@@ -51,7 +50,7 @@ def page(request: SignedIn, page: str) -> HttpResponse:
     return show(
         request,
         "help/page.html",
-        trail=crumbs((_("Help"), reverse("help")), found.title),
+        trail=crumbs(("Help", reverse("help")), found.title),
         page=found,
         html=html_of(found),
         shelves=shelves(found.folder),

@@ -13,9 +13,7 @@ from pathlib import Path
 import nh3
 from django.conf import settings
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext_lazy as _
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -23,10 +21,10 @@ TAGS = nh3.ALLOWED_TAGS
 ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, **{f"h{n}": {"id"} for n in range(1, 5)}, "code": {"class"}}
 TITLE = re.compile(r"^#\s+(.+)$", re.MULTILINE)
 PICTURE = re.compile(r"(?:\.\./)?pictures/(?P<name>[-\w]+)\.svg")
-SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
-    _("Start here"): ("getting-started", "demo"),
-    _("People, projects, secrets"): ("people", "projects", "secrets", "repositories"),
-    _("Draw a line"): (
+SHELVES: Mapping[str, tuple[str, ...]] = {
+    "Start here": ("getting-started", "demo"),
+    "People, projects, secrets": ("people", "projects", "secrets", "repositories"),
+    "Draw a line": (
         "drawing",
         "kinds",
         "agents",
@@ -37,8 +35,8 @@ SHELVES: Mapping[str | Promise, tuple[str, ...]] = {
         "lint",
         "versions",
     ),
-    _("Run tasks and decide"): ("watching", "changes", "notifications", "escalations", "command-line"),
-    _("Run Gateline for others"): ("operating", "workers", "runners", "security", "api"),
+    "Run tasks and decide": ("watching", "changes", "notifications", "escalations", "command-line"),
+    "Run Gateline for others": ("operating", "workers", "runners", "security", "api"),
 }
 """The pages for who uses or runs Gateline, in the order in which one needs them; all others are for its developers."""
 FOR_USERS = tuple(slug for slugs in SHELVES.values() for slug in slugs)
@@ -88,7 +86,7 @@ def _pages(docs: Path, _moment: int) -> tuple[Page, ...]:
     return tuple(_read(path, path.stat().st_mtime) for path in found)
 
 
-def shelves(folder: str = "") -> dict[str | Promise, list[Page]]:
+def shelves(folder: str = "") -> dict[str, list[Page]]:
     """The pages for users by subject: the main ones, and those of this folder after its own."""
     found = [each for each in pages() if each.for_users and _listed(each, folder)]
     return {

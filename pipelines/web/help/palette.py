@@ -13,9 +13,6 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from pipelines import access
@@ -58,7 +55,7 @@ class Command:
     """A page, or what is done on it. `route`: its name, by which the help has words for it (`places`, `words`); `may`:
     what one must be allowed to do in a project of which the page is, "" for pages of none. `part` of the page."""
 
-    label: str | Promise
+    label: str
     route: str
     icon: str = "settings"
     also: str = ""
@@ -78,42 +75,42 @@ class Command:
 
 
 OF_PROJECT = (
-    Command(gettext_lazy("New task"), "task-new-choose", "plus", "create run", "submit", open_only=True),
-    Command(gettext_lazy("New line"), "lines-new", "plus", "create workflow import yaml", "design", open_only=True),
-    Command(gettext_lazy("Set up with a repository"), "project-setup", "settings",
+    Command("New task", "task-new-choose", "plus", "create run", "submit", open_only=True),
+    Command("New line", "lines-new", "plus", "create workflow import yaml", "design", open_only=True),
+    Command("Set up with a repository", "project-setup", "settings",
             "setup connect agent template first steps wizard", "design", open_only=True),
-    Command(gettext_lazy("Invite people"), "project-settings", "actor-people", "somebody", "admin", "#invite"),
-    Command(gettext_lazy("Connect a repository"), "project-repositories", "plus", "folder", "repositories"),
-    Command(gettext_lazy("Add a secret or variable"), "project-secrets", "plus", "store new", "secrets"),
-    Command(gettext_lazy("Connect Slack, Teams, Mattermost, or a webhook"), "project-channels", "bell",
+    Command("Invite people", "project-settings", "actor-people", "somebody", "admin", "#invite"),
+    Command("Connect a repository", "project-repositories", "plus", "folder", "repositories"),
+    Command("Add a secret or variable", "project-secrets", "plus", "store new", "secrets"),
+    Command("Connect Slack, Teams, Mattermost, or a webhook", "project-channels", "bell",
             "chat channel channels notify message post", "admin", "#connect"),
-    Command(gettext_lazy("New machine token"), "project-tokens", "plus", "ci bot", "admin"),
-    Command(gettext_lazy("Add a runner"), "project-runners", "plus", may="view"),
-    Command(gettext_lazy("Agents"), "project-agents", "settings", "ai contract", "view"),
-    Command(gettext_lazy("Groups"), "project-groups", "actor-people", "team group", "admin"),
-    Command(gettext_lazy("Working time"), "project-working-time", "clock", "calendar public holidays", "settings"),
-    Command(gettext_lazy("Audit log"), "project-audit", also="who changed what history", may="admin"),
-    Command(gettext_lazy("Tasks"), "tasks", "tasks", may="view"),
-    Command(gettext_lazy("Lines"), "lines", "lines", may="view"),
-    Command(gettext_lazy("Insights"), "project-health", "insights", "health numbers statistics cost spending", "view"),
-    Command(gettext_lazy("Human minutes at gates"), "gate-times", "insights", "time wait", "view"),
-    Command(gettext_lazy("Members"), "project-settings", "actor-people", "people role rights", "view"),
-    Command(gettext_lazy("Project settings"), "project-general", also="cost limit", may="settings"),
+    Command("New machine token", "project-tokens", "plus", "ci bot", "admin"),
+    Command("Add a runner", "project-runners", "plus", may="view"),
+    Command("Agents", "project-agents", "settings", "ai contract", "view"),
+    Command("Groups", "project-groups", "actor-people", "team group", "admin"),
+    Command("Working time", "project-working-time", "clock", "calendar public holidays", "settings"),
+    Command("Audit log", "project-audit", also="who changed what history", may="admin"),
+    Command("Tasks", "tasks", "tasks", may="view"),
+    Command("Lines", "lines", "lines", may="view"),
+    Command("Insights", "project-health", "insights", "health numbers statistics cost spending", "view"),
+    Command("Human minutes at gates", "gate-times", "insights", "time wait", "view"),
+    Command("Members", "project-settings", "actor-people", "people role rights", "view"),
+    Command("Project settings", "project-general", also="cost limit", may="settings"),
 )  # fmt: skip
 OF_NONE = (
-    Command(gettext_lazy("Home"), "home", "home"),
-    Command(gettext_lazy("Inbox"), "needs-me", "needs", "review approve approval decide needs"),
-    Command(gettext_lazy("Notifications"), "notifications", "bell", "news unread"),
-    Command(gettext_lazy("All tasks"), "tasks-everywhere", "tasks"),
-    Command(gettext_lazy("Projects, new project"), "projects", "lines", "create switch"),
-    Command(gettext_lazy("Second factor"), "mfa_index", also="passkey 2fa recovery codes"),
-    Command(gettext_lazy("Personal settings"), "account", also="profile name mail language time zone compact"),
-    Command(gettext_lazy("Password"), "account", also="change", part="#password"),
-    Command(gettext_lazy("New personal token (API key)"), "account", "plus", "access", part="#tokens"),
-    Command(gettext_lazy("Choose notifications"), "account-notifications", "bell", "fewer digest quiet hours"),
-    Command(gettext_lazy("Approve in a chat"), "account-chats", "bell", "slack link"),
-    Command(gettext_lazy("Away"), "account-away", "clock", "vacation holiday absent stand deputy out office"),
-    Command(gettext_lazy("Help"), "help", "help", "documentation manual"),
+    Command("Home", "home", "home"),
+    Command("Inbox", "needs-me", "needs", "review approve approval decide needs"),
+    Command("Notifications", "notifications", "bell", "news unread"),
+    Command("All tasks", "tasks-everywhere", "tasks"),
+    Command("Projects, new project", "projects", "lines", "create switch"),
+    Command("Second factor", "mfa_index", also="passkey 2fa recovery codes"),
+    Command("Personal settings", "account", also="profile name mail language time zone compact"),
+    Command("Password", "account", also="change", part="#password"),
+    Command("New personal token (API key)", "account", "plus", "access", part="#tokens"),
+    Command("Choose notifications", "account-notifications", "bell", "fewer digest quiet hours"),
+    Command("Approve in a chat", "account-chats", "bell", "slack link"),
+    Command("Away", "account-away", "clock", "vacation holiday absent stand deputy out office"),
+    Command("Help", "help", "help", "documentation manual"),
 )  # fmt: skip
 
 
@@ -160,7 +157,7 @@ def _help(words: str) -> Iterator[PaletteOption]:
             f"{hit.page.title} › {hit.part.title}" if anchor else hit.page.title,
             reverse("help-page", args=[hit.page.slug]) + anchor,
             "help",
-            _("Help"),
+            "Help",
         )
 
 
@@ -223,8 +220,8 @@ def _projects(projects: Sequence[Project]) -> Iterator[PaletteOption]:
     for each in projects:
         keys = [each.owner.key, each.key]
         yield PaletteOption(
-            _("Switch to %(project)s") % {"project": each.name or each.key}, reverse("lines", args=keys), "lines",
-            str(each), also=f"{each} {_('project')}",
+            f"Switch to {each.name or each.key}", reverse("lines", args=keys), "lines",
+            str(each), also=f"{each} {'project'}",
         )  # fmt: skip
 
 
@@ -235,24 +232,22 @@ def _commands(user: User, projects: Sequence[Project], here: Project | None) -> 
             if not (command.open_only and here.archived_at) and may[command.may]:
                 yield command.option(note, keys)
     elif projects and access.projects_where(user, "submit").exists():
-        yield PaletteOption(_("New task"), reverse("task-new-everywhere"), "plus", also="create run")
+        yield PaletteOption("New task", reverse("task-new-everywhere"), "plus", also="create run")
     if not here:
         yield from _elsewhere(user)
     for command in OF_NONE:
         yield command.option()
     yield PaletteOption(
-        _("Show shortcuts"), "", "keyboard", click="[data-dialog=shortcuts]", also="keys keyboard shortcut"
+        "Show shortcuts", "", "keyboard", click="[data-dialog=shortcuts]", also="keys keyboard shortcut"
     )
     for theme, label, icon in (
-        ("light", _("Light theme"), "sun"),
-        ("dark", _("Dark theme"), "moon"),
-        ("system", _("System theme"), "system"),
+        ("light", "Light theme", "sun"),
+        ("dark", "Dark theme", "moon"),
+        ("system", "System theme", "system"),
     ):
         click = f"#user-menu [name=theme][value={theme}]"
         yield PaletteOption(label, "", icon, click=click, also="switch mode appearance")
-    yield PaletteOption(
-        _("Sign out"), "", "sign-out", click="#user-menu [data-sign-out]", also="log out logout"
-    )
+    yield PaletteOption("Sign out", "", "sign-out", click="#user-menu [data-sign-out]", also="log out logout")
 
 
 def _elsewhere(user: User) -> Iterator[PaletteOption]:

@@ -12,7 +12,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
@@ -62,7 +61,7 @@ def home(request: SignedIn) -> HttpResponse:
         request,
         "home/page.html",
         section="home",
-        trail=crumbs(_("Home")),
+        trail=crumbs("Home"),
         home=found,
         to_set_up=to_set_up(request.user, scope.projects),
         live_project=scope.live,
@@ -91,18 +90,18 @@ def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
     """Steps after the first task."""
     keys = (line.project.owner.key, line.project.key, line.key)
     change = FirstStep(
-        _("Change the line"),
-        _("Edit the line and publish it. New tasks use your version."),
-        _("Edit"),
+        "Change the line",
+        "Edit the line and publish it. New tasks use your version.",
+        "Edit",
         reverse("line-draw", args=keys),
         bool(_changed(projects=able)),
     )
     if line.project_id not in access.ids_where(user, "repositories"):
         return [change]
     own = FirstStep(
-        _("Work in your own repository"),
-        _("Connect a repository, choose an agent, start from a template: about 5 minutes."),
-        _("Set up"),
+        "Work in your own repository",
+        "Connect a repository, choose an agent, start from a template: about 5 minutes.",
+        "Set up",
         reverse("project-setup", args=keys[:2]),
         # That of the demo was never tested: the steps of setup do that.
         VisitCommit.objects.filter(
@@ -110,9 +109,9 @@ def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
         ).exists(),
     )
     invite = FirstStep(
-        _("Invite people"),
-        _("Whoever follows the link lands on the review that waits."),
-        _("Invite"),
+        "Invite people",
+        "Whoever follows the link lands on the review that waits.",
+        "Invite",
         reverse("project-settings", args=keys[:2]) + "#invite",
         Membership.objects.filter(project=line.project_id).exclude(user=user).exists(),
     )

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from pipelines import access
@@ -17,6 +15,7 @@ from pipelines.queries import analytics, usage, versions
 from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, StationNumbers
 from pipelines.queries.usage import Spending
 from pipelines.routing.basics import wording
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import Line as Parsed
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
@@ -65,7 +64,7 @@ def numbers(request: SignedIn, line: Line) -> HttpResponse:
         line,
         version=version,
         dates=dates,
-        choices=[("", _("All versions")), *((str(n), f"v{n}") for n in _published(line.pk))],
+        choices=[("", "All versions"), *((str(n), f"v{n}") for n in _published(line.pk))],
         **_context(analytics.of_line(line, number, dates), shown, usage.of_line(line.pk, number, dates)),
     )
 
@@ -81,7 +80,7 @@ def _context(
     if found is None or shown is None:
         return {"numbers": None, "stations": []}
     parsed = versions.parsed(shown)
-    words = {"approve": _("approved"), "reject": _("rejected"), "send_back": _("sent back")}
+    words = {"approve": "approved", "reject": "rejected", "send_back": "sent back"}
     gates = [
         (gate, ", ".join(f"{count} {words.get(word, word)}" for word, count in gate.words.items()))
         for gate in found.gates
@@ -116,31 +115,27 @@ def _percent(count: int, total: int) -> float:
 
 def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str]:
     """Why a rule was never taken, an example that would take it, and the tone."""
-    tasks = ngettext("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
+    tasks = plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})
-        return _("%(tasks)s, but matched by") % {"tasks": tasks}, brief(outcome), ""
+        return f"{tasks}, but matched by", brief(outcome), ""
     if never.can is None:
         return (
-            _("%(tasks)s; whether it can be is not known: %(why)s")
-            % {
-                "tasks": tasks,
-                "why": wording.words(never.why),
-            },
+            f"{tasks}; whether it can be is not known: {wording.words(never.why)}",
             "",
             "attention",
         )
     if not never.killers:
-        return _("Never matches: nothing satisfies its condition"), "", "danger"
+        return "Never matches: nothing satisfies its condition", "", "danger"
     ids = [rule.id for rule in line.station(station).rules]
     numbers = [str(ids.index(killer) + 1) for killer in never.killers]
-    words = ngettext(
+    words = plural(
         "Never matches: rule %(rules)s already takes everything",
         "Never matches: rules %(rules)s already take everything",
         len(numbers),
     )
     return (
-        words % {"rules": _(" and ").join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))},
+        words % {"rules": " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))},
         "",
         "danger",
     )
@@ -150,12 +145,12 @@ def knob_words(line: Parsed, knob: str) -> str:
     """A knob and its value, as what happened."""
     name, _colon, value = knob.partition(": ")
     if name == "blocked":
-        return _("Blocked, and no rule takes it")
+        return "Blocked, and no rule takes it"
     if name == "failure_rules":
-        return _("Failed outcomes skip the rules")
+        return "Failed outcomes skip the rules"
     named = {
-        "no_rules": _("No rules"),
-        "no_match": _("No rule matched"),
-        "on_failure": _("Failed, and no rule takes it"),
+        "no_rules": "No rules",
+        "no_match": "No rule matched",
+        "on_failure": "Failed, and no rule takes it",
     }
     return f"{named.get(name, name)}: {policy_words(line, value)}"

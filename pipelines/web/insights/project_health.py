@@ -9,7 +9,6 @@ from decimal import Decimal
 
 from django.http import HttpResponse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Incident, Line, Project
@@ -81,7 +80,7 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         "insights/health.html",
         project=project,
         section="insights",
-        trail=tab_trail(project, _("Insights")),
+        trail=tab_trail(project, "Insights"),
         rows=[_row(figure, gates) for figure in query.figures(project, now)],
         dates=dates,
         stations=stations,
@@ -124,9 +123,9 @@ def _row(figure: Figure, gates: Mapping[str, tuple[str, str]]) -> FigureRow:
 
 def _value(figure: Figure) -> str:
     if figure.value is None:
-        return _("not enough data yet")
+        return "not enough data yet"
     shown = figure_value(figure.key, figure.value)
     if figure.seconds is None:
         return shown
     now, before = (duration(seconds) for seconds in figure.seconds)
-    return _("%(times)s (%(now)s, before %(before)s)") % {"times": shown, "now": now, "before": before}
+    return f"{shown} ({now}, before {before})"

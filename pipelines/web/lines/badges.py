@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.routing.analysis.lint.subject import LintSubject
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.budgets import Budget
 from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.document.policy import Policy
@@ -56,7 +54,7 @@ def _station(subject: LintSubject, station: Station) -> dict[str, list[str]]:
 def _limits(line: Line, station: Station) -> Iterator[str]:
     most = station.limits.max_visits
     if most is not None:
-        words = ngettext(
+        words = plural(
             "Entered at most %(n)s time; %(then)s.", "Entered at most %(n)s times; %(then)s.", most
         )
         yield words % {"n": most, "then": _then(line, line.policy.on_exhausted, None)}
@@ -67,7 +65,7 @@ def _apart(line: Line, station: Station) -> Iterator[str]:
     for pair in line.forbidden_parallel:
         if station.key in pair:
             other = pair[1] if pair[0] == station.key else pair[0]
-            yield _("Never runs beside %(station)s.") % {"station": target_name(line, other)}
+            yield f"Never runs beside {target_name(line, other)}."
 
 
 def _rule(line: Line, station: Station, rule: Rule) -> dict[str, Any]:
@@ -83,13 +81,13 @@ def _rule(line: Line, station: Station, rule: Rule) -> dict[str, Any]:
 def _own(line: Line, rule: Rule) -> Iterator[str]:
     then = _then(line, rule.on_exhausted or line.policy.on_exhausted, rule.exhausted_to)
     if rule.max_retries is not None:
-        words = ngettext(
+        words = plural(
             "Taken at most %(n)s time; %(then)s.", "Taken at most %(n)s times; %(then)s.", rule.max_retries
         )
         yield words % {"n": rule.max_retries, "then": then}
     if rule.max_visits is not None:
         names = ", ".join(target_name(line, key) for key in rule.to)
-        words = ngettext(
+        words = plural(
             "Lets %(targets)s be entered at most %(n)s time; %(then)s.",
             "Lets %(targets)s be entered at most %(n)s times; %(then)s.",
             rule.max_visits,
@@ -103,7 +101,7 @@ def _of_line(line: Line) -> Iterator[str]:
     yield from (_budget(line, each) for each in wide if each.kind != "failure_type")
     types = sum(each.kind == "failure_type" for each in wide)
     if types:
-        words = ngettext(
+        words = plural(
             "%(n)s type of failure has a limit.", "%(n)s types of failure have a limit each.", types
         )
         yield words % {"n": types}
@@ -111,7 +109,7 @@ def _of_line(line: Line) -> Iterator[str]:
 
 def _budget(line: Line, budget: Budget) -> str:
     then = _then(line, budget.on_exhausted or line.policy.on_exhausted, budget.exhausted_to, budget.role)
-    words = ngettext(
+    words = plural(
         "Limit “%(name)s”: at most %(n)s time; %(then)s.",
         "Limit “%(name)s”: at most %(n)s times; %(then)s.",
         budget.most or 0,
@@ -121,13 +119,13 @@ def _budget(line: Line, budget: Budget) -> str:
 
 def _then(line: Line, how: str, to: str | None, role: str | None = None) -> str:
     if to:
-        return _("after that it goes to %(target)s") % {"target": target_name(line, to)}
+        return f"after that it goes to {target_name(line, to)}"
     if how == "escalate":
         told = role_words(role or line.escalation(RETRY_LIMIT).role)
-        return _("after that it is escalated to %(role)s") % {"role": told}
+        return f"after that it is escalated to {told}"
     if how == "stuck":
-        return _("after that the task is stuck")
-    return _("after that the task fails")
+        return "after that the task is stuck"
+    return "after that the task fails"
 
 
 # Escalations and preconditions
@@ -151,10 +149,10 @@ def _asks_somebody(policy: Policy, knob: str, station: Station) -> bool:
 
 def _escalated(line: Line, trigger: str) -> str:
     words = {"why": trigger_words(trigger), "who": answered_by(line, trigger, line.escalation(trigger).role)}
-    return _("Escalated if %(why)s. %(who)s") % words
+    return "Escalated if {why}. {who}".format(**words)
 
 
 def _needs(line: Line, station: Station) -> Iterator[str]:
     names = [need_words(name) for name in line.requires(station.key)]
     if names:
-        yield _("Going forward needs %(names)s.") % {"names": ", ".join(names)}
+        yield f"Going forward needs {', '.join(names)}."

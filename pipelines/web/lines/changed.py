@@ -9,8 +9,6 @@ from datetime import datetime
 from string import ascii_uppercase
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.formats.authorship import Author
 from pipelines.formats.changes import AFFECTS, DocumentChange
 from pipelines.formats.overlay import PicturePlace, place_of
@@ -23,25 +21,25 @@ from pipelines.web.lines.drawing import told_of
 
 MAX_WHOLE = 20_000
 """Characters of a long value that a page shows when it is asked for the whole."""
-GROUPS: dict[str, Callable[[], str]] = {
-    "routing": lambda: _("Where tasks go"),
-    "work": lambda: _("What is done"),
-    "form": lambda: _("The start form"),
-    "words": lambda: _("Names and notes"),
-    "layout": lambda: _("Only the picture"),
+GROUPS: dict[str, str] = {
+    "routing": "Where tasks go",
+    "work": "What is done",
+    "form": "The start form",
+    "words": "Names and notes",
+    "layout": "Only the picture",
 }
-LOOKS: dict[str, tuple[str, Callable[[], str]]] = {
-    "added": ("plus", lambda: _("Added")),
-    "removed": ("minus", lambda: _("Removed")),
-    "changed": ("edit", lambda: _("Changed")),
-    "order": ("chevrons-up-down", lambda: _("Order")),
+LOOKS: dict[str, tuple[str, str]] = {
+    "added": ("plus", "Added"),
+    "removed": ("minus", "Removed"),
+    "changed": ("edit", "Changed"),
+    "order": ("chevrons-up-down", "Order"),
 }
-LEGEND: tuple[tuple[str, str, Callable[[], str]], ...] = (
-    ("added", "plus", lambda: _("New")),
-    ("removed", "minus", lambda: _("Gone")),
-    ("changed", "station-route", lambda: _("Routing changes")),
-    ("edited", "edit", lambda: _("Other changes")),
-    ("moved", "move", lambda: _("Only moved")),
+LEGEND: tuple[tuple[str, str, str], ...] = (
+    ("added", "plus", "New"),
+    ("removed", "minus", "Gone"),
+    ("changed", "station-route", "Routing changes"),
+    ("edited", "edit", "Other changes"),
+    ("moved", "move", "Only moved"),
 )
 
 
@@ -102,7 +100,7 @@ def groups(
     known = letters(apart)
     for change in apart.changes:
         rows[change.affects].append(_row(apart, change, known, made[change.path], names))
-    return [ChangeGroup(key, GROUPS[key](), tuple(found), few) for key, found in rows.items() if found]
+    return [ChangeGroup(key, GROUPS[key], tuple(found), few) for key, found in rows.items() if found]
 
 
 def people(hands: Iterable[Author]) -> dict[str, str]:
@@ -146,7 +144,7 @@ def _row(
         words(sentence(change, apart.old, apart.new)),
         change.what,
         icon,
-        word(),
+        word,
         place,
         "" if change.affects == "layout" else known.get(place, ""),
         _mark(apart, place),
@@ -154,7 +152,7 @@ def _row(
         words(said.before) if said else "",
         words(said.now) if said else "",
         (words(whole[0])[:MAX_WHOLE], words(whole[1])[:MAX_WHOLE]) if whole else None,
-        tuple(names.get(hand.person, _("somebody")) for hand in hands),
+        tuple(names.get(hand.person, "somebody") for hand in hands),
         datetime.fromisoformat(hands[-1].at) if hands and hands[-1].at else None,
     )
 
@@ -201,7 +199,7 @@ def _told(apart: Apart, line_id: int) -> dict[str, Any]:
 
 
 def legend() -> list[dict[str, str]]:
-    return [{"mark": mark, "icon": icon, "word": word()} for mark, icon, word in LEGEND]
+    return [{"mark": mark, "icon": icon, "word": word} for mark, icon, word in LEGEND]
 
 
 def totals(found: list[ChangeGroup]) -> dict[str, int]:

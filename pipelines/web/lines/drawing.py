@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
-
 from pipelines.models import LineVersion
 from pipelines.queries import taken, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
@@ -108,17 +105,17 @@ def told_of(
 
 
 def drawing_of_version(version: LineVersion, endings: Sequence[DrawnEnding] = ()) -> LineDrawing:
-    """A version never changes: without `endings` it is worked out once for each language. What tasks took does."""
+    """A version never changes: without `endings` it is worked out once. What tasks took does."""
     if endings:
         onward = onward_of_version(version.pk)
         return drawing_of(versions.parsed(version), endings, version.line_id, onward)
-    drawn = _of_version(version.pk, get_language())
+    drawn = _of_version(version.pk)
     ranks = taken.ranks(versions.parsed(version), version.line_id)
     return replace(drawn, given={**drawn.given, "taken": ranks})
 
 
 @lru_cache(maxsize=64)
-def _of_version(version_id: int, _language: str | None) -> LineDrawing:
+def _of_version(version_id: int) -> LineDrawing:
     return drawing_of(versions.by_id(version_id), onward=onward_of_version(version_id))
 
 
@@ -163,7 +160,7 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
     for station in document["stations"]:
         ids = [rule["id"] for rule in station["rules"]]
         if station["key"] == ending.station and f"{ending.station}{STOPPED}" not in ids:
-            label = _("Stopped at the gate") if ending.rule else _("Ended without a rule")
+            label = "Stopped at the gate" if ending.rule else "Ended without a rule"
             rule = {"id": f"{ending.station}{STOPPED}", "label": label, "to": ending.end}
             station["rules"] = [*station["rules"], rule]
 
@@ -180,13 +177,12 @@ def _listed(line: Line, onward: Mapping[str, str]) -> Iterable[ListedStation]:
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)
             rules += [
-                _("Rejected by %(gate)s → %(target)s")
-                % {"gate": gate_name(line, key), "target": target_name(line, refused[key])}
+                f"Rejected by {gate_name(line, key)} → {target_name(line, refused[key])}"
                 for key in rule.gates
                 if refused.get(key, station.key) != station.key
             ]
         if station.rules and station.key in onward:
-            rules.append(_("Otherwise → %(target)s") % {"target": target_name(line, onward[station.key])})
+            rules.append(f"Otherwise → {target_name(line, onward[station.key])}")
         yield ListedStation(station.key, station.name, tuple(rules))
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from pipelines import access
@@ -49,7 +48,7 @@ def edit(request: SignedIn, line: Line) -> HttpResponse:
     except (DocumentError, Invalid) as fault:
         placed = _placed(text, fault.problems)
         return _page(request, line, text, unreadable(placed), status=422, unsaved=True)
-    messages.success(request, _("Draft saved"))
+    messages.success(request, "Draft saved")
     return redirect("line-edit", line.project.owner.key, line.project.key, saved.key)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from pipelines.routing.analysis.lint.checks import not_publishable
 from pipelines.routing.analysis.lint.finding import ERROR, INFO, WARNING, Finding
@@ -26,7 +25,7 @@ MOST = 200
 ICONS = {ERROR: "danger", WARNING: "warning"}
 LISTED = re.compile(r"(ends|inputs|budgets|escalations|guarantees)\[(\d+)\]")
 """Parts of a line beside its stations and gates."""
-SEVERITIES = {ERROR: lambda: _("error"), WARNING: lambda: _("warning"), INFO: lambda: _("note")}
+SEVERITIES = {ERROR: "error", WARNING: "warning", INFO: "note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def _place(document: object, path: str) -> tuple[str, str, str]:
     member = member_of(document, listed[1], int(listed[2])) if listed else found.member
     names = (member.get(key) for key in ("name", "label", "key"))
     name = next((each for each in names if isinstance(each, str) and each), "")
-    number = _("rule %(number)s") % {"number": found.number} if found.number else ""
+    number = f"rule {found.number}" if found.number else ""
     return name, number, _field(found)
 
 
@@ -95,7 +94,7 @@ def _field(found: PathParts) -> str:
     of_work = str(work.get("kind")) if isinstance(work, Mapping) else ""
     steps = found.rest.split(".") if found.rest else []
     if kind == "rule" and steps[:1] == ["when"]:
-        return _("Condition")
+        return "Condition"
     for count in range(len(steps), 0, -1):
         within = INDEX.sub("", ".".join(steps[:count]))
         field = field_of(kind, within, of_work)
@@ -114,7 +113,7 @@ def _shown(finding: Finding, document: object, line: Line | None) -> FindingView
         finding=finding,
         message=message_of(finding, document),
         hint=as_sentence(finding.hint),
-        severity=SEVERITIES[finding.severity](),
+        severity=SEVERITIES[finding.severity],
         icon=ICONS.get(finding.severity, "info"),
         help=reverse("help-page", args=[finding.check]),
         example=jsontext.dumps(parts, indent=2, ascii_only=False) if parts else "",
@@ -127,4 +126,4 @@ def _decided(finding: Finding, line: Line | None) -> str:
         return ""
     if finding.witness.rule is None:
         return words(then(line, finding.witness.decision))
-    return _("rule %(rule)s takes it") % {"rule": words(named.rule(line, finding.witness.rule))}
+    return f"rule {words(named.rule(line, finding.witness.rule))} takes it"

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from django.utils.translation import gettext_lazy as _
-
 from pipelines.models import Project
 from pipelines.queries import versions
 from pipelines.queries.protections import protections_of, proved_of
@@ -20,9 +18,9 @@ from pipelines.routing.guarantees.protection import Protection, delivers, protec
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 
 MARKS = {
-    PROVED: (_("Proved"), "ok", "guarantee-proved"),
-    REFUTED: (_("Refuted"), "danger", "guarantee-refuted"),
-    UNKNOWN: (_("Unknown"), "attention", "guarantee-unknown"),
+    PROVED: ("Proved", "ok", "guarantee-proved"),
+    REFUTED: ("Refuted", "danger", "guarantee-refuted"),
+    UNKNOWN: ("Unknown", "attention", "guarantee-unknown"),
 }
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.kinds import TABLE
 from pipelines.routing.document.work.keys import GateOf, StationOf
 
@@ -14,8 +12,8 @@ def kinds() -> list[dict[str, Any]]:
     return [
         {
             "key": kind.key,
-            "name": _(kind.name),
-            "about": _(kind.about),
+            "name": kind.name,
+            "about": kind.about,
             "fresh": kind.fresh,
             "alone": kind.alone,
             "stations": [name for name, key in kind.keys.items() if isinstance(key, StationOf)],

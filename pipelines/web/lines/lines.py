@@ -12,8 +12,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.text import slugify
-from django.utils.translation import get_language
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access
@@ -70,7 +68,7 @@ def lines(request: SignedIn, project: Project) -> HttpResponse:
         "lines/lines.html",
         project=project,
         section="lines",
-        trail=tab_trail(project, _("Lines")),
+        trail=tab_trail(project, "Lines"),
         lines=found,
         has={
             name: any(getattr(line, f"{name}_count") for line in found)
@@ -112,14 +110,14 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
         "lines/new.html",
         project=project,
         section="lines",
-        trail=tab_trail(project, _("New line")),
+        trail=tab_trail(project, "New line"),
         status=422 if empty.is_bound or (form.is_bound and not converted) else 200,
         converted=_converted(converted) if converted else None,
         empty=empty,
         form=form,
         problems=problems,
         example=EXAMPLE,
-        starters=pictures(get_language()),
+        starters=pictures(),
         text=converted.text if converted else form.given(),
     )
 
@@ -155,7 +153,7 @@ def _by_what_is_said(opened: opening.Opened) -> list[dict[str, Any]]:
 
 
 def _place(problem: Problem, given: object) -> str:
-    line = _("line %(line)s") % {"line": problem.line} if problem.line else ""
+    line = f"line {problem.line}" if problem.line else ""
     return " · ".join(filter(None, (foreign_words(given, problem.path), line)))
 
 
@@ -198,8 +196,8 @@ def _empty(request: SignedIn, project: Project, name: str) -> Line:
 
 
 @cache
-def pictures(language: str | None) -> tuple[tuple[Starter, Any], ...]:
-    """The templates, each with the line drawn; the signs of a drawing are words of this language."""
+def pictures() -> tuple[tuple[Starter, Any], ...]:
+    """The templates, each with the line drawn."""
     return tuple((starter, drawing_of(starter.line)) for starter in STARTERS)
 
 
@@ -215,15 +213,15 @@ def _imported(
         document = opened.document
         key, name = document.get("key"), document.get("name") or document.get("key")
         if not isinstance(key, str) or not isinstance(name, str):
-            hint = _("A line is identified by its key, for example “key: my-line”.")
-            return None, by_name([Problem("key", _("is missing"), hint)], document), None
+            hint = "A line is identified by its key, for example “key: my-line”."
+            return None, by_name([Problem("key", "is missing", hint)], document), None
         return publishing.create_line(project, key, name, opened.text, request.user), [], None
     except (DocumentError, Invalid) as fault:
         # What could not be opened may be of another system, whose fields no form has.
         found = by_name(fault.problems, document) if document else list(map(_worded, fault.problems))
         return None, found, None
     except Conflict as taken:
-        hint = _("Change the key, or edit the existing line.")
+        hint = "Change the key, or edit the existing line."
         return None, [Problem("", taken.detail, hint)], None
 
 

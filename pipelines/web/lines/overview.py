@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.queries.workers import ENFORCED, Unenforced
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.inputs import TYPES
 from pipelines.routing.document.kinds import KINDS, executes
 from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
@@ -64,15 +62,15 @@ def _station(line: Line, station: Station, unenforced: Unenforced) -> StationWor
     rules = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
-        (_("Expected duration"), limits.expected),
-        (_("Timeout"), limits.max_timeout),
-        (_("No-output timeout"), limits.idle_timeout),
+        ("Expected duration", limits.expected),
+        ("Timeout", limits.max_timeout),
+        ("No-output timeout", limits.idle_timeout),
     ]
     return StationWords(
         station.key,
         station.name,
         station.kind,
-        _(KINDS[station.kind].name) if station.kind in KINDS else station.kind,
+        KINDS[station.kind].name if station.kind in KINDS else station.kind,
         does(station),
         station.kind in KINDS and KINDS[station.kind].says_code,
         rules,
@@ -91,20 +89,20 @@ def network_words(station: Station, unenforced: Unenforced) -> str:
         hosts = ", ".join(dict.fromkeys((*own, *listed)))
         if unenforced.hosts:
             where = {"hosts": hosts, "runners": ", ".join(unenforced.hosts)}
-            return _("%(hosts)s · not enforced on %(runners)s") % where
+            return "{hosts} · not enforced on {runners}".format(**where)
         if unenforced.refusing:
             where = {"hosts": hosts, "runners": ", ".join(unenforced.refusing)}
-            return _("%(hosts)s · cannot run on %(runners)s, which cannot limit hosts") % where
+            return "{hosts} · cannot run on {runners}, which cannot limit hosts".format(**where)
         return hosts
     if not executes(station.kind):
         return ""
     if says_nothing(station.work):
-        return _("Open, because this version was published before stations had no network by default")
+        return "Open, because this version was published before stations had no network by default"
     if network_of(station.work) == OPEN:
-        return _("Open")
+        return "Open"
     if unenforced.hosts:
-        return _("None · not enforced on %(workers)s") % {"workers": ", ".join(unenforced.hosts)}
-    return _("None")
+        return f"None · not enforced on {', '.join(unenforced.hosts)}"
+    return "None"
 
 
 def does(station: Station) -> str:
@@ -114,25 +112,25 @@ def does(station: Station) -> str:
         return station.kind
     said = kind.says(station)
     if not said:
-        return _(kind.silent) if kind.silent else ""
-    return _(kind.said_as) % {"said": said} if kind.said_as else said
+        return kind.silent if kind.silent else ""
+    return kind.said_as % {"said": said} if kind.said_as else said
 
 
 def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
     limits = []
     if rule.max_retries is not None:
-        words = ngettext("at most %(n)s time", "at most %(n)s times", rule.max_retries)
+        words = plural("at most %(n)s time", "at most %(n)s times", rule.max_retries)
         limits.append(words % {"n": rule.max_retries})
     if rule.max_visits is not None:
-        limits.append(_("at most %(n)s entries of the target") % {"n": rule.max_visits})
+        limits.append(f"at most {rule.max_visits} entries of the target")
     if rule.exhausted_to:
-        limits.append(_("then to %(target)s") % {"target": target_name(line, rule.exhausted_to)})
+        limits.append(f"then to {target_name(line, rule.exhausted_to)}")
     elif rule.on_exhausted:
-        limits.append(_("then %(what)s") % {"what": policy_words(line, rule.on_exhausted)})
+        limits.append(f"then {policy_words(line, rule.on_exhausted)}")
     return RuleWords(
         number,
         rule.id,
-        rule.label or _("Rule %(number)s") % {"number": number},
+        rule.label or f"Rule {number}",
         bool(rule.label),
         leaves(rule.when, called=partial(station_name, line)),
         ", ".join(target_name(line, key) for key in rule.to),
@@ -151,12 +149,12 @@ def otherwise(line: Line, station: Station) -> str:
         "passed": _next(line, str(passed), following.name if following else ""),
         "failed": policy_words(line, str(policy.on_failure)),
     }
-    return _("No rule matched → %(passed)s · station failed → %(failed)s") % words
+    return "No rule matched → {passed} · station failed → {failed}".format(**words)
 
 
 def _next(line: Line, knob: str, name: str) -> str:
     if knob in ("default", "advance"):
-        return _("on to %(station)s") % {"station": name} if name else _("the task is completed")
+        return f"on to {name}" if name else "the task is completed"
     return policy_words(line, knob)
 
 
@@ -174,7 +172,7 @@ def inputs_of(line: Line) -> list[InputWords]:
         InputWords(
             each.label or each.key,
             each.help,
-            " · ".join(filter(None, (_(TYPES[each.type]), _("required") if each.required else ""))),
+            " · ".join(filter(None, (TYPES[each.type], "required" if each.required else ""))),
         )
         for each in line.inputs
     ]
@@ -185,19 +183,19 @@ def gates_of(line: Line) -> list[GateWords]:
 
 
 MODES = {
-    "auto": lambda: _("Checks only"),
-    "manual": lambda: _("Always a person"),
-    "checks_then_manual": lambda: _("Checks, then a person"),
-    "skip": lambda: _("Passed, and recorded"),
+    "auto": "Checks only",
+    "manual": "Always a person",
+    "checks_then_manual": "Checks, then a person",
+    "skip": "Passed, and recorded",
 }
 
 
 def _gate(line: Line, gate: Gate) -> GateWords:
-    facts = [MODES.get(gate.mode, lambda: gate.mode)()]
+    facts = [MODES.get(gate.mode, gate.mode)]
     if not gate.approval.requester_may:
-        facts.append(_("not the requester"))
+        facts.append("not the requester")
     if not gate.approval.producer_may:
-        facts.append(_("not the producer"))
+        facts.append("not the producer")
     return GateWords(gate, ", ".join(_who(line, each) for each in gate.approval.who), facts)
 
 
@@ -206,10 +204,10 @@ def _who(line: Line, need: Requirement) -> str:
     if need.kind == "user":
         return need.name
     if need.kind == OWNER:
-        return _("owner of %(station)s") % {"station": line.station(need.name).name}
+        return f"owner of {line.station(need.name).name}"
     if need.everyone:
-        of_group = _("all of the group %(name)s") % words
-        return of_group if need.kind == "group" else _("every %(name)s") % words
+        of_group = "all of the group {name}".format(**words)
+        return of_group if need.kind == "group" else "every {name}".format(**words)
     if need.kind == "group":
-        return _("%(n)s of the group %(name)s") % words
-    return _("%(n)s %(name)s") % words
+        return "{n} of the group {name}".format(**words)
+    return "{n} {name}".format(**words)

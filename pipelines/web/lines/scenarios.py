@@ -13,8 +13,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines.errors import Invalid, Refused
@@ -23,6 +21,7 @@ from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT, LIVE, DraftUnreadable, LastRun, ScenarioSubject
 from pipelines.models import Line, Scenario, Task
 from pipelines.queries.recording import recorded
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Problem
 from pipelines.routing.sentences import references
@@ -79,17 +78,15 @@ def run(request: SignedIn, line: Line) -> HttpResponse:
     except (DraftUnreadable, Refused) as refused:
         return _page(request, line, against, refused=refused)
     failed = told.failed
-    said = ngettext(
+    said = plural(
         "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(told.results)
     )
     if not told.results:
-        messages.warning(
-            request, _("There are no scenarios to run. Record one, or generate one for each rule.")
-        )
+        messages.warning(request, "There are no scenarios to run. Record one, or generate one for each rule.")
     elif failed:
         messages.warning(request, said % {"failed": failed, "all": len(told.results)})
     else:
-        messages.success(request, _("All scenarios passed"))
+        messages.success(request, "All scenarios passed")
     return _back(line, against)
 
 
@@ -105,7 +102,7 @@ def generate(request: SignedIn, line: Line) -> HttpResponse:
         scenarios.run(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _page(request, line, against, refused=refused)
-    said = ngettext("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
+    said = plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
     if generated.missing:
         return _page(request, line, against, missing=generated.missing, stopped=generated.stopped, said=said)
     messages.success(request, said)
@@ -119,7 +116,7 @@ def from_task(request: SignedIn, task: Task) -> HttpResponse:
     """What happened to the task as a test of its line, opened on the canvas."""
     keys = (task.project.owner.key, task.project.key)
     if not request.POST.get("record"):
-        messages.warning(request, _("Nothing was recorded."))
+        messages.warning(request, "Nothing was recorded.")
         return redirect(reverse("task", args=[*keys, task.name]))
     made = recorded(task, scenarios.free_key(task.line, task.name))
     try:
@@ -131,7 +128,7 @@ def from_task(request: SignedIn, task: Task) -> HttpResponse:
         return redirect(reverse("task", args=[*keys, task.name]))
     if made.rest:
         messages.warning(request, made.rest)
-    messages.success(request, _("Scenario created from %(task)s") % {"task": task.name})
+    messages.success(request, f"Scenario created from {task.name}")
     address = reverse("line-draw", args=[*keys, task.line.key])
     return redirect(f"{address}?{urlencode({'test': row.key})}")
 
@@ -141,9 +138,9 @@ def from_task(request: SignedIn, task: Task) -> HttpResponse:
 def delete(request: SignedIn, line: Line) -> HttpResponse:
     key = request.POST.get("key", "")
     if not key:
-        return _page(request, line, refused=Invalid.at("key", _("Choose a scenario.")))
+        return _page(request, line, refused=Invalid.at("key", "Choose a scenario."))
     scenarios.delete(line, key, request.user)
-    messages.success(request, _("Scenario deleted"))
+    messages.success(request, "Scenario deleted")
     return _back(line, _against(request))
 
 
@@ -216,8 +213,8 @@ def _subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Pro
 
 def _marks(line: Line) -> list[tuple[str, str]]:
     """What scenarios can be run against: mark and words."""
-    live = [(LIVE, _("live, v%(number)s") % {"number": line.live.number})] if line.live else []
-    return [*live, (DRAFT, _("draft %(number)s") % {"number": line.draft_number})]
+    live = [(LIVE, f"live, v{line.live.number}")] if line.live else []
+    return [*live, (DRAFT, f"draft {line.draft_number}")]
 
 
 def _run(row: Scenario, mark: str, number: int | None) -> RunWords | None:
@@ -253,4 +250,4 @@ def _rule(rule: str, coverage: Coverage, subject: ScenarioSubject) -> RuleCovera
     shown = coverage.shown
     state = "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
     number = station.rules.index(found) + 1
-    return RuleCoverageRow(found.label or _("Rule %(number)s") % {"number": number}, station.name, state)
+    return RuleCoverageRow(found.label or f"Rule {number}", station.name, state)

@@ -7,7 +7,6 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
@@ -50,7 +49,7 @@ def settings(request: SignedIn, line: Line) -> HttpResponse:
         except Conflict as conflict:
             form.add_error("name", conflict.detail)
         else:
-            messages.success(request, _("Saved"))
+            messages.success(request, "Saved")
             return _back(line)
     return _page(request, line, form, 422 if request.method == "POST" else 200)
 
@@ -90,7 +89,7 @@ def archive(request: SignedIn, line: Line) -> HttpResponse:
     if not form.is_valid():
         return _page(request, line, form, 422)
     line_settings.archive(line, by=request.user)
-    messages.success(request, _("%(name)s is archived") % {"name": line.name})
+    messages.success(request, f"{line.name} is archived")
     return _back(line)
 
 
@@ -98,7 +97,7 @@ def archive(request: SignedIn, line: Line) -> HttpResponse:
 @require_POST
 def restore(request: SignedIn, line: Line) -> HttpResponse:
     line_settings.restore(line, by=request.user)
-    messages.success(request, _("%(name)s is restored") % {"name": line.name})
+    messages.success(request, f"{line.name} is restored")
     return _back(line)
 
 
@@ -110,13 +109,13 @@ def duplicate(request: SignedIn, line: Line) -> HttpResponse:
         return _page(request, line, form, 422)
     owner, _slash, key = form.cleaned_data["to"].partition("/")
     try:
-        name = _("%(name)s (copy)") % {"name": line.name} if "attempt" in request.POST else ""
+        name = f"{line.name} (copy)" if "attempt" in request.POST else ""
         to = access.get_project(request.user, owner, key)
         made = line_settings.duplicate(line, to, by=request.user, name=name)
     except Conflict as conflict:
         form.add_error("to", conflict.detail)
         return _page(request, line, form, 422)
-    messages.success(request, _("%(name)s is copied") % {"name": line.name})
+    messages.success(request, f"{line.name} is copied")
     return HttpResponseRedirect(reverse("line-draw", args=[owner, key, made.key]) + _attempt(request, made))
 
 

@@ -9,8 +9,6 @@ from django.db.models import Count, Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
@@ -34,14 +32,14 @@ def agents(request: SignedIn, project: Project) -> HttpResponse:
         if form.is_valid():
             actor = Actor.person(request.user)
             engine.register_agent(project, form.cleaned_data["key"], form.values(), actor=actor)
-            messages.success(request, _("Agent added"))
+            messages.success(request, "Agent added")
             return redirect("project-agents", project.owner.key, project.key)
     return show(
         request,
         "project/agents.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Agents")),
+        trail=tab_trail(project, "Agents"),
         status=422 if request.method == "POST" else 200,
         form=form,
         fields=_given(form),
@@ -63,7 +61,7 @@ def _row(agent: Agent, open_jobs: int) -> dict[str, Any]:
 
 def _owners(project: Project) -> list[tuple[str, str]]:
     people = User.objects.filter(memberships__project=project).order_by("username")
-    return [("", _("Choose a member")), *((str(user.pk), str(user)) for user in people)]
+    return [("", "Choose a member"), *((str(user.pk), str(user)) for user in people)]
 
 
 @in_project("view")
@@ -75,7 +73,7 @@ def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
         require(request, "admin", project)
         if form.is_valid():
             engine.change_agent(found.pk, form.values(), actor=Actor.person(request.user))
-            messages.success(request, _("Saved"))
+            messages.success(request, "Saved")
             return redirect("project-agents", project.owner.key, project.key)
     return show(
         request,
@@ -94,10 +92,10 @@ def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
 
 
 KINDS = {
-    "added": gettext_lazy("Added"),
-    "changed": gettext_lazy("Changed"),
-    "suspended": gettext_lazy("Suspended"),
-    "restored": gettext_lazy("Restored"),
+    "added": "Added",
+    "changed": "Changed",
+    "suspended": "Suspended",
+    "restored": "Restored",
 }
 
 
@@ -146,14 +144,14 @@ def _kept(agent: Agent) -> dict[str, str]:
 def suspend(request: SignedIn, project: Project, agent: int) -> HttpResponse:
     found, form = _found(project, agent), Reason(request.POST)
     if not form.is_valid():
-        messages.error(request, _("Enter a reason for the suspension. It is stored and shown."))
+        messages.error(request, "Enter a reason for the suspension. It is stored and shown.")
     else:
         _said(
             request,
             lambda: engine.suspend(
                 found.pk, actor=Actor.person(request.user), reason=form.cleaned_data["reason"]
             ),
-            _("It gets no new work until it is restored."),
+            "It gets no new work until it is restored.",
         )
     return redirect("project-agent", project.owner.key, project.key, found.pk)
 
@@ -165,7 +163,7 @@ def restore(request: SignedIn, project: Project, agent: int) -> HttpResponse:
     _said(
         request,
         lambda: engine.restore(found.pk, actor=Actor.person(request.user)),
-        _("It gets work again, and tasks that waited for it continue."),
+        "It gets work again, and tasks that waited for it continue.",
     )
     return redirect("project-agent", project.owner.key, project.key, found.pk)
 

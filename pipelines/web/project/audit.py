@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpResponse, StreamingHttpResponse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.models import ApiToken, Project, Role
@@ -49,7 +48,7 @@ def audit_log(request: SignedIn, project: Project) -> HttpResponse:
         "project/audit.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Audit log")),
+        trail=tab_trail(project, "Audit log"),
         page=page,
         rows=[(act, KINDS.get(act.kind, act.kind), who[act.actor], details(act.data)) for act in page],
         kinds=sorted(KINDS.items(), key=lambda each: str(each[1])),
@@ -70,14 +69,14 @@ def details(data: Mapping[str, Any]) -> str:
     if "before" in data and "after" in data:
         return f"{_given(data['before'])} → {_given(data['after'])}"
     parts = [_given(data)]
-    parts += [_("added: %(who)s") % {"who": ", ".join(data["added"])}] if data.get("added") else []
-    parts += [_("removed: %(who)s") % {"who": ", ".join(data["removed"])}] if data.get("removed") else []
+    parts += [f"added: {', '.join(data['added'])}"] if data.get("added") else []
+    parts += [f"removed: {', '.join(data['removed'])}"] if data.get("removed") else []
     scopes = dict(ApiToken.Scope.choices)
     parts += [", ".join(str(scopes.get(each, each)) for each in data["scopes"])] if data.get("scopes") else []
     parts += [str(data["why"])] if data.get("why") else []
-    parts += [_("from %s") % data["source"]] if data.get("source") else []
-    parts += [_("Line: %s") % data["line"]] if data.get("line") else []
-    parts += [_("All projects of %s") % data["owner"]] if data.get("owner") else []
+    parts += [f"from {data['source']}"] if data.get("source") else []
+    parts += [f"Line: {data['line']}"] if data.get("line") else []
+    parts += [f"All projects of {data['owner']}"] if data.get("owner") else []
     return " · ".join(part for part in parts if part)
 
 
@@ -85,4 +84,4 @@ def _given(data: Mapping[str, Any]) -> str:
     labels = dict(Role.choices)
     words = [str(labels.get(role, role)) for role in data.get("roles", ())]
     words += [str(data["name"])] if data.get("name") else []
-    return ", ".join([*words, *([_("can publish programs")] if data.get("execute") else [])])
+    return ", ".join([*words, *(["can publish programs"] if data.get("execute") else [])])

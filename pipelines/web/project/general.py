@@ -9,8 +9,6 @@ from django.contrib import messages
 from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
@@ -39,7 +37,7 @@ class NewProjectForm(OfferingForm):
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or {}
         if said.get("owner") == NEW_OWNER and not said.get("new_owner") and "new_owner" not in self.errors:
-            self.add_error("new_owner", _("Enter a key for the new owner."))
+            self.add_error("new_owner", "Enter a key for the new owner.")
         return said
 
 
@@ -59,7 +57,7 @@ class TypedKeyForm(forms.Form):
     """The key of the project, typed by whoever wants it."""
 
     confirm = forms.CharField()
-    wrong = gettext_lazy("Type %(key)s to confirm.")
+    wrong = "Type %(key)s to confirm."
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -83,14 +81,14 @@ def index(request: SignedIn) -> HttpResponse:
     form = NewProjectForm(owners, request.POST or None)
     made = _made(request, form) if request.method == "POST" and form.is_valid() else None
     if made is not None:
-        messages.success(request, _("%(name)s is created") % {"name": made.name})
+        messages.success(request, f"{made.name} is created")
         return redirect("project-setup", made.owner.key, made.key)
     found = access.visible_projects(request.user)
     return show(
         request,
         "project/projects.html",
         section="projects",
-        trail=crumbs(_("Projects")),
+        trail=crumbs("Projects"),
         status=422 if request.method == "POST" else 200,
         form=form,
         owners=owners,
@@ -100,7 +98,7 @@ def index(request: SignedIn) -> HttpResponse:
 
 def _owners(request: SignedIn) -> list[tuple[str, str]]:
     owners = [(owner.key, owner.name) for owner in access.owners_to_create_in(request.user)]
-    return [*owners, (NEW_OWNER, _("A new owner"))] if request.user.is_staff else owners
+    return [*owners, (NEW_OWNER, "A new owner")] if request.user.is_staff else owners
 
 
 def _made(request: SignedIn, form: NewProjectForm) -> Project | None:
@@ -126,7 +124,7 @@ def general(request: SignedIn, project: Project) -> HttpResponse:
     form = ProjectNameForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         projects.rename(project, form.cleaned_data["name"], by=request.user)
-        messages.success(request, _("Saved"))
+        messages.success(request, "Saved")
         return _back(project)
     return _page(request, project, form, 422 if request.method == "POST" else 200)
 
@@ -138,7 +136,7 @@ def second_factor(request: SignedIn, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _page(request, project, form, 422)
     projects.require_second_factor(project, form.cleaned_data["second_factor"], by=request.user)
-    messages.success(request, _("Saved"))
+    messages.success(request, "Saved")
     return _back(project)
 
 
@@ -149,7 +147,7 @@ def cost_limit(request: SignedIn, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _page(request, project, form, 422)
     projects.limit_cost(project, form.cleaned_data["month_cost_usd"], by=request.user)
-    messages.success(request, _("Saved"))
+    messages.success(request, "Saved")
     return _back(project)
 
 
@@ -164,7 +162,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         "project/general.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("General")),
+        trail=tab_trail(project, "General"),
         status=status,
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
         limited=form if isinstance(form, CostLimitForm) else CostLimitForm(initial=limit),
@@ -189,7 +187,7 @@ def archive(request: SignedIn, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _page(request, project, form, 422)
     projects.archive(project, by=request.user)
-    messages.success(request, _("%(name)s is archived") % {"name": project.name})
+    messages.success(request, f"{project.name} is archived")
     return _back(project)
 
 
@@ -197,7 +195,7 @@ def archive(request: SignedIn, project: Project) -> HttpResponse:
 @require_POST
 def restore(request: SignedIn, project: Project) -> HttpResponse:
     projects.restore(project, by=request.user)
-    messages.success(request, _("%(name)s is restored") % {"name": project.name})
+    messages.success(request, f"{project.name} is restored")
     return _back(project)
 
 
@@ -213,8 +211,6 @@ def transfer(request: SignedIn, project: Project) -> HttpResponse:
         except Conflict as conflict:
             form.add_error("owner", conflict.detail)
         else:
-            messages.success(
-                request, _("The project now belongs to %(owner)s.") % {"owner": project.owner.name}
-            )
+            messages.success(request, f"The project now belongs to {project.owner.name}.")
             return _back(project)
     return _page(request, project, form, 422)

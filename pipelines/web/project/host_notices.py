@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from pipelines.errors import Conflict
@@ -20,13 +19,13 @@ from pipelines.web.shell.page import SignedIn, in_project
 @in_project("repositories")
 @require_POST
 def send_again(request: SignedIn, project: Project, notice: int) -> HttpResponse:
-    return _settled(request, project, notice, host_notices.send_again, _("It is sent again"))
+    return _settled(request, project, notice, host_notices.send_again, "It is sent again")
 
 
 @in_project("repositories")
 @require_POST
 def drop(request: SignedIn, project: Project, notice: int) -> HttpResponse:
-    return _settled(request, project, notice, host_notices.drop, _("Dropped"))
+    return _settled(request, project, notice, host_notices.drop, "Dropped")
 
 
 def _settled(

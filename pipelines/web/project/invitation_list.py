@@ -10,8 +10,6 @@ from django import forms
 from django.conf import settings
 from django.core.validators import validate_email
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines.models import Group, Invitation, Membership, Project
 from pipelines.people import invitations
@@ -25,10 +23,8 @@ MOST_AT_ONCE = 50
 class InviteForm(RolesForm):
     """Without an address: one link, for whoever gets it."""
 
-    emails = forms.CharField(label=gettext_lazy("E-mail addresses"), max_length=10_000, required=False)
-    groups = forms.ModelMultipleChoiceField(
-        label=gettext_lazy("Groups"), queryset=Group.objects.none(), required=False
-    )
+    emails = forms.CharField(label="E-mail addresses", max_length=10_000, required=False)
+    groups = forms.ModelMultipleChoiceField(label="Groups", queryset=Group.objects.none(), required=False)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,7 +37,7 @@ class InviteForm(RolesForm):
         given = self.cleaned_data["emails"].replace(",", " ").replace(";", " ").split()
         found = list(dict.fromkeys(each.casefold() for each in given))
         if len(found) > MOST_AT_ONCE:
-            raise forms.ValidationError(_("Invite at most %(most)s people at once.") % {"most": MOST_AT_ONCE})
+            raise forms.ValidationError(f"Invite at most {MOST_AT_ONCE} people at once.")
         for each in found:
             self._check(each)
         return found
@@ -53,9 +49,7 @@ class InviteForm(RolesForm):
         if cleaned.get("emails") == [] and invitations.gives_power(roles, execute=execute):
             self.add_error(
                 "emails",
-                _(
-                    "Name the e-mail address of whoever becomes an admin or can publish stations that run programs."
-                ),
+                "Name the e-mail address of whoever becomes an admin or can publish stations that run programs.",
             )
         return cleaned
 
@@ -63,15 +57,11 @@ class InviteForm(RolesForm):
         try:
             validate_email(email)
         except forms.ValidationError as wrong:
-            raise forms.ValidationError(
-                _("“%(email)s” is not an e-mail address.") % {"email": email}
-            ) from wrong
+            raise forms.ValidationError(f"“{email}” is not an e-mail address.") from wrong
         if Membership.objects.filter(project=self.project, user__email__iexact=email).exists():
-            raise forms.ValidationError(_("%(email)s is already a member.") % {"email": email})
+            raise forms.ValidationError(f"{email} is already a member.")
         if invitations.pending(self.project).filter(email__iexact=email).exists():
-            raise forms.ValidationError(
-                _("%(email)s is already invited. Renew the invitation instead.") % {"email": email}
-            )
+            raise forms.ValidationError(f"{email} is already invited. Renew the invitation instead.")
 
 
 @dataclass(frozen=True, slots=True)

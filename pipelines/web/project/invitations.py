@@ -6,12 +6,11 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from pipelines.models import Invitation, Project
 from pipelines.people import invitations
+from pipelines.routing.basics.plural import plural
 from pipelines.web.project.invitation_list import InviteForm
 from pipelines.web.project.settings import members_page
 from pipelines.web.shell.forms import AddMember
@@ -36,7 +35,7 @@ def invite(request: SignedIn, project: Project) -> HttpResponse:
     )
     count = len(made)
     messages.success(
-        request, ngettext("%(n)s invitation created", "%(n)s invitations created", count) % {"n": count}
+        request, plural("%(n)s invitation created", "%(n)s invitations created", count) % {"n": count}
     )
     return redirect("project-settings", project.owner.key, project.key)
 
@@ -53,7 +52,7 @@ def change(request: SignedIn, project: Project, invitation: int) -> HttpResponse
     try:
         do(found, by=request.user, now=timezone.now())
     except invitations.InvitationRefused:
-        messages.error(request, _("This invitation was used or revoked."))
+        messages.error(request, "This invitation was used or revoked.")
     else:
-        messages.success(request, _("Invitation revoked") if revoking else _("New link created"))
+        messages.success(request, "Invitation revoked" if revoking else "New link created")
     return redirect("project-settings", project.owner.key, project.key)

@@ -9,7 +9,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.errors import Forbidden
@@ -47,7 +46,7 @@ def member(request: SignedIn, project: Project, member: int) -> HttpResponse:
     except members_of.LastAdmin as refused:
         messages.error(request, _why(refused))
     else:
-        messages.success(request, _("Saved"))
+        messages.success(request, "Saved")
     return _back(found)
 
 
@@ -60,7 +59,7 @@ def _remove(request: SignedIn, found: Membership) -> HttpResponse:
     except REFUSALS as refused:
         messages.error(request, _why(refused))
         return _back(found)
-    messages.success(request, _("%(who)s is no longer a member.") % {"who": found.user})
+    messages.success(request, f"{found.user} is no longer a member.")
     return redirect("home") if mine else _to_list(found.project)
 
 
@@ -76,7 +75,7 @@ def leave(request: SignedIn, project: Project) -> HttpResponse:
     except REFUSALS as refused:
         messages.error(request, _why(refused))
         return _to_list(project)
-    messages.success(request, _("You have left %(project)s.") % {"project": project.name or project.key})
+    messages.success(request, f"You have left {project.name or project.key}.")
     return redirect("home")
 
 
@@ -91,7 +90,7 @@ def account(request: SignedIn, project: Project, member: int) -> HttpResponse:
     now = timezone.now()
     if "again" in request.POST:
         leaving.reactivate(found.user, by=request.user, now=now)
-        messages.success(request, _("%(who)s can sign in again.") % {"who": found.user})
+        messages.success(request, f"{found.user} can sign in again.")
         return _back(found)
     heir = _heir(request, project) or request.user
     try:
@@ -99,7 +98,7 @@ def account(request: SignedIn, project: Project, member: int) -> HttpResponse:
     except REFUSALS as refused:
         messages.error(request, _why(refused))
     else:
-        messages.success(request, _("The account is deactivated."))
+        messages.success(request, "The account is deactivated.")
     return _back(found)
 
 
@@ -135,7 +134,7 @@ def _page(request: SignedIn, found: Membership, **more: Any) -> HttpResponse:
         "project/member.html",
         project=project,
         section="settings",
-        trail=crumbs((_("Members"), settings_), str(user)),
+        trail=crumbs(("Members", settings_), str(user)),
         member=found,
         boxes=role_boxes(found.roles),
         manages=authority.may_manage(request.user, user),
@@ -171,7 +170,7 @@ def _to_list(project: Project) -> HttpResponse:
 
 def _why(refused: Exception) -> str:
     if isinstance(refused, leaving.NeedsHeir):
-        return _("You are responsible for agents of this project. Choose another owner for each first.")
+        return "You are responsible for agents of this project. Choose another owner for each first."
     if isinstance(refused, leaving.NoHeir):
-        return _("The new owner of the agents must be an active member of each of their projects.")
-    return _("A project needs at least one admin. Make somebody else an admin first.")
+        return "The new owner of the agents must be an active member of each of their projects."
+    return "A project needs at least one admin. Make somebody else an admin first."

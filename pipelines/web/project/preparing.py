@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from pipelines.errors import Invalid
@@ -33,6 +32,6 @@ def prepare(request: SignedIn, project: Project, repository: int) -> HttpRespons
         except Invalid as fault:
             place(form, services, fault)
         else:
-            messages.success(request, _("The environment of %(name)s is saved") % {"name": found.name})
+            messages.success(request, f"The environment of {found.name} is saved")
             return redirect("project-repository", project.owner.key, project.key, found.pk)
     return repositories.shown(request, found, 422, **shown)

@@ -9,7 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from pipelines import access
@@ -40,6 +39,6 @@ def protect(request: SignedIn, project: Project, repository: int) -> HttpRespons
             field = fault.path.removeprefix("protection.")
             form.add_error(field if field in form.fields else "scope", fault.message)
         else:
-            messages.success(request, _("The protection of %(name)s is saved") % {"name": chosen.name})
+            messages.success(request, f"The protection of {chosen.name} is saved")
             return redirect("project-repository", project.owner.key, project.key, chosen.pk)
     return repositories.shown(request, chosen, 422, protection_form=form)

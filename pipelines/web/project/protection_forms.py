@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.models import Repository, User
@@ -39,15 +38,17 @@ def protection_facts(repository: Repository, person: User) -> dict[str, Any]:
     of_owner = access.can_in_owner(person, "repositories", owner)
     own = protections.own(repository, of_owner=of_owner)
     lists = {"groups": " ".join(own.groups), "gates": " ".join(own.gates)}
-    scopes = [(ADMIN, _("This repository in this project, changed by its administrators"))]
+    scopes = [(ADMIN, "This repository in this project, changed by its administrators")]
     if of_owner:
         names = {"owner": owner.name}
         scopes += [
             (
                 OWNER,
-                _("This repository in every project of %(owner)s, changed by administrators of all") % names,
+                "This repository in every project of {owner}, changed by administrators of all".format(
+                    **names
+                ),
             ),
-            (ALL, _("Every repository of %(owner)s, changed by administrators of all") % names),
+            (ALL, "Every repository of {owner}, changed by administrators of all".format(**names)),
         ]
     return {
         "protection": protection_of(repository),

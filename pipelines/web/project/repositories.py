@@ -14,8 +14,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import access
@@ -29,6 +27,7 @@ from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
 from pipelines.queries.allowed_folders import sees_paths
 from pipelines.queries.allowed_folders import shown as shown_address
+from pipelines.routing.basics.plural import plural
 from pipelines.web.project.prepare_forms import forms_of
 from pipelines.web.project.protection_forms import protection_facts
 from pipelines.web.shell.page import SignedIn, costly, costly_to_post, in_project, require, show, tab_trail
@@ -122,7 +121,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         "project/repositories.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Repositories")),
+        trail=tab_trail(project, "Repositories"),
         status=422 if request.method == "POST" else 200,
         form=form,
         rows=rows_of(project),
@@ -163,7 +162,7 @@ def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> Ht
         "project/repository.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Repositories")),
+        trail=tab_trail(project, "Repositories"),
         status=status,
         repository=found,
         may_prepare=access.can(request.user, "execute", project),
@@ -197,7 +196,7 @@ def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpRes
         except Conflict as fault:
             form.add_error("value", fault.detail)
         else:
-            messages.success(request, _("Issues of %(name)s start tasks") % {"name": found.name})
+            messages.success(request, f"Issues of {found.name} start tasks")
             return redirect("project-repository", project.owner.key, project.key, found.pk)
     return shown(request, found, 422, trigger_form=form)
 
@@ -227,7 +226,7 @@ def delete(request: SignedIn, project: Project, repository: int) -> HttpResponse
     found = of_project(project, repository)
     name = found.name
     repositories.disconnect(found, by=request.user, now=timezone.now())
-    messages.success(request, _("%(name)s is disconnected") % {"name": name})
+    messages.success(request, f"{name} is disconnected")
     return redirect("project-repositories", project.owner.key, project.key)
 
 
@@ -239,9 +238,7 @@ def revoke_folder(request: SignedIn, project: Project, folder: int) -> HttpRespo
     if row is None:
         raise Http404
     allowed_folders.revoke(row, by=request.user, now=timezone.now())
-    messages.success(
-        request, _("The folder is no longer allowed for %(owner)s") % {"owner": project.owner.name}
-    )
+    messages.success(request, f"The folder is no longer allowed for {project.owner.name}")
     return redirect("project-repositories", project.owner.key, project.key)
 
 
@@ -266,12 +263,12 @@ def offered(request: SignedIn, project: Project) -> dict[str, Any]:
     reach = finding.Reach(project.owner_id, project.pk)
     names = reach.names(SECRET) if access.can(request.user, "repositories", project) else []
     return {
-        "secrets": [("", _("None")), *((name, name) for name in names)],
+        "secrets": [("", "None"), *((name, name) for name in names)],
         "pushing": Repository.Pushing.choices,
         "hosts": [
-            ("", _("As its address says")),
+            ("", "As its address says"),
             *NAMES.items(),
-            (NONE, _("None: only git")),
+            (NONE, "None: only git"),
         ],
     }
 
@@ -307,7 +304,7 @@ def told(request: SignedIn, repository: Repository) -> None:
     """Test it; what failed stands with the repository."""
     found = repositories.test(repository, by=request.user, now=timezone.now())
     if all(each["ok"] for each in found):
-        messages.success(request, _("%(name)s is connected") % {"name": repository.name})
+        messages.success(request, f"{repository.name} is connected")
 
 
 def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
@@ -334,17 +331,17 @@ def rows_of(project: Project) -> list[RepositoryRow]:
 
 def check_row(said: dict[str, Any]) -> CheckRow:
     labels = {
-        "reach": _("Reachable"),
-        "branch": _("Default branch"),
-        "push": _("Pushing allowed"),
-        "files": _("Files"),
-        "programs": _("Programs"),
-        "host": _("Host"),
+        "reach": "Reachable",
+        "branch": "Default branch",
+        "push": "Pushing allowed",
+        "files": "Files",
+        "programs": "Programs",
+        "host": "Host",
     }
     looks = {True: ("ok", "end-completed"), False: ("danger", "end-failed"), None: ("neutral", "minus")}
     tone, icon = ("attention", "warning") if said.get("warning") else looks[said["ok"]]
     took = said["seconds"]
-    seconds = "" if said["ok"] is None else _("under 0.1 s") if took < 0.1 else _("%s s") % took
+    seconds = "" if said["ok"] is None else "under 0.1 s" if took < 0.1 else f"{took} s"
     return CheckRow(
         labels.get(said["check"], said["check"]), _fact(said), said["commit"][:7], seconds, tone, icon
     )
@@ -352,15 +349,15 @@ def check_row(said: dict[str, Any]) -> CheckRow:
 
 def _fact(said: dict[str, Any]) -> str:
     if said["ok"] is None:
-        return _("not checked")
+        return "not checked"
     if not said["ok"]:
         return str(said["said"])
     if said["check"] in ("reach", "files") and said["said"]:
         count = int(said["said"])
         if said["check"] == "files":
-            return ngettext("%(count)d file", "%(count)d files", count) % {"count": count}
-        return ngettext("%(count)d branch", "%(count)d branches", count) % {"count": count}
+            return plural("%(count)d file", "%(count)d files", count) % {"count": count}
+        return plural("%(count)d branch", "%(count)d branches", count) % {"count": count}
     fact = str(said["said"]) or (
-        _("as reported by the server, without a push") if said["check"] == "push" else ""
+        "as reported by the server, without a push" if said["check"] == "push" else ""
     )
     return ". ".join(filter(None, (fact, said.get("warning"))))

@@ -6,33 +6,31 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext_lazy
-
 from pipelines import access
 from pipelines.models import Role
 from pipelines.models.people import INCLUDED, granting
 
 # What a row of the table of roles says of an action of `access.TABLE`.
 ACTIONS = {
-    "view": gettext_lazy("See lines, tasks, logs and outputs"),
-    "comment": gettext_lazy("Comment on lines"),
-    "submit": gettext_lazy("Start tasks"),
-    "operate": gettext_lazy("Answer, complete, retry, cancel"),
-    "design": gettext_lazy("Edit and import lines"),
-    "publish": gettext_lazy("Publish lines"),
-    "decide": gettext_lazy("Approve or reject at gates that ask for reviewers"),
-    "repositories": gettext_lazy("Connect, change and test repositories"),
-    "secrets": gettext_lazy("Add and delete secrets and variables"),
-    "settings": gettext_lazy("Rename, archive and transfer the project"),
-    "admin": gettext_lazy("Change members, groups and tokens"),
+    "view": "See lines, tasks, logs and outputs",
+    "comment": "Comment on lines",
+    "submit": "Start tasks",
+    "operate": "Answer, complete, retry, cancel",
+    "design": "Edit and import lines",
+    "publish": "Publish lines",
+    "decide": "Approve or reject at gates that ask for reviewers",
+    "repositories": "Connect, change and test repositories",
+    "secrets": "Add and delete secrets and variables",
+    "settings": "Rename, archive and transfer the project",
+    "admin": "Change members, groups and tokens",
 }
 # What each role can do, in few words, where it is given.
 SUMMARIES = {
-    Role.VIEWER: gettext_lazy("Sees lines, tasks and reviews, and can comment."),
-    Role.OPERATOR: gettext_lazy("Also starts, answers, retries and cancels tasks."),
-    Role.DESIGNER: gettext_lazy("Also edits and publishes lines."),
-    Role.REVIEWER: gettext_lazy("Can also approve or reject at gates."),
-    Role.ADMIN: gettext_lazy("All of these, and manages members and settings."),
+    Role.VIEWER: "Sees lines, tasks and reviews, and can comment.",
+    Role.OPERATOR: "Also starts, answers, retries and cancels tasks.",
+    Role.DESIGNER: "Also edits and publishes lines.",
+    Role.REVIEWER: "Can also approve or reject at gates.",
+    Role.ADMIN: "All of these, and manages members and settings.",
 }
 # The role that gates ask for unless they say otherwise; the table of access says only who may try.
 DECIDES = Role.REVIEWER

@@ -15,8 +15,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import ApiToken, Project, User
@@ -36,21 +34,21 @@ class NewRunner(forms.Form):
     name = forms.RegexField(
         r"^[\w][\w .-]*$",
         max_length=60,
-        label=gettext_lazy("Name"),
-        error_messages={"invalid": gettext_lazy("Use letters, digits, spaces, “.”, “-” and “_”.")},
+        label="Name",
+        error_messages={"invalid": "Use letters, digits, spaces, “.”, “-” and “_”."},
     )
-    labels = forms.CharField(max_length=500, required=False, label=gettext_lazy("Labels"))
-    days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=365, label=gettext_lazy("Valid for"))
+    labels = forms.CharField(max_length=500, required=False, label="Labels")
+    days = forms.TypedChoiceField(choices=DAYS, coerce=int, initial=365, label="Valid for")
 
     def clean_labels(self) -> list[str]:
         words = [word for word in self.cleaned_data["labels"].replace(",", " ").split() if word]
         wrong = next((word for word in words if not LABEL.fullmatch(word)), "")
         if wrong:
             raise forms.ValidationError(
-                _("“%(word)s” is not a label. Use letters, digits, “.”, “:”, “-” and “_”.") % {"word": wrong}
+                f"“{wrong}” is not a label. Use letters, digits, “.”, “:”, “-” and “_”."
             )
         if len(words) > MOST_LABELS:
-            raise forms.ValidationError(_("A runner has at most %(most)d labels.") % {"most": MOST_LABELS})
+            raise forms.ValidationError(f"A runner has at most {MOST_LABELS} labels.")
         return words
 
 
@@ -75,7 +73,7 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
         "project/runners.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Runners")),
+        trail=tab_trail(project, "Runners"),
         status=422 if request.method == "POST" else 200,
         form=form,
         manages=manages,
@@ -93,7 +91,7 @@ def _added(request: SignedIn, project: Project, token: ApiToken, secret: str) ->
         "project/runner_added.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Runners")),
+        trail=tab_trail(project, "Runners"),
         token=token,
         command=command(token.name, secret),
     )
@@ -108,19 +106,19 @@ def command(name: str, secret: str) -> str:
 @in_project("view")
 @require_POST
 def drain(request: SignedIn, project: Project, token: int) -> HttpResponse:
-    return _act(request, project, token, people_runners.drain, _("“%(name)s” gets no new work."))
+    return _act(request, project, token, people_runners.drain, "“%(name)s” gets no new work.")
 
 
 @in_project("view")
 @require_POST
 def resume(request: SignedIn, project: Project, token: int) -> HttpResponse:
-    return _act(request, project, token, people_runners.resume, _("“%(name)s” gets work again."))
+    return _act(request, project, token, people_runners.resume, "“%(name)s” gets work again.")
 
 
 @in_project("view")
 @require_POST
 def revoke(request: SignedIn, project: Project, token: int) -> HttpResponse:
-    return _act(request, project, token, people_runners.revoke, _("“%(name)s” is revoked."))
+    return _act(request, project, token, people_runners.revoke, "“%(name)s” is revoked.")
 
 
 def _act(

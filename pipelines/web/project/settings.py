@@ -7,7 +7,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import access
@@ -54,7 +53,7 @@ def members_page(
         "project/members.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Settings")),
+        trail=tab_trail(project, "Settings"),
         status=status,
         form=form,
         members=listed,
@@ -82,7 +81,7 @@ def add_member(request: SignedIn, project: Project) -> HttpResponse:
         by=request.user,
         now=timezone.now(),
     )
-    messages.success(request, _("%(who)s is now a member.") % {"who": form.user})
+    messages.success(request, f"{form.user} is now a member.")
     return redirect(_address(project, "project-settings"))
 
 
@@ -93,7 +92,7 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         key, name = form.cleaned_data["key"], form.cleaned_data["name"]
         groups_of.create(project, key, name, by=request.user, now=timezone.now())
-        messages.success(request, _("Group added"))
+        messages.success(request, "Group added")
         return redirect(_address(project, "project-groups"))
     found = Group.objects.filter(project=project).prefetch_related("members").order_by("key")
     return show(
@@ -101,7 +100,7 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
         "project/groups.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Groups")),
+        trail=tab_trail(project, "Groups"),
         status=422 if form.is_bound else 200,
         form=form,
         groups=[(group, {user.pk for user in group.members.all()}) for group in found],
@@ -117,11 +116,11 @@ def change_group(request: SignedIn, project: Project, group: int) -> HttpRespons
         raise Http404
     if "delete" in request.POST:
         groups_of.delete(found, by=request.user, now=timezone.now())
-        messages.success(request, _("Group deleted"))
+        messages.success(request, "Group deleted")
         return redirect(_address(project, "project-groups"))
     form = GroupPeople(project, request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     groups_of.set_people(found, form.cleaned_data["members"], by=request.user, now=timezone.now())
-    messages.success(request, _("Saved"))
+    messages.success(request, "Saved")
     return redirect(_address(project, "project-groups"))

@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -59,19 +58,19 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
     if request.method == "POST":
         require(request, "secrets", project)
         if form.is_valid() and _stored(request, project, form):
-            messages.success(request, _("%(name)s is saved") % {"name": form.cleaned_data["name"]})
+            messages.success(request, f"{form.cleaned_data['name']} is saved")
             return redirect("project-secrets", project.owner.key, project.key)
     return show(
         request,
         "project/secrets.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Secrets and variables")),
+        trail=tab_trail(project, "Secrets and variables"),
         status=422 if request.method == "POST" else 200,
         form=form,
-        value_help=_("Enter the value again: it is not kept on this page.")
+        value_help="Enter the value again: it is not kept on this page."
         if form.errors
-        else _("A secret needs at least 8 characters. You cannot view it again after saving."),
+        else "A secret needs at least 8 characters. You cannot view it again after saving.",
         kinds=StoredValue.ValueKind.choices,
         places=places,
         rows=rows_of(request.user, project),
@@ -95,9 +94,9 @@ def _stored(request: SignedIn, project: Project, form: ValueForm) -> bool:
 
 def places_of(user: User, project: Project) -> list[tuple[str, str]]:
     """Where this person may store a value. One of the owner reaches every project of it."""
-    lines = [(f"{LINE}{line.key}", _("Line: %s") % line.name) for line in project.lines.order_by("name")]
-    whole = [(OWNER, _("All projects of %s") % project.owner.name)]
-    return [(PROJECT, _("This project")), *lines, *(whole if _may_in_owner(user, project.owner) else [])]
+    lines = [(f"{LINE}{line.key}", f"Line: {line.name}") for line in project.lines.order_by("name")]
+    whole = [(OWNER, f"All projects of {project.owner.name}")]
+    return [(PROJECT, "This project"), *lines, *(whole if _may_in_owner(user, project.owner) else [])]
 
 
 def _may_in_owner(user: User, owner: Owner) -> bool:
@@ -129,8 +128,8 @@ def rows_of(user: User, project: Project) -> list[Row]:
 
 def _words(value: StoredValue, project: Project) -> str:
     if value.line is not None:
-        return _("Line: %s") % value.line.name
-    return _("This project") if value.project_id else _("All projects of %s") % project.owner.name
+        return f"Line: {value.line.name}"
+    return "This project" if value.project_id else f"All projects of {project.owner.name}"
 
 
 @in_project("secrets")
@@ -144,5 +143,5 @@ def delete(request: SignedIn, project: Project, value: int) -> HttpResponse:
     of = found.line or found.project or found.owner
     assert of is not None
     store.remove(store.Place(of), found.name, by=request.user, now=timezone.now())
-    messages.success(request, _("%(name)s is deleted") % {"name": found.name})
+    messages.success(request, f"{found.name} is deleted")
     return redirect("project-secrets", project.owner.key, project.key)

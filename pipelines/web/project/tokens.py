@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.models import ApiToken, Project
@@ -55,7 +54,7 @@ def command_line(request: SignedIn, port: int, state: str) -> HttpResponse:
     if request.method == "POST":
         _token, secret = accounts.mint_token(
             kind=ApiToken.TokenKind.PERSON,
-            name=_("Command line"),
+            name="Command line",
             scopes=ApiToken.Scope.values,
             now=timezone.now(),
             created_by=request.user,
@@ -63,7 +62,7 @@ def command_line(request: SignedIn, port: int, state: str) -> HttpResponse:
             lasts=timedelta(days=90),
         )
         answer = f"http://127.0.0.1:{port}/?{urlencode({'state': state, 'token': secret})}"
-    return show(request, "account/command_line.html", trail=crumbs(_("Command line")), answer=answer)
+    return show(request, "account/command_line.html", trail=crumbs("Command line"), answer=answer)
 
 
 @in_project("admin")
@@ -87,7 +86,7 @@ def machines(request: SignedIn, project: Project) -> HttpResponse:
         "project/tokens.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Machine tokens")),
+        trail=tab_trail(project, "Machine tokens"),
         status=422 if form.is_bound else 200,
         form=form,
         tokens=ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.MACHINE).order_by(
@@ -110,7 +109,7 @@ def _revoke(request: SignedIn, token: ApiToken | None) -> None:
     if token is None:
         raise Http404
     accounts.revoke(token, timezone.now(), request.user)
-    messages.success(request, _("“%(name)s” is revoked.") % {"name": token.name})
+    messages.success(request, f"“{token.name}” is revoked.")
 
 
 def _shown_once(
@@ -121,7 +120,7 @@ def _shown_once(
         "project/token_made.html",
         project=project,
         section="settings",
-        trail=crumbs(_("New machine token") if project else _("New personal token")),
+        trail=crumbs("New machine token" if project else "New personal token"),
         token=token,
         secret=secret,
     )

@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils.dates import WEEKDAYS
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from pipelines.errors import Invalid
@@ -29,7 +28,7 @@ class DatesField(forms.CharField):
             try:
                 found.append(date.fromisoformat(line))
             except ValueError:
-                raise forms.ValidationError(_("“%(text)s” is not a date.") % {"text": line[:40]}) from None
+                raise forms.ValidationError(f"“{line[:40]}” is not a date.") from None
         return found
 
 
@@ -56,14 +55,14 @@ def page(request: SignedIn, project: Project) -> HttpResponse:
         except Invalid as fault:
             form.add_error(fault.path, fault.message)
         else:
-            messages.success(request, _("Saved"))
+            messages.success(request, "Saved")
             return redirect("project-working-time", project.owner.key, project.key)
     return show(
         request,
         "project/working_time.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, _("Working time")),
+        trail=tab_trail(project, "Working time"),
         status=422 if request.method == "POST" else 200,
         form=form,
     )

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Project, Worker
@@ -62,15 +61,15 @@ class AgentChoice:
     @property
     def where(self) -> str:
         if self.fixed:
-            return _("built in · applies lint fixes, no model")
+            return "built in · applies lint fixes, no model"
         if not self.installs:
-            return _("not found on %(runners)s") % {"runners": self._runners()}
+            return f"not found on {self._runners()}"
         first = self.installs[0]
-        found = _("found on %(runner)s") % {"runner": first.worker}
+        found = f"found on {first.worker}"
         return f"{found} · {first.number}" if first.number else found
 
     def _runners(self) -> str:
-        return ", ".join(self.runners) or _("any runner")
+        return ", ".join(self.runners) or "any runner"
 
     @property
     def lacking(self) -> int:
@@ -117,22 +116,20 @@ class AgentChoice:
 
     def _checks(self) -> Iterator[CheckRow]:
         if not self.runners:
-            yield _failed(_("Runner"), _("No active runner serves this project."))
+            yield _failed("Runner", "No active runner serves this project.")
         if self.fixed:
-            yield _passed(_("Program found"), _("part of the runner"))
-            yield _passed(_("Key"), _("needs none"))
-            yield _waiting(
-                _("Fixers"), _("ruff, eslint, biome, prettier or gofmt, as the repository is set up")
-            )
+            yield _passed("Program found", "part of the runner")
+            yield _passed("Key", "needs none")
+            yield _waiting("Fixers", "ruff, eslint, biome, prettier or gofmt, as the repository is set up")
             return
         yield from self._program()
         if self.stored:
-            yield _passed(_("Key stored"), _("as the secret %(name)s") % {"name": self.stored[0]})
+            yield _passed("Key stored", f"as the secret {self.stored[0]}")
         elif self.signed_in:
-            yield _passed(_("Signed in"), _("on %(runners)s") % {"runners": ", ".join(self.signed_in)})
+            yield _passed("Signed in", f"on {', '.join(self.signed_in)}")
         else:
             lacking = _waiting if self.lacks_program else _failed
-            yield lacking(_("Key stored"), _("no secret %(name)s") % {"name": self.wanted_secret})
+            yield lacking("Key stored", f"no secret {self.wanted_secret}")
         yield self._model()
 
     @property
@@ -141,43 +138,39 @@ class AgentChoice:
         return askable(self.preset, list(self.stored))
 
     def _model(self) -> CheckRow:
-        label, hosts = _("Model reachable"), ", ".join(self.preset.hosts)
+        label, hosts = "Model reachable", ", ".join(self.preset.hosts)
         if not self.askable:
-            unknown = _("%(hosts)s: cannot be checked without a key of its own; the first task shows it")
+            unknown = "%(hosts)s: cannot be checked without a key of its own; the first task shows it"
             return _waiting(label, unknown % {"hosts": hosts})
         if self.answer is None:
-            return _waiting(label, _("%(hosts)s: not checked yet") % {"hosts": hosts})
+            return _waiting(label, f"{hosts}: not checked yet")
         words = {"host": self.answer.host, "said": self.answer.said}
         if self.answer.state == ANSWERED:
-            return _passed(label, _("%(host)s accepts the key") % words, self.answer.seconds)
+            return _passed(label, "{host} accepts the key".format(**words), self.answer.seconds)
         if self.answer.state == REFUSED:
-            return _failed(label, _("%(host)s refuses the key (%(said)s)") % words, self.answer.seconds)
+            return _failed(label, "{host} refuses the key ({said})".format(**words), self.answer.seconds)
         if self.answer.state == AWAY:
             return _waiting(
-                label, _("not from this server: %(said)s. A runner elsewhere may reach it") % words
+                label, "not from this server: {said}. A runner elsewhere may reach it".format(**words)
             )
-        return _waiting(label, _("%(host)s answers %(said)s; the first task shows it") % words)
+        return _waiting(label, "{host} answers {said}; the first task shows it".format(**words))
 
     def _program(self) -> Iterator[CheckRow]:
         if not self.installs:
             program = self.preset.argv[0]
-            yield _waiting(
-                _("Program found"), _("no %(program)s on the path of stations") % {"program": program}
-            )
-            yield _waiting(_("Version"), _("not looked at"))
+            yield _waiting("Program found", f"no {program} on the path of stations")
+            yield _waiting("Version", "not looked at")
             return
         first = self.installs[0]
-        yield _passed(_("Program found"), first.path)
+        yield _passed("Program found", first.path)
         tried = ", ".join(self.preset.versions)
         if first.number in self.preset.versions:
-            yield _passed(
-                _("Version"), _("%(version)s, tried with it") % {"version": first.number}, first.seconds
-            )
+            yield _passed("Version", f"{first.number}, tried with it", first.seconds)
         elif first.number:
             words = {"version": first.number, "tried": tried}
-            yield _passed(_("Version"), _("%(version)s, tried with %(tried)s") % words, first.seconds)
+            yield _passed("Version", "{version}, tried with {tried}".format(**words), first.seconds)
         else:
-            yield _failed(_("Version"), _("it does not say its version"), first.seconds)
+            yield _failed("Version", "it does not say its version", first.seconds)
 
     @property
     def log(self) -> list[tuple[str, str]]:
@@ -186,9 +179,9 @@ class AgentChoice:
         if self.fixed:
             return []
         if not self.installs:
-            return [(f"which {program}", _("not found"))]
+            return [(f"which {program}", "not found")]
         first = self.installs[0]
-        return [(f"which {program}", first.path), (f"{program} --version", first.version or _("nothing"))]
+        return [(f"which {program}", first.path), (f"{program} --version", first.version or "nothing")]
 
 
 def _passed(label: str, fact: str, seconds: float | None = None) -> CheckRow:
@@ -206,7 +199,7 @@ def _waiting(label: str, fact: str) -> CheckRow:
 def _took(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    return _("under 0.1 s") if seconds < 0.1 else _("%s s") % seconds
+    return "under 0.1 s" if seconds < 0.1 else f"{seconds} s"
 
 
 @sensitive_variables()
@@ -216,7 +209,7 @@ def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     stored = reach.nearest(SECRET, [choice.askable])
     key = decrypted(stored).get(choice.askable, "")
     if not key:
-        return ModelAnswer(UNKNOWN, said=_("The key cannot be read. Store it again."))
+        return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
     used(stored.values(), now)
     named = reach.nearest(VARIABLE, choice.preset.environment)
     variables = {name: each.content for name, each in named.items()}

@@ -14,9 +14,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.functional import Promise, cached_property
-from django.utils.translation import get_language, gettext_lazy
-from django.utils.translation import gettext as _
+from django.utils.functional import cached_property
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
@@ -41,11 +39,11 @@ from pipelines.work.agents.model_probe import ModelAnswer
 from pipelines.work.spec.ecosystems import Proposal
 
 REPOSITORY, AGENT, TEMPLATE, TASK = "repository", "agent", "template", "task"
-STEPS: Mapping[str, str | Promise] = {
-    REPOSITORY: gettext_lazy("Connect a repository"),
-    AGENT: gettext_lazy("Choose an agent"),
-    TEMPLATE: gettext_lazy("Start from a template"),
-    TASK: gettext_lazy("First task"),
+STEPS: Mapping[str, str] = {
+    REPOSITORY: "Connect a repository",
+    AGENT: "Choose an agent",
+    TEMPLATE: "Start from a template",
+    TASK: "First task",
 }
 WITHOUT_A_MODEL = "codemod"
 MODELS = "models-asked"
@@ -57,7 +55,7 @@ class StepMark:
     """`state`: done, current, or ahead. `address`: "" where it cannot be opened yet."""
 
     number: int
-    title: str | Promise
+    title: str
     state: str
     address: str
 
@@ -179,8 +177,7 @@ class Setup:
 
     @property
     def starters(self) -> list[tuple[Starter, Any]]:
-        language = get_language()
-        return [(each, templates.drawn(each.key, language)) for each in templates.offered(self.agent.key)]
+        return [(each, templates.drawn(each.key)) for each in templates.offered(self.agent.key)]
 
     @cached_property
     def alone(self) -> bool:
@@ -230,7 +227,7 @@ def _page(found: Setup) -> HttpResponse:
         "setup/page.html",
         project=found.project,
         section="home",
-        trail=tab_trail(found.project, _("Setup")),
+        trail=tab_trail(found.project, "Setup"),
         status=422 if found.request.method == "POST" else 200,
         setup=found,
         unprotected=workers.unprotected(timezone.now(), found.project.pk),
@@ -270,7 +267,7 @@ def _store_key(found: Setup) -> str:
     agent = found.agent
     name = found.request.POST.get("name", "")
     if name not in agent.preset.secrets:
-        found.key_problem = _("Choose one of the options.")
+        found.key_problem = "Choose one of the options."
         return ""
     value = found.request.POST.get("value", "").strip()
     try:
@@ -280,7 +277,7 @@ def _store_key(found: Setup) -> str:
     except (Invalid, Conflict) as fault:
         found.key_problem = fault.message if isinstance(fault, Invalid) else fault.detail
         return ""
-    messages.success(found.request, _("%(name)s is stored") % {"name": name})
+    messages.success(found.request, f"{name} is stored")
     return found.at(AGENT, agent=agent.key)
 
 
@@ -301,7 +298,7 @@ def _begin(found: Setup) -> str:
     require(found.request, "publish", found.project)
     starter = BY_KEY.get(found.request.POST.get("template", ""))
     if starter is None or starter not in templates.offered(found.agent.key):
-        found.problem = _("Choose one of the templates.")
+        found.problem = "Choose one of the templates."
         return ""
     form = found.commands = proposals.form_of(found.repository, found.request.POST)
     if not form.is_valid():
@@ -309,7 +306,7 @@ def _begin(found: Setup) -> str:
     try:
         commands = form.commands()
         if lacking := commands.lacking(starter.line):
-            raise Invalid.at(lacking[0], _("%(name)s needs a command here.") % {"name": starter.line.name})
+            raise Invalid.at(lacking[0], f"{starter.line.name} needs a command here.")
         if found.repository is not None and found.may_prepare:
             proposals.save_environment(found.repository, form, by=found.request.user)
     except Invalid as fault:
@@ -327,7 +324,7 @@ def _begin(found: Setup) -> str:
     except (Forbidden, Conflict) as refusal:
         found.problem = refusal.detail
         return ""
-    messages.success(found.request, _("%(line)s is published") % {"line": found.drafted.name})
+    messages.success(found.request, f"{found.drafted.name} is published")
     return found.at(TASK, line=found.drafted.key)
 
 

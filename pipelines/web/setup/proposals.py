@@ -8,7 +8,6 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Invalid
 from pipelines.lines.starters.commands import StationCommands
@@ -88,4 +87,4 @@ def placed(form: SetupForm, fault: Invalid) -> None:
     if fault.path in form.fields:
         form.add_error(fault.path, fault.message)
     else:
-        form.add_error(None, _("The services of this repository: %(why)s") % {"why": fault.message})
+        form.add_error(None, f"The services of this repository: {fault.message}")

@@ -38,8 +38,7 @@ def _in_repository() -> list[Starter]:
 
 
 @cache
-def drawn(key: str, language: str | None) -> Any:
-    """The words of a drawing are of this language."""
+def drawn(key: str) -> Any:
     return drawing_of(next(each for each in STARTERS if each.key == key).line)
 
 

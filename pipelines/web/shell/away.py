@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.db import InterfaceError, OperationalError
-from django.utils.translation import gettext
 from psycopg.errors import DiskFull
 from psycopg_pool import PoolTimeout
 
@@ -18,7 +17,7 @@ AWAY = (OperationalError, InterfaceError, PoolTimeout)
 
 
 def words() -> str:
-    return gettext(
+    return (
         "The database cannot be reached, or is busy. Nothing was left half done: try again in a few seconds."
     )
 
@@ -28,9 +27,7 @@ def is_away(error: BaseException | None) -> bool:
 
 
 def words_of_full() -> str:
-    return gettext(
-        "The disk of this server is full. Ask its administrator to make room, then send this again."
-    )
+    return "The disk of this server is full. Ask its administrator to make room, then send this again."
 
 
 def is_full(error: BaseException | None) -> bool:

@@ -11,20 +11,19 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext, gettext_lazy
 
 from pipelines.web.shell.away import RETRY_SECONDS, is_away, is_full, words, words_of_full
 from pipelines.web.shell.coming_back import is_part, way_back
 
 PROBLEMS = {
-    400: (gettext_lazy("The request is malformed"), gettext_lazy("The server cannot read this request.")),
-    403: (gettext_lazy("You may not do that"), gettext_lazy("The request was refused.")),
-    404: (gettext_lazy("Not found"), gettext_lazy("There is nothing at this address.")),
-    405: (gettext_lazy("Method not allowed"), gettext_lazy("This address does not take this method.")),
-    429: (gettext_lazy("Too many requests"), gettext_lazy("Wait a minute, then try again.")),
-    500: (gettext_lazy("The server failed"), gettext_lazy("The error was recorded. Try again.")),
-    503: (gettext_lazy("The server is busy"), gettext_lazy("Try again in a few seconds.")),
-    507: (gettext_lazy("The disk is full"), gettext_lazy("Ask the administrator of this server.")),
+    400: ("The request is malformed", "The server cannot read this request."),
+    403: ("You may not do that", "The request was refused."),
+    404: ("Not found", "There is nothing at this address."),
+    405: ("Method not allowed", "This address does not take this method."),
+    429: ("Too many requests", "Wait a minute, then try again."),
+    500: ("The server failed", "The error was recorded. Try again."),
+    503: ("The server is busy", "Try again in a few seconds."),
+    507: ("The disk is full", "Ask the administrator of this server."),
 }
 """Title and detail of what the API answers, where no operation of it does."""
 
@@ -95,9 +94,7 @@ def _without_database(request: HttpRequest, status: int, detail: str) -> HttpRes
 
 def too_many(request: HttpRequest, seconds: int, reason: str = "") -> HttpResponse:
     """429, as a page or, where a script asked, as JSON."""
-    detail = reason or gettext(
-        "You sent more requests than the server allows. Wait a minute, then try again."
-    )
+    detail = reason or "You sent more requests than the server allows. Wait a minute, then try again."
     if request.content_type == "application/json":
         problem = {"path": "", "message": detail, "hint": ""}
         response: HttpResponse = JsonResponse({"detail": detail, "problems": [problem]}, status=429)

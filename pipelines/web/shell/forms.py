@@ -9,7 +9,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.translation import gettext_lazy as _
 
 from pipelines import access
 from pipelines.engine.commands.deadlocks import WORDS as DEADLOCK_WORDS
@@ -25,11 +24,11 @@ from pipelines.web.shell.json_text import JsonText
 
 METADATA = "metadata."
 """What the fields of a form for metadata begin with."""
-DAYS = ((30, _("30 days")), (90, _("90 days")), (365, _("1 year")))
+DAYS = ((30, "30 days"), (90, "90 days"), (365, "1 year"))
 
 
 class PersonalForm(forms.ModelForm):
-    time_zone = forms.ChoiceField(label=_("Time zone"), choices=lambda: [(z, z) for z in sorted(_zones())])
+    time_zone = forms.ChoiceField(label="Time zone", choices=lambda: [(z, z) for z in sorted(_zones())])
 
     class Meta:
         model = User
@@ -43,9 +42,9 @@ def _zones() -> set[str]:
 class NewToken(forms.Form):
     """A token of a person: what it may do is what the person may, within these scopes."""
 
-    name = forms.CharField(label=_("Name"), max_length=100)
-    scopes = forms.MultipleChoiceField(label=_("Scopes"), choices=ApiToken.Scope.choices)
-    days = forms.TypedChoiceField(label=_("Valid for"), choices=DAYS, coerce=int, initial=90)
+    name = forms.CharField(label="Name", max_length=100)
+    scopes = forms.MultipleChoiceField(label="Scopes", choices=ApiToken.Scope.choices)
+    days = forms.TypedChoiceField(label="Valid for", choices=DAYS, coerce=int, initial=90)
 
     def expires_at(self, now: datetime) -> datetime:
         return now + timedelta(days=self.cleaned_data["days"])
@@ -56,7 +55,7 @@ class NewMachineToken(NewToken):
 
     # Reviewer is not offered: a machine never decides, and the role gives nothing else.
     role = forms.ChoiceField(
-        label=_("Role"), choices=[c for c in Role.choices if c[0] not in (Role.REVIEWER, Role.ADMIN)]
+        label="Role", choices=[c for c in Role.choices if c[0] not in (Role.REVIEWER, Role.ADMIN)]
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -70,9 +69,9 @@ class RolesForm(forms.Form):
     """The roles of a member, a set, and the permission that no role includes."""
 
     roles = forms.MultipleChoiceField(
-        label=_("Roles"), choices=Role.choices, error_messages={"required": _("Choose at least one role.")}
+        label="Roles", choices=Role.choices, error_messages={"required": "Choose at least one role."}
     )
-    execute = forms.BooleanField(label=_("Can publish stations that run programs"), required=False)
+    execute = forms.BooleanField(label="Can publish stations that run programs", required=False)
 
     def clean_roles(self) -> list[str]:
         return simplify(self.cleaned_data["roles"])
@@ -82,7 +81,7 @@ class AddMember(RolesForm):
     """Somebody whom the admin `by` works with elsewhere. Whoever they do not know is invited: nobody learns here which
     accounts there are."""
 
-    username = forms.CharField(label=_("Person"), max_length=150)
+    username = forms.CharField(label="Person", max_length=150)
 
     def __init__(self, project: Project, by: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -93,11 +92,11 @@ class AddMember(RolesForm):
         found = access.people_known_to(self.by).filter(username=name).first()
         if found is None:
             raise ValidationError(
-                _("Nobody in your projects has this user name. Invite people who are new to you.")
+                "Nobody in your projects has this user name. Invite people who are new to you."
             )
         self.user = found
         if Membership.objects.filter(project=self.project, user=self.user).exists():
-            raise ValidationError(_("This person is already a member. Change the role in the list."))
+            raise ValidationError("This person is already a member. Change the role in the list.")
         return name
 
 
@@ -114,8 +113,8 @@ class OfferingForm(forms.Form):
 
 
 class NewGroup(forms.Form):
-    key = forms.CharField(label=_("Key"), max_length=64, validators=[slug])
-    name = forms.CharField(label=_("Name"), max_length=200)
+    key = forms.CharField(label="Key", max_length=64, validators=[slug])
+    name = forms.CharField(label="Name", max_length=200)
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -124,7 +123,7 @@ class NewGroup(forms.Form):
     def clean_key(self) -> str:
         key = self.cleaned_data["key"]
         if Group.objects.filter(project=self.project, key=key).exists():
-            raise ValidationError(_("A group with this key already exists."))
+            raise ValidationError("A group with this key already exists.")
         return key
 
 
@@ -153,7 +152,7 @@ class AgentForm(forms.Form):
 
     name = forms.CharField(max_length=200, required=False)
     owner = forms.ModelChoiceField(
-        queryset=User.objects.none(), error_messages={"required": _("Choose who is responsible for it.")}
+        queryset=User.objects.none(), error_messages={"required": "Choose who is responsible for it."}
     )
     contract_version = forms.CharField(max_length=40, required=False)
     allowed_inputs = LinesField(max_length=20_000, required=False)
@@ -178,7 +177,7 @@ class AgentForm(forms.Form):
             station, _colon, level = (part.strip() for part in line.rpartition(":"))
             if not station or level not in ("0", "1", "2", "3"):
                 raise ValidationError(
-                    _("Write a station and a level from 0 to 3, one per line, like “testing: 2”.")
+                    "Write a station and a level from 0 to 3, one per line, like “testing: 2”."
                 )
             found[station] = int(level)
         return found
@@ -200,7 +199,7 @@ class NewAgent(AgentForm):
     def clean_key(self) -> str:
         key = self.cleaned_data["key"]
         if Agent.objects.filter(project=self.project, key=key).exists():
-            raise ValidationError(_("An agent with this key already exists."))
+            raise ValidationError("An agent with this key already exists.")
         return key
 
 
@@ -211,14 +210,14 @@ class SeenForm(forms.Form):
 
 
 class Reason(forms.Form):
-    reason = forms.CharField(label=_("Reason"), max_length=10_000)
+    reason = forms.CharField(label="Reason", max_length=10_000)
 
 
 class EndedRetry(forms.Form):
     """At which station a task that has ended is retried, and why, where somebody says it."""
 
-    station = forms.CharField(label=_("Station"), max_length=64)
-    reason = forms.CharField(label=_("Reason"), max_length=10_000, required=False)
+    station = forms.CharField(label="Station", max_length=64)
+    reason = forms.CharField(label="Reason", max_length=10_000, required=False)
 
 
 class SeenReason(SeenForm, Reason):
@@ -226,16 +225,16 @@ class SeenReason(SeenForm, Reason):
 
 
 class Escalated(Reason):
-    trigger = forms.CharField(label=_("What it is about"), max_length=100)
+    trigger = forms.CharField(label="What it is about", max_length=100)
 
 
 class Resolved(Reason):
     """`route` counts only where a station or a branch is chosen."""
 
     word = forms.ChoiceField(
-        label=_("How it goes on"),
+        label="How it goes on",
         choices=[(word, word) for word in WORDS_TO_RESOLVE],
-        error_messages={"required": _("Choose one.")},
+        error_messages={"required": "Choose one."},
     )
     route = forms.CharField(max_length=64, required=False)
 
@@ -249,13 +248,11 @@ class Unlocked(Reason):
     """`output`: any JSON value, and counts only where one is chosen."""
 
     word = forms.ChoiceField(
-        label=_("How it goes on"),
+        label="How it goes on",
         choices=[(word, word) for word in DEADLOCK_WORDS],
-        error_messages={"required": _("Choose one.")},
+        error_messages={"required": "Choose one."},
     )
-    output = JsonText(
-        label=_("Output"), required=False, error_messages={"invalid": _("This is not valid JSON.")}
-    )
+    output = JsonText(label="Output", required=False, error_messages={"invalid": "This is not valid JSON."})
 
     @property
     def said(self) -> dict[str, Any]:
@@ -264,17 +261,17 @@ class Unlocked(Reason):
 
 
 class AnswerForm(SeenForm):
-    text = forms.CharField(label=_("Answer"), max_length=10_000)
+    text = forms.CharField(label="Answer", max_length=10_000)
 
 
 class GivenHandoff(SeenForm):
-    document = forms.CharField(label=_("Handoff document"), max_length=300_000)
+    document = forms.CharField(label="Handoff document", max_length=300_000)
 
     def clean_document(self) -> Any:
         try:
             return jsontext.loads(self.cleaned_data["document"])
         except jsontext.JsonTextError as fault:
-            raise ValidationError(_("This is not valid JSON: %(fault)s.") % {"fault": fault}) from fault
+            raise ValidationError(f"This is not valid JSON: {fault}.") from fault
 
 
 class Supplied(SeenForm):
@@ -294,26 +291,26 @@ class Fact(SeenForm):
     """An answer to an evaluation: one word of two."""
 
     answer = forms.ChoiceField(
-        label=_("Your answer"),
+        label="Your answer",
         choices=[(w, w) for w in ("yes", "no", "pass", "block", "warn", "fail")],
-        error_messages={"required": _("Choose one.")},
+        error_messages={"required": "Choose one."},
     )
-    text = forms.CharField(label=_("Explanation"), max_length=10_000, required=False)
+    text = forms.CharField(label="Explanation", max_length=10_000, required=False)
 
 
 def first_fault(form: forms.Form) -> str:
     """The first fault of a form that is not valid, with the label of its field."""
     for name, faults in form.errors.items():
         if name == "token_version":
-            return str(_("Reload the page and try again."))
+            return "Reload the page and try again."
         return f"{form.fields[name].label}: {faults[0]}" if name in form.fields else str(faults[0])
-    return str(_("This form is not complete."))
+    return "This form is not complete."
 
 
 class DraftText(forms.Form):
     """`strip` is off: the text is kept as it was typed."""
 
-    text = forms.CharField(label=_("Document"), max_length=2_000_000, strip=False, required=False)
+    text = forms.CharField(label="Document", max_length=2_000_000, strip=False, required=False)
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
 
 
@@ -321,13 +318,13 @@ class Publish(forms.Form):
     """What the Publish page showed: `based_on` the draft's number, `live` the number of the version that it was
     compared with (0: none), `findings` and `plan` digests. Words that are too long are refused by `confirming`."""
 
-    name = forms.CharField(label=_("Name of the version"), required=False)
+    name = forms.CharField(label="Name of the version", required=False)
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     live = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     findings = forms.CharField(max_length=64, required=False)
     running = forms.ChoiceField(choices=[("pin", "pin"), ("migrate", "migrate")], required=False)
     plan = forms.CharField(max_length=64, required=False)
-    reason = forms.CharField(label=_("Reason"), required=False)
+    reason = forms.CharField(label="Reason", required=False)
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
@@ -342,27 +339,25 @@ class Restore(forms.Form):
 
 
 class VersionName(forms.Form):
-    name = forms.CharField(label=_("Name of the version"), required=False)
+    name = forms.CharField(label="Name of the version", required=False)
 
 
 class Empty(forms.Form):
     """A line that begins with nothing but its name."""
 
-    name = forms.CharField(
-        label=_("Name"), max_length=200, error_messages={"required": _("Give the line a name.")}
-    )
+    name = forms.CharField(label="Name", max_length=200, error_messages={"required": "Give the line a name."})
 
 
 class Import(forms.Form):
-    text = forms.CharField(label=_("Document"), max_length=2_000_000, strip=False, required=False)
-    file = forms.FileField(label=_("File"), required=False, allow_empty_file=True)
+    text = forms.CharField(label="Document", max_length=2_000_000, strip=False, required=False)
+    file = forms.FileField(label="File", required=False, allow_empty_file=True)
     paths = JsonText(required=False)
     """Of the files of `folder`, in their order: the name of an uploaded file has no folder."""
 
     def clean_paths(self) -> list[str]:
         given = self.cleaned_data["paths"] or []
         if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-            raise ValidationError(_("Choose the folder again."))
+            raise ValidationError("Choose the folder again.")
         return given
 
     def folder(self) -> dict[str, bytes]:
@@ -379,7 +374,7 @@ class Import(forms.Form):
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
         if file and file.size > 2_000_000:
-            raise ValidationError(_("The file is larger than 2 MB."))
+            raise ValidationError("The file is larger than 2 MB.")
         return file
 
     def opened(self) -> opening.Opened:

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext_lazy as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from pipelines import access
@@ -154,14 +153,14 @@ def costly_to_post(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
 
 
 REFUSALS = {
-    "submit": _("Starting a task needs the role Operator."),
-    "operate": _("Working on tasks needs the role Operator."),
-    "design": _("Changing a line needs the role Designer."),
-    "publish": _("Publishing a line needs the role Designer."),
-    "settings": _("Project settings need the role Admin."),
-    "repositories": _("Repositories need the role Admin."),
-    "secrets": _("Secrets and variables need the role Admin."),
-    "admin": _("Project settings need the role Admin."),
+    "submit": "Starting a task needs the role Operator.",
+    "operate": "Working on tasks needs the role Operator.",
+    "design": "Changing a line needs the role Designer.",
+    "publish": "Publishing a line needs the role Designer.",
+    "settings": "Project settings need the role Admin.",
+    "repositories": "Repositories need the role Admin.",
+    "secrets": "Secrets and variables need the role Admin.",
+    "admin": "Project settings need the role Admin.",
 }
 
 

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db import connection
-from django.utils.translation import gettext_lazy
 
 from pipelines.access import Who
 from pipelines.errors import Refused
@@ -33,7 +32,7 @@ WINDOW = 120.0
 
 
 class TooMuch(Refused):
-    says = gettext_lazy("You have too many requests running at once. Wait until they finish, then try again.")
+    says = "You have too many requests running at once. Wait until they finish, then try again."
 
     def __init__(self, detail: str, seconds: float) -> None:
         super().__init__(detail)

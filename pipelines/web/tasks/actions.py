@@ -13,8 +13,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines import engine
@@ -46,9 +44,9 @@ from pipelines.web.tasks.start import fields_of, given
 from pipelines.work.transport.local.instructions import instructions
 
 RESULTS = (
-    ("success", gettext_lazy("Done")),
-    ("failure", gettext_lazy("Failed")),
-    ("blocked", gettext_lazy("Blocked")),
+    ("success", "Done"),
+    ("failure", "Failed"),
+    ("blocked", "Blocked"),
 )
 AT = "outcome.output"
 
@@ -58,13 +56,13 @@ AT = "outcome.output"
 def answer(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The answer to a question, or to an evaluation (then it is one of two words)."""
     found = token_of(task, token)
-    kept = typed(request, "text", _("Answer"))
+    kept = typed(request, "text", "Answer")
     form = Fact(request.POST) if "evaluation" in found.wait else AnswerForm(request.POST)
     if not form.is_valid():
-        return refused(request, task, _("Enter an answer. The station runs again with it."), kept)
+        return refused(request, task, "Enter an answer. The station runs again with it.", kept)
     words = {**form.cleaned_data}
     do = partial(engine.answer, found.pk, user=request.user, fact=words.pop("answer", ""), **words)
-    return act(request, task, do, _("Answered"), kept)
+    return act(request, task, do, "Answered", kept)
 
 
 @on_task("operate")
@@ -72,11 +70,11 @@ def answer(request: SignedIn, task: Task, token: int) -> HttpResponse:
 def handoff(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The document that a held task waits for."""
     found, form = token_of(task, token), GivenHandoff(request.POST)
-    kept = typed(request, "document", _("Handoff document"))
+    kept = typed(request, "document", "Handoff document")
     if not form.is_valid():
         return refused(request, task, first_fault(form), kept)
     do = partial(engine.hand_over, found.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, _("Handed over"), kept)
+    return act(request, task, do, "Handed over", kept)
 
 
 @on_task("operate")
@@ -96,19 +94,19 @@ def supply(request: SignedIn, task: Task, token: int) -> HttpResponse:
         token_version=form.cleaned_data["token_version"],
         given=given(asked, form.cleaned_data["posted"], "metadata"),
     )
-    return act(request, task, do, _("Added"), kept)
+    return act(request, task, do, "Added", kept)
 
 
 @on_task("operate")
 @require_POST
 def retry(request: SignedIn, task: Task, token: int) -> HttpResponse:
     position, form = token_of(task, token), SeenForm(request.POST)
-    entered = typed(request, "reason", _("Reason"))
+    entered = typed(request, "reason", "Reason")
     if not form.is_valid():
         return refused(request, task, first_fault(form), entered)
     reason = request.POST.get("reason", "")
     do = partial(engine.retry, position.pk, user=request.user, reason=reason, **form.cleaned_data)
-    return act(request, task, do, _("Runs again"), entered)
+    return act(request, task, do, "Runs again", entered)
 
 
 @on_task("operate")
@@ -119,7 +117,7 @@ def rerun_checks(request: SignedIn, task: Task, token: int) -> HttpResponse:
     if not form.is_valid():
         return refused(request, task, first_fault(form), {})
     do = partial(engine.rerun_checks, found.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, _("The host is asked to run its checks again"), {})
+    return act(request, task, do, "The host is asked to run its checks again", {})
 
 
 @on_task("operate")
@@ -127,7 +125,7 @@ def rerun_checks(request: SignedIn, task: Task, token: int) -> HttpResponse:
 def retry_ended(request: SignedIn, task: Task) -> HttpResponse:
     """Retry a task that has ended as a new one, which is shown then."""
     form = EndedRetry(request.POST)
-    kept = typed(request, "reason", _("Reason"))
+    kept = typed(request, "reason", "Reason")
     if not form.is_valid():
         return refused(request, task, first_fault(form), kept)
     actor = engine.Actor.person(request.user)
@@ -137,7 +135,7 @@ def retry_ended(request: SignedIn, task: Task) -> HttpResponse:
         return conflict(request, task, late.detail, kept)
     except Invalid as fault:
         return refused(request, task, str(fault), kept)
-    messages.success(request, _("This task retries %(name)s.") % {"name": task.name})
+    messages.success(request, f"This task retries {task.name}.")
     return to_task(new)
 
 
@@ -145,8 +143,8 @@ def retry_ended(request: SignedIn, task: Task) -> HttpResponse:
 @require_POST
 def hold(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """Keep what is queued from starting."""
-    blank = _("Enter a reason for the hold. It is shown on the task.")
-    return _because(request, task, token, engine.hold, blank, _("On hold"))
+    blank = "Enter a reason for the hold. It is shown on the task."
+    return _because(request, task, token, engine.hold, blank, "On hold")
 
 
 def _because(
@@ -154,7 +152,7 @@ def _because(
 ) -> HttpResponse:
     """What is done to a position with a reason; `blank` is said where none is given."""
     found, form = token_of(task, token), SeenReason(request.POST)
-    kept = typed(request, "reason", _("Reason"))
+    kept = typed(request, "reason", "Reason")
     if not form.is_valid():
         return refused(request, task, blank, kept)
     return act(request, task, partial(verb, found.pk, user=request.user, **form.cleaned_data), done, kept)
@@ -168,17 +166,17 @@ def release(request: SignedIn, task: Task, token: int) -> HttpResponse:
     if not form.is_valid():
         return refused(request, task, first_fault(form), {})
     do = partial(engine.release, found.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, _("Released"), {})
+    return act(request, task, do, "Released", {})
 
 
 @on_task("operate")
 @require_POST
 def cancel(request: SignedIn, task: Task) -> HttpResponse:
-    entered, reason = typed(request, "reason", _("Reason")), request.POST.get("reason", "")
+    entered, reason = typed(request, "reason", "Reason"), request.POST.get("reason", "")
     if not (reason or request.POST.get("sure")):
-        return refused(request, task, _("Confirm that the task is to be cancelled."), entered)
+        return refused(request, task, "Confirm that the task is to be cancelled.", entered)
     do = partial(engine.cancel, task.pk, actor=engine.Actor.person(request.user), reason=reason)
-    return act(request, task, do, _("Cancelled"), entered)
+    return act(request, task, do, "Cancelled", entered)
 
 
 @on_task("operate")
@@ -192,7 +190,7 @@ def complete(request: SignedIn, task: Task, job: int) -> HttpResponse:
     inputs = form_of(station)
     if request.method != "POST":
         if found.state == Job.State.DONE:
-            return conflict(request, task, _("This is already completed."), {})
+            return conflict(request, task, "This is already completed.", {})
         return _completion(request, task, found, inputs, None, [])
     return _complete(request, task, found, inputs)
 
@@ -203,9 +201,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
         return _completion(request, task, job, inputs, post, too_large)
     version = post.get("token_version", "")
     if not (version.isascii() and version.isdigit() and len(version) < 10):
-        return _completion(
-            request, task, job, inputs, post, [Problem("", _("Reload the page and try again."))]
-        )
+        return _completion(request, task, job, inputs, post, [Problem("", "Reload the page and try again.")])
     outcome: dict[str, Any] = {"result": post.get("result", "success")}
     if post.get("summary", "").strip():
         outcome["summary"] = _lines(post, "summary")
@@ -223,7 +219,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
     except Invalid as fault:
         return _completion(request, task, job, inputs, post, fault.problems)
     if not fragment(request, "form"):
-        messages.success(request, _("Completed"))
+        messages.success(request, "Completed")
         return to_task(task)
     response = show(request, "tasks/complete.html#done", project=task.project, task=task)
     response["HX-Trigger"] = "gl:inbox"
@@ -237,7 +233,7 @@ def _lines(post: Mapping[str, str], name: str) -> str:
 
 def _typed(inputs: tuple[Input, ...], post: Mapping[str, str]) -> dict[str, str]:
     typed = {each.label or each.key: post.get(f"{AT}.{each.key}", "") for each in inputs}
-    return typed | {_("Summary"): post.get("summary", "")}
+    return typed | {"Summary": post.get("summary", "")}
 
 
 def _completion(

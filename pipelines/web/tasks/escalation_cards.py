@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.moves.roles import may_answer, roles_in
 from pipelines.models import Deadlock, Escalation, Status, Task, Token, User
 from pipelines.queries import versions
@@ -51,17 +49,17 @@ class Open:
     @property
     def words(self) -> list[tuple[str, str]]:
         """What can be said, with what follows."""
-        found = [("go_on", _("Continue: decided again with the current facts"))]
+        found = [("go_on", "Continue: decided again with the current facts")]
         if self.branches:
             found = [
-                ("go_on", _("Continue with the latest output")),
-                ("choose", _("Choose the branch that counts")),
+                ("go_on", "Continue with the latest output"),
+                ("choose", "Choose the branch that counts"),
             ]
         elif self.holds:
-            found.append(("retry", _("Run %(station)s again, with the reason") % {"station": self.station}))
+            found.append(("retry", f"Run {self.station} again, with the reason"))
         if self.ways:
-            found.append(("route", _("Send it to another station")))
-        return [*found, ("cancel", _("Cancel the task"))]
+            found.append(("route", "Send it to another station"))
+        return [*found, ("cancel", "Cancel the task")]
 
 
 def open_of(task: Task, user: User) -> list[Open]:
@@ -104,11 +102,11 @@ def holds_it(row: Escalation, token: Token) -> bool:
 
 def sentence(row: Escalation) -> Sentence:
     words = {"what": trigger_words(row.trigger), "role": role_words(row.role)}
-    text = _("Escalated to %(role)s: %(what)s.") % words
+    text = "Escalated to {role}: {what}.".format(**words)
     if row.breached_at:
         text = late_words(row.role, row.trigger) + "."
     name = row.trigger if row.trigger == "RetryLimitExceeded" else ""
-    return Sentence(text, row.reason or _("The task does not move forward until this is resolved."), name)
+    return Sentence(text, row.reason or "The task does not move forward until this is resolved.", name)
 
 
 def asked(task: Task, role: str) -> str:
@@ -116,9 +114,9 @@ def asked(task: Task, role: str) -> str:
     people = User.objects.filter(pk__in=list(roles_in(task.project_id).holders(role)))
     words = {"role": role, "people": ", ".join(map(str, people.order_by("first_name", "username")[:NAMED]))}
     if role == OUTSIDER:
-        text = _("The administrators of the project resolve it: %(people)s.")
+        text = "The administrators of the project resolve it: %(people)s."
     else:
-        text = _("%(role)s or an administrator of the project resolves it: %(people)s.")
+        text = "%(role)s or an administrator of the project resolves it: %(people)s."
     return text % words
 
 
@@ -145,15 +143,15 @@ class Locked:
     def words(self) -> list[tuple[str, str]]:
         circle = self.row.kind == CIRCULAR
         last = [
-            ("escalate", _("Escalate to the Solution Architect")),
-            ("cancel", _("Cancel %(task)s") % {"task": self.row.task}),
+            ("escalate", "Escalate to the Solution Architect"),
+            ("cancel", f"Cancel {self.row.task}"),
         ]
         if circle:
-            go = _("Let %(task)s stop waiting for the others") % {"task": self.row.task}
+            go = f"Let {self.row.task} stop waiting for the others"
             return [("context", go), *last]
         return [
-            ("context", _("Add context: it runs again and is told the reason")),
-            ("output", _("Choose an output: the station is completed with it")),
+            ("context", "Add context: it runs again and is told the reason"),
+            ("output", "Choose an output: the station is completed with it"),
             *last,
         ]
 
@@ -171,5 +169,5 @@ def deadlocks_of(task: Task, user: User) -> list[Locked]:
 
 
 def locked(row: Deadlock, may: bool) -> Locked:
-    text = _("A deadlock: %(kind)s.") % {"kind": deadlock_words(row.kind)}
+    text = f"A deadlock: {deadlock_words(row.kind)}."
     return Locked(row, Sentence(text, row.suggestion), may)

@@ -7,7 +7,6 @@ from functools import partial
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from pipelines import engine
@@ -20,13 +19,13 @@ from pipelines.web.tasks.acting import act, refused, typed
 @on_task("operate")
 @require_POST
 def escalate(request: SignedIn, task: Task) -> HttpResponse:
-    form, kept = Escalated(request.POST), typed(request, "reason", _("Reason"))
+    form, kept = Escalated(request.POST), typed(request, "reason", "Reason")
     if not form.is_valid():
         return refused(
-            request, task, _("Enter what it is about and a reason. Both are kept with the task."), kept
+            request, task, "Enter what it is about and a reason. Both are kept with the task.", kept
         )
     do = partial(engine.escalate, task.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, _("Escalated"), kept)
+    return act(request, task, do, "Escalated", kept)
 
 
 @on_task("view")
@@ -49,7 +48,7 @@ def _answer(
     request: SignedIn, task: Task, form: Resolved | Unlocked, resolve: Callable[..., Task]
 ) -> HttpResponse:
     """Whoever is of the role may; the engine settles it."""
-    kept = typed(request, "reason", _("Reason"))
+    kept = typed(request, "reason", "Reason")
     if not form.is_valid():
         return refused(request, task, first_fault(form), kept)
-    return act(request, task, partial(resolve, user=request.user, **form.said), _("Resolved"), kept)
+    return act(request, task, partial(resolve, user=request.user, **form.said), "Resolved", kept)

@@ -8,11 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.models import Status
 from pipelines.queries.board import Board, Column
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import Line, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.tasks.path import TONES, PlaceMark, TaskPath
@@ -44,7 +42,7 @@ def _station(here: Column | None, gate: Column | None, now: datetime) -> PlaceMa
     mark = _ticking(column, column.count, now, at_gate=here is None)
     if here and gate:
         mark.state = STATES[max(here.worst, gate.worst)]
-        beside = _(", %(n)s at its gate") % {"n": gate.count}
+        beside = f", {gate.count} at its gate"
         mark.words, mark.ticking = mark.words + beside, mark.ticking + beside
     return mark
 
@@ -68,12 +66,12 @@ def _ticking(
     column: Column, count: int, now: datetime, *, at_gate: bool = False, more: bool = False
 ) -> PlaceMark:
     number = {"n": f"{count}+" if more else count}
-    said = ngettext("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else _("%(n)s here")
+    said = plural("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else "%(n)s here"
     words, state = said % number, STATES[column.worst]
     if column.oldest is None:
         return PlaceMark(state, words)
     oldest = duration((now - column.oldest).total_seconds())
-    ticking = _("%(count)s, %(time)s") if count == 1 else _("%(count)s, oldest %(time)s")
+    ticking = "%(count)s, %(time)s" if count == 1 else "%(count)s, oldest %(time)s"
     return PlaceMark(
         state,
         ticking % {"count": words, "time": oldest},
@@ -88,4 +86,4 @@ def _ends(path: TaskPath, line: Line, board: Board) -> None:
         declared = [end.key for end in line.ends if end.kind == status] or [str(status)]
         if count and len(declared) == 1:
             state = "ok" if status == Status.COMPLETED else TONES[Status(status)]
-            path.places[declared[0]] = PlaceMark(state, _("%(n)s in 24 h") % {"n": count})
+            path.places[declared[0]] = PlaceMark(state, f"{count} in 24 h")

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.algebra import EvalTest, FailureTypeIs, leaves
 from pipelines.routing.document.line import Line, Problem, Station
@@ -69,12 +67,12 @@ def said(asked: Sayings, post: Mapping[str, str]) -> tuple[dict[str, Any], list[
         if text and offered is not None:
             found[name] = text
         if len(text) > LONGEST:
-            problems.append(Problem(f"outcome.{name}", _("is longer than 500 characters")))
+            problems.append(Problem(f"outcome.{name}", "is longer than 500 characters"))
     # Browsers send line ends of two characters.
     text = post.get("handoff", "").replace("\r\n", "\n").strip()
     if asked.handoff is not None and text and text != asked.handoff:
         try:
             found["handoff"] = jsontext.loads(text)
         except jsontext.JsonTextError as fault:
-            problems.append(Problem("outcome.handoff", _("is not JSON: %(fault)s") % {"fault": fault}))
+            problems.append(Problem("outcome.handoff", f"is not JSON: {fault}"))
     return found, problems

@@ -10,14 +10,12 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.models import ENDED, Event, GateVisit, Job, Status, Task, Token
 from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, edge_of
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import Line, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, onward_of_version
@@ -128,18 +126,18 @@ def _spent(seconds: float, visits: int) -> str:
     if visits == 1:
         return duration(seconds)
     words = {"time": duration(seconds), "n": visits}
-    return ngettext("%(time)s in %(n)s run", "%(time)s in %(n)s runs", visits) % words
+    return plural("%(time)s in %(n)s run", "%(time)s in %(n)s runs", visits) % words
 
 
 def _expected(seconds: float) -> str:
-    return _("expected %(time)s") % {"time": duration(seconds)}
+    return f"expected {duration(seconds)}"
 
 
 def _gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
     """A gate may stand on several rules: only the one that the task came by is marked."""
     rule = str(visit.asked_by.answer.get("rule") or "")
     if visit.state == GateVisit.State.OPEN:
-        path.gates[rule] = _ticking("attention", _("here for %(time)s"), visit.opened_at, now)
+        path.gates[rule] = _ticking("attention", "here for %(time)s", visit.opened_at, now)
     elif visit.decided_at and path.gates.get(rule, PlaceMark()).state != "attention":
         path.gates[rule] = PlaceMark(TAKEN, duration((visit.decided_at - visit.opened_at).total_seconds()))
 
@@ -158,7 +156,7 @@ def _token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime) -> 
         if token.end:
             path.places[token.end] = PlaceMark(tone)
     elif token.station in path.places:
-        words = _("waits %(time)s") if token.waits_at_join else _("here for %(time)s")
+        words = "waits %(time)s" if token.waits_at_join else "here for %(time)s"
         path.places[token.station] = _ticking(tone, words, token.entered_at, now)
 
 
@@ -166,7 +164,7 @@ def _failed(path: TaskPath, token: Token, jobs: Iterable[Job]) -> None:
     """Mark the station where the token ended or is stuck, where runs of it failed, with how often."""
     times = sum(has_failed(job) for job in jobs if job.station == token.station)
     if times and token.station in path.places:
-        words = ngettext("failed", "failed %(n)s times", times) % {"n": times}
+        words = plural("failed", "failed %(n)s times", times) % {"n": times}
         mark = path.places[token.station]
         rest = (
             (f"{words} · {mark.words}", mark.since, f"{words} · {mark.ticking}") if mark.since else (words,)
@@ -178,7 +176,7 @@ def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None
     """Over the stations whose own work has not begun."""
     for run in runs:
         if run.since is not None and run.job.station in path.places:
-            path.places[run.job.station] = _ticking("active", _("preparing for %(time)s"), run.since, now)
+            path.places[run.job.station] = _ticking("active", "preparing for %(time)s", run.since, now)
 
 
 def endings_of(view: TaskView) -> list[DrawnEnding]:

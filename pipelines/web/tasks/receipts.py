@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from django.http import Http404, HttpResponse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from dulwich.errors import NotGitRepository
 
@@ -41,7 +40,7 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
     except (ReceiptInvalid, FolderRefused) as fault:
         return ReceiptVerdict(fault=str(fault))
     except NotGitRepository:
-        return ReceiptVerdict(fault=_("The folder is no git repository any more."))
+        return ReceiptVerdict(fault="The folder is no git repository any more.")
     return ReceiptVerdict(looked_up=True)
 
 

@@ -12,8 +12,6 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from pipelines import access, engine
@@ -36,12 +34,12 @@ from pipelines.web.tasks import uploads
 
 # fields that every task has
 OWN = {
-    "title": gettext_lazy("Title"),
-    "description": gettext_lazy("Description"),
-    "priority": gettext_lazy("Priority"),
-    "labels": gettext_lazy("Labels"),
-    "due_at": gettext_lazy("Due"),
-    "depends_on": gettext_lazy("Depends on"),
+    "title": "Title",
+    "description": "Description",
+    "priority": "Priority",
+    "labels": "Labels",
+    "due_at": "Due",
+    "depends_on": "Depends on",
 }
 LONGEST = 10_000
 """Characters that an address may bring for a field."""
@@ -65,9 +63,9 @@ class StartField:
     def options(self) -> list[tuple[str, str]]:
         """The stored secrets to choose from, by name; or the connected repositories, by address."""
         if self.repositories is None:
-            return [("", _("Choose a secret")), *((name, name) for name in self.secrets)]
+            return [("", "Choose a secret"), *((name, name) for name in self.secrets)]
         return [
-            ("", _("Choose a repository")),
+            ("", "Choose a repository"),
             *(
                 (row.title, row.name if row.is_folder else f"{row.name} · {row.address}")
                 for row in self.repositories
@@ -118,21 +116,18 @@ class StartField:
     def _bounds(self) -> Iterator[str]:
         field = self.input
         if field.type == "repository" and self.repositories is None:
-            yield _("The name of a connected repository, or an https or ssh address.")
+            yield "The name of a connected repository, or an https or ssh address."
         if field.type == "file":
-            yield _("%(types)s, at most %(size)s MiB.") % {
-                "types": ", ".join(field.accept) or _("Any file"),
-                "size": self.most,
-            }
+            yield f"{', '.join(field.accept) or 'Any file'}, at most {self.most} MiB."
         elif None not in (field.minimum, field.maximum):
-            yield self._unit(_("%(least)s to %(most)s")) % {"least": field.minimum, "most": field.maximum}
+            yield self._unit("%(least)s to %(most)s") % {"least": field.minimum, "most": field.maximum}
         elif field.minimum is not None:
-            yield self._unit(_("At least %s")) % field.minimum
+            yield self._unit("At least %s") % field.minimum
         elif field.maximum is not None:
-            yield self._unit(_("At most %s")) % field.maximum
+            yield self._unit("At most %s") % field.maximum
 
     def _unit(self, words: str) -> str:
-        return f"{words}." if self.input.type == "number" else _("%s characters.") % words
+        return f"{words}." if self.input.type == "number" else f"{words} characters."
 
     @property
     def most(self) -> int:
@@ -208,13 +203,13 @@ def choose_everywhere(request: SignedIn) -> HttpResponse:
     """Which line, of all projects in which this person may start a task?"""
     scope = scope_of(request, "task-new-everywhere")
     able = access.projects_where(request.user, "submit").filter(pk__in=[each.pk for each in scope.projects])
-    return _choose(request, Line.objects.filter(project__in=able), scope=scope, trail=crumbs(_("New task")))
+    return _choose(request, Line.objects.filter(project__in=able), scope=scope, trail=crumbs("New task"))
 
 
 @in_project("submit")
 @require_safe
 def choose(request: SignedIn, project: Project) -> HttpResponse:
-    trail = tab_trail(project, _("New task"))
+    trail = tab_trail(project, "New task")
     return _choose(request, Line.objects.filter(project=project), project=project, trail=trail)
 
 
@@ -354,7 +349,7 @@ def _page(
         "tasks/new.html",
         project=project,
         section="tasks",
-        trail=tab_trail(project, _("New task")),
+        trail=tab_trail(project, "New task"),
         status=422 if problems else 200,
         line=line,
         about=about,

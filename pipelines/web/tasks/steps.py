@@ -9,14 +9,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-
 from pipelines.formats.evidence.trees.lines import StepBudget, blocks
 from pipelines.models import Job, Purpose
 from pipelines.queries import versions
 from pipelines.queries.usage import short
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import Preset
 from pipelines.routing.document.kinds.agent import KIND, preset_of
 from pipelines.routing.sentences.names import station_name
@@ -40,21 +37,21 @@ FOLDED: Final = 600
 EVERY, SELDOM = "2s", "10s"
 LARGE_LOG: Final = 1024 * 1024
 
-VERBS: Final[Mapping[Verb, str | Promise]] = {
-    Verb.RUN: gettext_lazy("Run"),
-    Verb.EDIT: gettext_lazy("Edit"),
-    Verb.WRITE: gettext_lazy("Write"),
-    Verb.DELETE: gettext_lazy("Delete"),
-    Verb.READ: gettext_lazy("Read"),
-    Verb.LIST: gettext_lazy("List"),
-    Verb.SEARCH: gettext_lazy("Search"),
-    Verb.FETCH: gettext_lazy("Fetch"),
-    Verb.PLAN: gettext_lazy("Plan"),
-    Verb.DELEGATE: gettext_lazy("Delegate"),
-    Verb.TOOL: gettext_lazy("Use"),
-    Verb.THINK: gettext_lazy("Thought"),
-    Verb.RETRY: gettext_lazy("The model did not answer"),
-    Verb.TELL: gettext_lazy("Message"),
+VERBS: Final[Mapping[Verb, str]] = {
+    Verb.RUN: "Run",
+    Verb.EDIT: "Edit",
+    Verb.WRITE: "Write",
+    Verb.DELETE: "Delete",
+    Verb.READ: "Read",
+    Verb.LIST: "List",
+    Verb.SEARCH: "Search",
+    Verb.FETCH: "Fetch",
+    Verb.PLAN: "Plan",
+    Verb.DELEGATE: "Delegate",
+    Verb.TOOL: "Use",
+    Verb.THINK: "Thought",
+    Verb.RETRY: "The model did not answer",
+    Verb.TELL: "Message",
 }
 ICONS: Final[Mapping[Verb, str]] = {
     Verb.RUN: "actor-command",
@@ -116,7 +113,7 @@ class StepRow:
     def verb(self) -> str:
         step = self.step
         if step.denied:
-            return _("Denied")
+            return "Denied"
         if step.verb == Verb.TOOL and step.tool:
             return f"{VERBS[step.verb]} {step.tool}"
         return "" if step.verb == Verb.SAY else str(VERBS[step.verb])
@@ -135,15 +132,15 @@ class StepRow:
         if step.denied:
             return ""
         if step.verb == Verb.RETRY:
-            return {StepState.DONE: _("Recovered"), StepState.FAILED: _("Gave up")}.get(step.state, "")
+            return {StepState.DONE: "Recovered", StepState.FAILED: "Gave up"}.get(step.state, "")
         if step.code is not None and step.kind == StepKind.COMMAND:
-            return _("exit %d") % step.code
-        return _("failed") if step.failed and step.kind != StepKind.ERROR else ""
+            return f"exit {step.code}"
+        return "failed" if step.failed and step.kind != StepKind.ERROR else ""
 
     @property
     def why(self) -> str:
         """Under a denied step: that nothing happened, and what it may run."""
-        return _("Nothing happened.") + (f" {self.allowed}" if self.allowed else "")
+        return "Nothing happened." + (f" {self.allowed}" if self.allowed else "")
 
     @property
     def lines(self) -> list[str]:
@@ -176,8 +173,8 @@ class StepRow:
     def fold_words(self) -> str:
         number = len(self.lines)
         if self.step.denied:
-            return _("What it was told")
-        return ngettext("Show %d line", "Show all %d lines", number) % number
+            return "What it was told"
+        return plural("Show %d line", "Show all %d lines", number) % number
 
     @property
     def long(self) -> bool:
@@ -235,8 +232,8 @@ class StepsView:
 
     @property
     def earlier(self) -> str:
-        counted = ngettext("%d earlier step", "%d earlier steps", self.first) % self.first
-        return _("Show the %(shown)s before (%(all)s)") % {"shown": min(self.first, SHOWN), "all": counted}
+        counted = plural("%d earlier step", "%d earlier steps", self.first) % self.first
+        return f"Show the {min(self.first, SHOWN)} before ({counted})"
 
     @property
     def count(self) -> int:
@@ -245,7 +242,7 @@ class StepsView:
     @property
     def usage(self) -> str:
         usage = self.stream.usage
-        words = _("%(given)s tokens in, %(made)s out")
+        words = "%(given)s tokens in, %(made)s out"
         return words % {"given": short(usage.tokens_in) or "0", "made": short(usage.tokens_out) or "0"}
 
     @property
@@ -253,7 +250,7 @@ class StepsView:
         found = dollars(self.stream.usage.cost)
         if found or not self.complete:
             return found
-        return _("no price") if self.stream.usage.tokens_in else ""
+        return "no price" if self.stream.usage.tokens_in else ""
 
     @property
     def denied(self) -> int:
@@ -262,17 +259,15 @@ class StepsView:
     @property
     def commands(self) -> str:
         found = self.stream.commands
-        words = ngettext("%d command", "%d commands", found.run) % found.run
-        return f"{words}, {_('%d failed') % found.failed}" if found.failed else words
+        words = plural("%d command", "%d commands", found.run) % found.run
+        return f"{words}, {f'{found.failed} failed'}" if found.failed else words
 
     @property
     def note(self) -> str:
         """Where there is nothing to show."""
         if self.preset.dialect == "text":
-            return _("The output of %(agent)s is not read as steps. See the log.") % {
-                "agent": self.preset.name
-            }
-        return _("Its output could not be read as steps. See the log for what it wrote.")
+            return f"The output of {self.preset.name} is not read as steps. See the log."
+        return "Its output could not be read as steps. See the log for what it wrote."
 
 
 def preset_at(job: Job) -> tuple[Preset, tuple[str, ...]] | None:
@@ -312,7 +307,7 @@ def _allowed(station: str, allow: Sequence[str]) -> str:
     commands = [each for each in allow if not each.startswith("tool:")]
     if not commands:
         return ""
-    return _("%(station)s may run %(commands)s only.") % {"station": station, "commands": ", ".join(commands)}
+    return f"{station} may run {', '.join(commands)} only."
 
 
 def diff_of(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]:
@@ -323,7 +318,7 @@ def diff_of(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]
         lines = list(_lines_of(change, budget))
         found += lines[:DIFF_LINES]
         if more := len(lines[DIFF_LINES:]):
-            found.append(DiffLine("gap", "", ngettext("%d more line", "%d more lines", more) % more))
+            found.append(DiffLine("gap", "", plural("%d more line", "%d more lines", more) % more))
     return found
 
 

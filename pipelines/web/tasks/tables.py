@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.models import DISPLAYED, Line, Priority, Project, Task
@@ -55,14 +54,14 @@ def number(text: str | None, otherwise: int = 1) -> int:
 @signed_in
 @require_safe
 def everywhere(request: SignedIn) -> HttpResponse:
-    return _page(request, scope_of(request, "tasks-everywhere"), crumbs(_("Tasks")))
+    return _page(request, scope_of(request, "tasks-everywhere"), crumbs("Tasks"))
 
 
 @in_project("view")
 @require_safe
 def of_project(request: SignedIn, project: Project) -> HttpResponse:
     scope = PageScope.of(project, reverse("tasks-everywhere"))
-    return _page(request, scope, tab_trail(project, _("Tasks")))
+    return _page(request, scope, tab_trail(project, "Tasks"))
 
 
 @on_line("view")

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, Job, Purpose
 from pipelines.queries.actors import actor_of
 from pipelines.queries.task import EVENTS, TaskView
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import blocker_words, question_of
 from pipelines.web.changes.task_changes import of_task
@@ -70,10 +68,7 @@ class Output:
         """What the station changed in git, counted."""
         git = self.outcome.get("git") or {}
         files, commits = number_of(git, "file_count"), number_of(git, "commit_count")
-        return _("%(files)s and %(commits)s in git") % {
-            "files": ngettext("%d file", "%d files", files) % files,
-            "commits": ngettext("%d commit", "%d commits", commits) % commits,
-        }
+        return f"{files} {plural('file', 'files', files)} and {commits} {plural('commit', 'commits', commits)} in git"
 
 
 def number_of(git: Any, name: str) -> int:

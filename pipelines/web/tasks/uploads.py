@@ -11,7 +11,6 @@ from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import SkipFile, TemporaryFileUploadHandler
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.models import Project
 from pipelines.routing.document.line import Input, Problem
@@ -53,7 +52,7 @@ def take(
 
 
 def _too_large() -> str:
-    return _("is larger than %(most)s MiB") % {"most": most()}
+    return f"is larger than {most()} MiB"
 
 
 def address(project: Project) -> str:

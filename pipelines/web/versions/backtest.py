@@ -7,7 +7,6 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
@@ -55,12 +54,12 @@ def _target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
 def _targets(line: Line) -> list[tuple[str, str]]:
     """What can be tried: the draft, then the versions, newest first."""
     numbers = line.versions.order_by("-number").values_list("pk", "number", "name")[:200]
-    live = _("live")
+    live = "live"
     shown = [
         (str(n), f"v{n}" + (f" · {name}" if name else "") + (f" · {live}" if pk == line.live_id else ""))
         for pk, n, name in numbers
     ]
-    return [("draft", _("The draft (%(number)s)") % {"number": line.draft_number}), *shown]
+    return [("draft", f"The draft ({line.draft_number})"), *shown]
 
 
 def recorded(line: Line) -> bool:
@@ -72,19 +71,19 @@ def recorded(line: Line) -> bool:
 def verdicts() -> list[dict[str, str]]:
     """In the order in which the page shows them, with their looks."""
     return [
-        {"key": "same", "tone": "neutral", "icon": "end-completed", "word": _("Same")},
-        {"key": "different", "tone": "active", "icon": "station-route", "word": _("Different")},
+        {"key": "same", "tone": "neutral", "icon": "end-completed", "word": "Same"},
+        {"key": "different", "tone": "active", "icon": "station-route", "word": "Different"},
         {
             "key": "gate_newly_required",
             "tone": "attention",
             "icon": "gate",
-            "word": _("New approval required"),
+            "word": "New approval required",
         },
         {
             "key": "gate_newly_skipped",
             "tone": "danger",
             "icon": "gate-skip",
-            "word": _("Approval no longer required"),
+            "word": "Approval no longer required",
         },
-        {"key": "undecidable", "tone": "neutral", "icon": "help", "word": _("Undecidable")},
+        {"key": "undecidable", "tone": "neutral", "icon": "help", "word": "Undecidable"},
     ]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from pipelines.errors import Invalid
@@ -66,11 +65,11 @@ def difference(request: SignedIn, line: Line) -> HttpResponse:
 
 def _choices(line: Line) -> list[tuple[str, str]]:
     numbers = line.versions.order_by("-number").values_list("number", flat=True)[:200]
-    return [(comparing.DRAFT, _("Draft")), *((str(n), f"v{n}") for n in numbers)]
+    return [(comparing.DRAFT, "Draft"), *((str(n), f"v{n}") for n in numbers)]
 
 
 def _name(side: str) -> str:
-    return _("the draft") if side == comparing.DRAFT else f"v{side}"
+    return "the draft" if side == comparing.DRAFT else f"v{side}"
 
 
 def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:

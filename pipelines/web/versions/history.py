@@ -11,7 +11,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
@@ -94,9 +93,9 @@ def restore(request: SignedIn, line: Line) -> HttpResponse:
         messages.info(request, refused.detail)
         return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
     aside = stored.record.filter(kind=LineEvent.RecordKind.RESTORED).order_by("-pk").first()
-    said = _("%(side)s is now the draft.") % {"side": _title(source)}
+    said = f"{_title(source)} is now the draft."
     if aside and aside.draft is not None:
-        said += " " + _("Draft %(number)s is kept among the versions.") % {"number": aside.data["draft"]}
+        said += " " + f"Draft {aside.data['draft']} is kept among the versions."
     messages.success(request, said)
     return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
 
@@ -188,7 +187,7 @@ def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Version
     found += [
         VersionEntry(
             f"{comparing.ASIDE}{each.pk}",
-            _("Draft %(number)s") % {"number": each.data.get("draft", "")},
+            f"Draft {each.data.get('draft', '')}",
             who=each.data.get("by", ""),
             at=datetime.fromisoformat(each.data["saved"]) if each.data.get("saved") else each.at,
             aside=True,
@@ -200,7 +199,7 @@ def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[Version
 
 
 def _draft(line: Line) -> VersionEntry:
-    title = _("Draft %(number)s") % {"number": line.draft_number}
+    title = f"Draft {line.draft_number}"
     return VersionEntry(comparing.DRAFT, title, who=str(line.draft_by or ""), at=line.draft_at)
 
 
@@ -227,27 +226,24 @@ def _sentence(event: LineEvent) -> str:
     number = event.version.number if event.version else 0
     match event.kind:
         case LineEvent.RecordKind.NAMED:
-            return _("Named v%(n)s “%(name)s”") % {"n": number, "name": event.data.get("name", "")}
+            return f"Named v{number} “{event.data.get('name', '')}”"
         case LineEvent.RecordKind.RESTORED:
-            return _("Restored %(side)s as the draft") % {"side": _title(event.data.get("source", ""))}
+            return f"Restored {_title(event.data.get('source', ''))} as the draft"
         case LineEvent.RecordKind.NOT_MIGRATED:
-            return _("Running tasks were not migrated to v%(n)s: %(why)s") % {
-                "n": number,
-                "why": event.data.get("why", ""),
-            }
+            return f"Running tasks were not migrated to v{number}: {event.data.get('why', '')}"
         case LineEvent.RecordKind.REREAD:
             refuted = event.data.get("refuted", ())
-            said = _("Guarantees of v%(n)s read anew: all that were proved hold")
+            said = "Guarantees of v%(n)s read anew: all that were proved hold"
             if refuted:
-                said = _("Guarantees of v%(n)s read anew: %(refuted)s do not hold")
+                said = "Guarantees of v%(n)s read anew: %(refuted)s do not hold"
             return said % {"n": number, "refuted": ", ".join(refuted)}
     accepted = len(event.data.get("warnings", ()))
-    said = _("Published v%(n)s") % {"n": number}
-    return said + (_(", %(n)s warnings accepted") % {"n": accepted} if accepted else "")
+    said = f"Published v{number}"
+    return said + (f", {accepted} warnings accepted" if accepted else "")
 
 
 def _title(side: str) -> str:
-    return _("A draft that was put aside") if side.startswith(comparing.ASIDE) else f"v{side}"
+    return "A draft that was put aside" if side.startswith(comparing.ASIDE) else f"v{side}"
 
 
 def _at(line: Line) -> list[str]:

@@ -10,8 +10,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from pipelines import access
@@ -20,6 +18,7 @@ from pipelines.lines import migrating
 from pipelines.lines.migrating import Impact
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, VersionStation
 from pipelines.queries import versions as parsed_versions
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.line import Line as Parsed
@@ -138,7 +137,7 @@ def mapping_of(said: QueryDict) -> dict[str, str]:
 def _choices(line: Line) -> list[tuple[str, str]]:
     numbers = line.versions.order_by("-number").values_list("number", "name")[:50]
     named = [(str(number), f"v{number}" + (f" · {name}" if name else "")) for number, name in numbers]
-    return [*named, (DRAFT, _("The draft"))]
+    return [*named, (DRAFT, "The draft")]
 
 
 def rows_of(found: Impact) -> list[dict[str, Any]]:
@@ -168,7 +167,7 @@ def selects_of(line: Line, found: Impact, mapping: dict[str, str]) -> list[dict[
     """A choice for every station that is gone and matters, and for those that were mapped already."""
     names = _station_names(line, found.versions)
     keys = dict.fromkeys([*found.needs, *mapping, *found.next_gone])
-    options = [("", _("Choose a station")), *((each.key, each.name) for each in found.parsed.stations)]
+    options = [("", "Choose a station"), *((each.key, each.name) for each in found.parsed.stations)]
     return [
         {
             "name": f"map:{key}",
@@ -184,12 +183,10 @@ def selects_of(line: Line, found: Impact, mapping: dict[str, str]) -> list[dict[
 def _mapping_help(found: Impact, key: str) -> str:
     if key in found.needs:
         n = found.needs[key]
-        return ngettext("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
+        return plural("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
     if key in found.next_gone:
         n = found.next_gone[key]
-        text = ngettext(
-            "The work of %(n)s task may lead there.", "The work of %(n)s tasks may lead there.", n
-        )
+        text = plural("The work of %(n)s task may lead there.", "The work of %(n)s tasks may lead there.", n)
         return text % {"n": n}
     return ""
 
@@ -202,7 +199,7 @@ def problem_words(line: Line, problem: Problem) -> str:
         return f"{problem.path}: {said}" if problem.path else said
     known = VersionStation.objects.filter(version__line=line, key=key).order_by("-version__number")
     name = known.values_list("name", flat=True).first() or key
-    return _("“%(station)s” %(problem)s") % {"station": name, "problem": said}
+    return f"“{name}” {said}"
 
 
 def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
@@ -245,7 +242,7 @@ def _migration(line: Line, migration: UUID) -> Migration:
 
 
 def _say(request: SignedIn, made: Migration) -> None:
-    messages.success(request, _sums(made).capitalize() or _("No task was left to do."))
+    messages.success(request, _sums(made).capitalize() or "No task was left to do.")
 
 
 def _address(line: Line, to: LineVersion | None) -> str:

@@ -13,7 +13,6 @@ from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from pipelines import access
@@ -64,10 +63,10 @@ def publish(request: SignedIn, line: Line) -> HttpResponse:
     except (Conflict, Forbidden, Invalid, publishing.PublishRefused) as fault:
         return _page(request, line, request.POST, _refused(line, form, fault))
     if done.version is None:
-        messages.success(request, _("You asked for publishing. Another designer is told."))
+        messages.success(request, "You asked for publishing. Another designer is told.")
         return redirect("line-publish", line.project.owner.key, line.project.key, line.key)
     if not form.cleaned_data["migrate"]:
-        messages.success(request, _("Version %(number)s is live.") % {"number": done.version.number})
+        messages.success(request, f"Version {done.version.number} is live.")
         return redirect("line", line.project.owner.key, line.project.key, line.key)
     return redirect("line-published", line.project.owner.key, line.project.key, line.key, done.version.number)
 
@@ -85,7 +84,7 @@ def send_back(request: SignedIn, line: Line) -> HttpResponse:
     except (Conflict, Invalid) as fault:
         messages.error(request, fault.detail if isinstance(fault, Conflict) else fault.problems[0].hint)
     else:
-        messages.success(request, _("Sent back. Whoever asked is told."))
+        messages.success(request, "Sent back. Whoever asked is told.")
     return redirect("line-publish", line.project.owner.key, line.project.key, line.key)
 
 
@@ -145,28 +144,28 @@ def _confirmed(said: QueryDict, form: Publish) -> publish_review.Confirmed:
 def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
     match fault:
         case publishing.DraftConflict():
-            title = _("The draft was changed after this page was loaded")
+            title = "The draft was changed after this page was loaded"
             return PublishRefusal(
                 409, title, (fault.detail, *_since(line, form.cleaned_data["based_on"])), stale=True
             )
         case publishing.NothingToPublish():
-            return PublishRefusal(409, _("There is nothing to publish"), (fault.detail,))
+            return PublishRefusal(409, "There is nothing to publish", (fault.detail,))
         case publishing.LiveConflict() | publish_review.StaleFindings() | StaleImpact():
             titles: dict[type, str] = {
-                publishing.LiveConflict: _("Another version is live now"),
-                publish_review.StaleFindings: _("The problems of this draft changed"),
-                StaleImpact: _("The running tasks changed"),
+                publishing.LiveConflict: "Another version is live now",
+                publish_review.StaleFindings: "The problems of this draft changed",
+                StaleImpact: "The running tasks changed",
             }
             return PublishRefusal(409, titles[type(fault)], (fault.detail,), stale=True)
         case publishing.PublishRefused():
-            said = _("Errors keep this draft from being published; they are listed below.")
-            return PublishRefusal(422, _("Not published"), (said,))
+            said = "Errors keep this draft from being published; they are listed below."
+            return PublishRefusal(422, "Not published", (said,))
         case Invalid():
-            return PublishRefusal(422, _("Not published yet"), _asked(line, fault), fault.problems)
+            return PublishRefusal(422, "Not published yet", _asked(line, fault), fault.problems)
         case Forbidden():
-            return PublishRefusal(403, _("Not published"), (fault.detail,))
+            return PublishRefusal(403, "Not published", (fault.detail,))
     detail = fault.detail if isinstance(fault, Conflict) else str(fault)
-    return PublishRefusal(409, _("Not published"), (detail,), stale=True)
+    return PublishRefusal(409, "Not published", (detail,), stale=True)
 
 
 def _since(line: Line, number: int) -> list[str]:
@@ -174,20 +173,20 @@ def _since(line: Line, number: int) -> list[str]:
     stored = Line.objects.get(pk=line.pk)
     found = authorship.since(number, stored.draft_hands)
     names = people(found.values())
-    said = _("%(person)s changed %(place)s.")
-    whole = _("the whole line")
+    said = "%(person)s changed %(place)s."
+    whole = "the whole line"
     return [
-        said % {"person": names.get(hand.person, _("Somebody")), "place": path or whole}
+        said % {"person": names.get(hand.person, "Somebody"), "place": path or whole}
         for path, hand in found.items()
     ][:20]
 
 
 def _asked(line: Line, fault: Invalid) -> tuple[str, ...]:
     words = {
-        "warnings": _("Warning not acknowledged: %(message)s"),
-        "seen": _("Acknowledge the changes made by others first."),
-        "reason": _("Enter a reason for the migration. It is kept with the migration."),
-        "name": _("The name %(message)s."),
+        "warnings": "Warning not acknowledged: %(message)s",
+        "seen": "Acknowledge the changes made by others first.",
+        "reason": "Enter a reason for the migration. It is kept with the migration.",
+        "name": "The name %(message)s.",
     }
     said = {"warnings": wording.as_sentence}
     return tuple(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.utils.translation import gettext as _
-
 from pipelines.lines import linting, publishing
 from pipelines.lines.plan import cost_of
 from pipelines.models import Line
@@ -53,8 +51,8 @@ def _cost(line: Line) -> list[PromiseRow]:
     before = None if live is None else cost_of(linting.examined(live, line.project))
     if now is None and before is None:
         return []
-    return [PromiseRow(_("A task costs at most"), _money(before) if line.live else "", word=_money(now))]
+    return [PromiseRow("A task costs at most", _money(before) if line.live else "", word=_money(now))]
 
 
 def _money(amount: str | None) -> str:
-    return f"${amount}" if amount else _("No limit") if amount == "" else _("Nothing")
+    return f"${amount}" if amount else "No limit" if amount == "" else "Nothing"

@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
@@ -64,7 +63,7 @@ def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
         "others": [
             {
                 "key": each.key,
-                "name": names.get(each.person, _("Somebody")),
+                "name": names.get(each.person, "Somebody"),
                 "n": each.changes,
                 "at": datetime.fromisoformat(each.hand.at) if each.hand.at else None,
                 "ticked": each.key in seen,
@@ -139,7 +138,7 @@ def _difference(request: HttpRequest, line: Line) -> dict[str, Any]:
         compared = comparing.compared(*sides)
     except Invalid as fault:
         return {"problems": fault.problems}
-    names = [f"v{line.live.number}", _("the draft")]
+    names = [f"v{line.live.number}", "the draft"]
     return {"names": names, **difference_context(compared, MOST_SHOWN)}
 
 

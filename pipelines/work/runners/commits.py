@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
-from django.utils.translation import gettext as _
 from dulwich.object_store import BaseObjectStore
 from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.pack import PackData
@@ -72,9 +71,9 @@ def checked(
         begun = _from_base(access, mirror, begun, from_base)
         for name in ("branch", "base_branch"):
             if said.get(name) != getattr(begun, name):
-                raise GitRefused(_("The commit is on another branch than that of this task."))
+                raise GitRefused("The commit is on another branch than that of this task.")
         if head not in {begun.head, *state.heads} and not said.get("pack"):
-            raise GitRefused(_("The objects of the commit were not sent."))
+            raise GitRefused("The objects of the commit were not sent.")
         store = mirror.repository.object_store
         tree = checkout.tree_of(store, head)
         found = trees.leaves(store, tree)
@@ -111,7 +110,7 @@ def _silent(text: str) -> None:
 def _id(said: Mapping[str, Any], name: str) -> str:
     found = said.get(name)
     if not isinstance(found, str) or len(found) != 40 or not set(found) <= files.HEX:
-        raise GitRefused(_("%s is no id of a commit.") % name)
+        raise GitRefused(f"{name} is no id of a commit.")
     return found
 
 
@@ -131,7 +130,7 @@ def _take_in(mirror: Mirror, digest: str, head: str) -> None:
                 for entry in pack.iterentries(resolve_ext_ref=mirror.repository.object_store.get_raw)
             }
     if head not in ids:
-        raise GitRefused(_("The objects of the commit were not sent."))
+        raise GitRefused("The objects of the commit were not sent.")
 
 
 def _from_base(access: RepositoryAccess, mirror: Mirror, begun: GitState, from_base: str) -> GitState:
@@ -140,7 +139,7 @@ def _from_base(access: RepositoryAccess, mirror: Mirror, begun: GitState, from_b
         return begun
     fixed = access.state.head and not access.state.moved and not access.state.branches
     if fixed or not mirror.has(from_base) or not joining.is_above(mirror, from_base, begun.base):
-        raise GitRefused(_("The commit does not start where this task stands."))
+        raise GitRefused("The commit does not start where this task stands.")
     return replace(begun, base=from_base, head=from_base if not access.state.head else begun.head)
 
 
@@ -148,7 +147,7 @@ def _on_top(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None
     """Every commit of the task stays below it, unless the base was rewritten; none of the new ones passes for ours."""
     below = [] if state.moved else list(state.heads or (begun.base,))
     if not all(joining.is_above(mirror, each, head) for each in below):
-        raise GitRefused(_("The commit is not on top of what was committed before."))
+        raise GitRefused("The commit is not on top of what was committed before.")
     new = mirror.repository.get_walker(
         include=[ObjectID(head.encode())],
         exclude=[ObjectID(each.encode()) for each in (begun.base, *state.heads)],
@@ -157,7 +156,7 @@ def _on_top(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None
     for entry in new:
         commit = entry.commit
         if isinstance(commit, Commit) and DELIVERY_TRAILER in commit.message:
-            raise GitRefused(_("A commit of a station cannot pass for a delivery."))
+            raise GitRefused("A commit of a station cannot pass for a delivery.")
 
 
 def _same_files(store: BaseObjectStore, found: Mapping[str, Leaf], manifest: tuple[Entry, ...]) -> None:
@@ -169,7 +168,7 @@ def _same_files(store: BaseObjectStore, found: Mapping[str, Leaf], manifest: tup
         blob = store[sha]
         data = blob.data if isinstance(blob, Blob) else b""
         if entry is None or not _is(entry, mode, data):
-            raise GitRefused(_("%s was stored otherwise than it was committed.") % path)
+            raise GitRefused(f"{path} was stored otherwise than it was committed.")
     beside = [path for path in stored if not trees.of_git(path)]
     if beside:
         _all_ignored(beside, manifest)
@@ -193,7 +192,7 @@ def _all_ignored(paths: list[str], manifest: tuple[Entry, ...]) -> None:
         ignored = Ignored(Path(folder))
         for path in paths:
             if not ignored.is_ignored(path):
-                raise GitRefused(_("%s was stored and not committed.") % path)
+                raise GitRefused(f"{path} was stored and not committed.")
 
 
 def _kept(

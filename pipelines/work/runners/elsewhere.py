@@ -12,7 +12,6 @@ from typing import Any, BinaryIO, Final
 
 from django.db import transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines import engine
 from pipelines.engine import Report
@@ -208,7 +207,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     if lease is None or not held(runner, job):
         raise LeaseLost
     if not name or escaped(name) != name or escaped(media_type) != media_type:
-        raise Invalid.at("name", _("is no name that can be shown"))
+        raise Invalid.at("name", "is no name that can be shown")
     try:
         measured = measure(file, MOST_BYTES)
     except TooLarge as error:
@@ -216,9 +215,9 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     others = Artifact.objects.filter(job=job).exclude(name=name).select_related("blob")
     sizes = [each.blob.size for each in others]
     if len(sizes) >= MOST_ARTIFACTS:
-        raise Invalid.at("file", _("A run hands over at most %d files.") % MOST_ARTIFACTS)
+        raise Invalid.at("file", f"A run hands over at most {MOST_ARTIFACTS} files.")
     if sum(sizes) + measured.size > MOST_BYTES:
-        raise Invalid.at("file", _("A run hands over at most %d MB.") % (MOST_BYTES // 1024**2))
+        raise Invalid.at("file", f"A run hands over at most {MOST_BYTES // 1024**2} MB.")
     file.seek(0)
     files.keep(job, lease, measured.digest, measured.size, file)
     with transaction.atomic():

@@ -15,7 +15,6 @@ from django.core.files import File
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Artifact, Blob, Job, RunnerUpload
@@ -60,7 +59,7 @@ def opened(name: str, worker: uuid.UUID) -> File:
     try:
         return storage.artifacts().open(place, "rb")
     except FileNotFoundError as error:
-        raise NotFound(_("This file is no longer stored.")) from error
+        raise NotFound("This file is no longer stored.") from error
 
 
 # From a runner
@@ -71,9 +70,9 @@ def wanted(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
 
     :raises Invalid: too many or too large"""
     if len(sizes) > MOST_UPLOADS:
-        raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
+        raise Invalid.at("files", f"are more than {MOST_UPLOADS} files")
     if sum(sizes.values()) > MOST_TOGETHER:
-        raise Invalid.at("files", _("are more than %d MB together") % (MOST_TOGETHER // 1024**2))
+        raise Invalid.at("files", f"are more than {MOST_TOGETHER // 1024**2} MB together")
     there = allowed(job, lease, sizes)
     return [digest for digest in sizes if digest not in there]
 
@@ -103,12 +102,12 @@ def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
         while piece := body.read(PIECE):
             room -= len(piece)
             if room < 0:
-                raise Invalid.at("file", _("is larger than the %d bytes that there is room for") % most)
+                raise Invalid.at("file", f"is larger than the {most} bytes that there is room for")
             file.write(piece)
         file.seek(0)
         measured = measure(file)  # type: ignore[arg-type]
         if measured.digest != digest:
-            raise Invalid.at("file", _("is not what its digest says"))
+            raise Invalid.at("file", "is not what its digest says")
         file.seek(0)
         keep(job, lease, digest, measured.size, file)  # type: ignore[arg-type]
 
@@ -121,14 +120,14 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
     if RunnerUpload.objects.filter(job=job, lease=lease, blob=digest).exists():
         return
     if len(parts) > MOST_PARTS:
-        raise Invalid.at("parts", _("make more than %d MB") % (MOST_BYTES // 1024**2))
+        raise Invalid.at("parts", f"make more than {MOST_BYTES // 1024**2} MB")
     sent = RunnerUpload.objects.filter(job=job, lease=lease, blob__in=set(parts))
     sizes = dict(sent.values_list("blob_id", "blob__size"))
     if missing := set(parts) - sizes.keys():
-        raise Invalid.at("parts", _("were not all sent, %s among them") % min(missing)[:12])
+        raise Invalid.at("parts", f"were not all sent, {min(missing)[:12]} among them")
     places, size = storage.names(sizes), sum(sizes[each] for each in parts)
     if size > MOST_BYTES:
-        raise Invalid.at("parts", _("make more than %d MB") % (MOST_BYTES // 1024**2))
+        raise Invalid.at("parts", f"make more than {MOST_BYTES // 1024**2} MB")
     sha = hashlib.sha256()
     with tempfile.TemporaryFile() as file:
         for each in parts:
@@ -137,7 +136,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
                     sha.update(piece)
                     file.write(piece)
         if sha.hexdigest() != digest:
-            raise Invalid.at("parts", _("do not make what its digest says"))
+            raise Invalid.at("parts", "do not make what its digest says")
         keep(job, lease, digest, size, file)
     sent.delete()
     expiry.forget(sizes.keys() - {digest})
@@ -145,7 +144,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
 
 def _is_digest(digest: str) -> None:
     if len(digest) != 64 or not set(digest) <= HEX:
-        raise Invalid.at("digest", _("is no SHA-256"))
+        raise Invalid.at("digest", "is no SHA-256")
 
 
 def _room(job: Job, lease: uuid.UUID) -> int:
@@ -153,7 +152,7 @@ def _room(job: Job, lease: uuid.UUID) -> int:
     sent = RunnerUpload.objects.filter(job=job, lease=lease)
     together = sent.aggregate(files=Count("pk"), size=Sum("blob__size", default=0))
     if together["files"] >= MOST_UPLOADS:
-        raise Invalid.at("files", _("are more than %d files") % MOST_UPLOADS)
+        raise Invalid.at("files", f"are more than {MOST_UPLOADS} files")
     return max(0, MOST_TOGETHER - int(together["size"]))
 
 

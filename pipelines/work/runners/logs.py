@@ -7,8 +7,6 @@ import re
 import zlib
 from typing import Final
 
-from django.utils.translation import gettext as _
-
 from pipelines.errors import Invalid
 from pipelines.models import Job, LogChunk
 from pipelines.work import logs
@@ -27,14 +25,14 @@ def append(job: Job, text: str, *, again: bool) -> None:
     if not text:
         return
     if len(text.encode(errors="surrogatepass")) > MOST_AT_ONCE:
-        raise Invalid.at("text", _("is longer than %d KiB") % (MOST_AT_ONCE // 1024))
+        raise Invalid.at("text", f"is longer than {MOST_AT_ONCE // 1024} KiB")
     end = 0
     for found in LINE.finditer(text):
         if found.start() != end:
             break
         end = found.end()
     if end != len(text):
-        raise Invalid.at("text", _("is not whole lines, each of seconds, a tab and text"))
+        raise Invalid.at("text", "is not whole lines, each of seconds, a tab and text")
     text = _masked(job, text)
     size = len(text.encode())
     chunks = LogChunk.objects.filter(job=job, attempt=job.attempt)
@@ -44,7 +42,7 @@ def append(job: Job, text: str, *, again: bool) -> None:
         if again and before == text.encode():
             return
         if last.position + len(before) + size > MOST:
-            raise Invalid.at("text", _("is more than the log of one run may have"))
+            raise Invalid.at("text", "is more than the log of one run may have")
         writer = logs.Writer(
             job.pk,
             job.attempt,

@@ -10,7 +10,6 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from pipelines import engine
 from pipelines.errors import NotFound, Refused
@@ -38,8 +37,8 @@ def register(token: ApiToken, runner: uuid.UUID, said: Mapping[str, Any]) -> Wor
 
     :raises NotFound: somebody else has this id; WrongProtocol"""
     if said["protocol"] != PROTOCOL:
-        older = _("Update this runner") if said["protocol"] < PROTOCOL else _("Update the server")
-        raise WrongProtocol(_("The runner and the server have different versions. %s.") % older)
+        older = "Update this runner" if said["protocol"] < PROTOCOL else "Update the server"
+        raise WrongProtocol(f"The runner and the server have different versions. {older}.")
     now = timezone.now()
     its = {
         **{name: said[name] for name in AS_TOLD},
@@ -81,7 +80,7 @@ def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
     """:raises NotFound: it never registered with this token"""
     found = send([Statement(OF_TOKEN, [runner, token.pk])])[0]
     if not found:
-        raise NotFound(_("This runner is not registered."))
+        raise NotFound("This runner is not registered.")
     return rows.read(Worker, json.loads(found[0][0]))
 
 

@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from pipelines.models import Job, RunnerResult
 from pipelines.work.git.refusals import GitRefused
@@ -46,9 +45,9 @@ def store(job: Job, lease: uuid.UUID, said: Mapping[str, Any]) -> None:
     picture = None if manifest is None else _workspace(manifest, known, before)
     orders = orders_of(job)
     if not isinstance(said.get("git") or {}, dict):
-        raise NotStored(_("What is said of the commit cannot be read."))
+        raise NotStored("What is said of the commit cannot be read.")
     if (orders.git is None or orders.git.problem) and said.get("git"):
-        raise NotStored(_("This line works in no repository."))
+        raise NotStored("This line works in no repository.")
     began = now = before.digest if before else NOTHING_THERE
     now = picture.digest if picture else now
     facts: dict[str, Any] = {}
@@ -63,7 +62,7 @@ def store(job: Job, lease: uuid.UUID, said: Mapping[str, Any]) -> None:
         facts, began, now = {"git": found.facts}, found.before, found.left.tree
     elif orders.git is not None and picture is not None and not picture_of_git_only(picture, before):
         # What is no commit is never shown as the change (law §15).
-        raise NotStored(_("Files of a repository come with the commit that holds them."))
+        raise NotStored("Files of a repository come with the commit that holds them.")
     with transaction.atomic():
         handover.write(job.pk, job.task_id, lease, left, {})
         RunnerResult.objects.update_or_create(
@@ -88,23 +87,23 @@ def checked_manifest(workspace: Any) -> tuple[Entry, ...]:
     :raises NotStored"""
     entries = workspace.get("manifest") if isinstance(workspace, dict) else None
     if not isinstance(entries, list) or len(entries) > MOST_FILES:
-        raise NotStored(_("A workspace has at most %d files.") % MOST_FILES)
+        raise NotStored(f"A workspace has at most {MOST_FILES} files.")
     folders = {""}
     paths = {_path(entry.get("path") if isinstance(entry, dict) else None): entry for entry in entries}
     ordered = tuple(paths[path] for path in sorted(paths))
     for path, entry in sorted(paths.items()):
         if path.rpartition("/")[0] not in folders or len(paths) != len(entries):
             raise NotStored(
-                _("%s does not lie in a folder of the workspace, or is there twice.") % escaped(path)[:200]
+                f"{escaped(path)[:200]} does not lie in a folder of the workspace, or is there twice."
             )
         if not _is_entry(entry):
-            raise NotStored(_("%s is neither a file nor a folder nor a link.") % escaped(path)[:200])
+            raise NotStored(f"{escaped(path)[:200]} is neither a file nor a folder nor a link.")
         if entry.get("folder"):
             folders.add(path)
     if sum(entry.get("size", 0) for entry in entries) > MOST_WORKSPACE:
-        raise NotStored(_("A workspace has at most %d MB.") % (MOST_WORKSPACE // 1024**2))
+        raise NotStored(f"A workspace has at most {MOST_WORKSPACE // 1024**2} MB.")
     if workspace.get("digest") != digest_of(ordered):
-        raise NotStored(_("The workspace is not what its digest says."))
+        raise NotStored("The workspace is not what its digest says.")
     return ordered
 
 
@@ -112,11 +111,11 @@ def _path(said: Any) -> str:
     plain = isinstance(said, str) and 0 < len(said) <= LONGEST_PATH and "\x00" not in said
     path = str(said)
     if not plain or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
-        raise NotStored(_("%s is no path inside the workspace.") % escaped(path)[:200])
+        raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.")
     try:
         path.encode()
     except UnicodeEncodeError as error:
-        raise NotStored(_("%s is no path inside the workspace.") % escaped(path)[:200]) from error
+        raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.") from error
     return path
 
 
@@ -143,15 +142,15 @@ def _is_entry(entry: Entry) -> bool:
 def checked_artifacts(said: Sequence[Any], known: Mapping[str, int]) -> tuple[HandedOver, ...]:
     """:raises NotStored"""
     if len(said) > MOST_ARTIFACTS:
-        raise NotStored(_("A run hands over at most %d files.") % MOST_ARTIFACTS)
+        raise NotStored(f"A run hands over at most {MOST_ARTIFACTS} files.")
     found: dict[str, HandedOver] = {}
     for each in said:
         name, kind = str(each.get("name") or "")[:300], str(each.get("media_type") or MEDIA_TYPE)[:100]
         if not name or escaped(name) != name or escaped(kind) != kind:
-            raise NotStored(_("An artifact has no name that can be shown."))
+            raise NotStored("An artifact has no name that can be shown.")
         found[name] = HandedOver(name, kind, each["digest"], known[each["digest"]])
     if sum(each.size for each in found.values()) > MOST_BYTES:
-        raise NotStored(_("A run hands over at most %d MB.") % (MOST_BYTES // 1024**2))
+        raise NotStored(f"A run hands over at most {MOST_BYTES // 1024**2} MB.")
     return tuple(found.values())
 
 
@@ -164,7 +163,7 @@ def _sizes(
 ) -> dict[str, int]:
     """{digest: size} of all that is named, as stored here. :raises NotStored: a file that this attempt never sent"""
     if not isinstance(artifacts, list) or not all(isinstance(each, dict) for each in artifacts):
-        raise NotStored(_("The list of artifacts cannot be read."))
+        raise NotStored("The list of artifacts cannot be read.")
     named = {str(each.get("digest")) for each in artifacts}
     named |= {str(entry["digest"]) for entry in manifest or () if "digest" in entry}
     if isinstance(git, dict) and git.get("pack"):
@@ -172,8 +171,7 @@ def _sizes(
     missing = named - files.allowed(job, lease, named)
     if missing:
         raise NotStored(
-            _("%d files were named that this run never sent, %s among them.")
-            % (len(missing), escaped(min(missing))[:12])
+            f"{len(missing)} files were named that this run never sent, {escaped(min(missing))[:12]} among them."
         )
     return files.sizes_of(named)
 
@@ -184,7 +182,7 @@ def _workspace(
     for entry in manifest:
         if "digest" in entry and known[entry["digest"]] != entry["size"]:
             raise NotStored(
-                _("%s has not the size that was told.") % escaped(PurePosixPath(entry["path"]).name)[:200]
+                f"{escaped(PurePosixPath(entry['path']).name)[:200]} has not the size that was told."
             )
     digest = digest_of(manifest)
     if before is not None and before.digest == digest:

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.models import Status
 from pipelines.ports.observers import TaskEnded
 from pipelines.queries.unmerged import left_unmerged
@@ -16,10 +13,10 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 SENTENCES = {
-    Status.COMPLETED: gettext_lazy("“%(task)s” is completed."),
-    Status.FAILED: gettext_lazy("“%(task)s” failed."),
+    Status.COMPLETED: "“%(task)s” is completed.",
+    Status.FAILED: "“%(task)s” failed.",
 }
-UNMERGED = gettext_lazy("“%(task)s” is completed, but its change is not merged.")
+UNMERGED = "“%(task)s” is completed, but its change is not merged."
 
 
 def _told(end: Status, heard: Heard) -> Iterable[NotificationEvent]:
@@ -36,13 +33,13 @@ def _says(end: Status, row: Notification) -> Said:
     assert row.task is not None
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
     sentence = UNMERGED if row.data.get("unmerged") else SENTENCES[end]
-    return Said(sentence % {"task": row.task.title}, page, _("Open the task"))
+    return Said(sentence % {"task": row.task.title}, page, "Open the task")
 
 
 COMPLETED = NotificationKind(
     "completed",
-    gettext_lazy("Your task is completed"),
-    gettext_lazy("A task that you requested has reached its end."),
+    "Your task is completed",
+    "A task that you requested has reached its end.",
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),
@@ -51,8 +48,8 @@ COMPLETED = NotificationKind(
 )
 FAILED = NotificationKind(
     "failed",
-    gettext_lazy("Your task failed"),
-    gettext_lazy("A task that you requested has failed."),
+    "Your task failed",
+    "A task that you requested has failed.",
     "end-failed",
     MailChoice.NOW,
     (TaskEnded,),

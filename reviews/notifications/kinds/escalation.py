@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.ports.observers import Alarm, AlarmSettled, Consequence
 from reviews.models import Notice, Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
 
 SENTENCES = {
-    Notice.NoticeKind.ESCALATED: gettext_lazy("“%(task)s” was escalated to you."),
-    Notice.NoticeKind.BREACHED: gettext_lazy("The escalation of “%(task)s” was not answered in time."),
-    Notice.NoticeKind.DEADLOCK: gettext_lazy("“%(task)s” is on hold in a deadlock."),
+    Notice.NoticeKind.ESCALATED: "“%(task)s” was escalated to you.",
+    Notice.NoticeKind.BREACHED: "The escalation of “%(task)s” was not answered in time.",
+    Notice.NoticeKind.DEADLOCK: "“%(task)s” is on hold in a deadlock.",
 }
 
 
@@ -46,15 +43,15 @@ def says(row: Notification) -> Said:
     return Said(
         SENTENCES[kind] % {"task": row.task.title},
         ("task", row.project.owner.key, row.project.key, row.task.name),
-        _("Resolve it"),
+        "Resolve it",
         f"{anchor}-{row.about.partition(':')[0]}",
     )
 
 
 KIND = NotificationKind(
     "escalation",
-    gettext_lazy("Escalations and deadlocks"),
-    gettext_lazy("A task is on hold until somebody with your role resolves it."),
+    "Escalations and deadlocks",
+    "A task is on hold until somebody with your role resolves it.",
     "warning",
     MailChoice.NOW,
     (Alarm, AlarmSettled),

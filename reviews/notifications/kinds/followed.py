@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines.models import Membership, Status, Task, Word
 from pipelines.ports.observers import Consequence, GateDecided, TaskEnded, TaskMoved, TaskWaits
@@ -21,16 +19,16 @@ from reviews.notifications.recipients import MailChoice
 ENDED = (Status.COMPLETED, Status.FAILED, Status.CANCELLED)
 STOPS = (Status.BLOCKED, Status.STUCK, Status.HELD)
 SENTENCES = {
-    "review": gettext_lazy("“%(task)s” waits for a review."),
-    "blocked": gettext_lazy("“%(task)s” is blocked."),
-    "stuck": gettext_lazy("“%(task)s” is stuck."),
-    "held": gettext_lazy("“%(task)s” is on hold."),
-    "decided": gettext_lazy("“%(task)s” was decided: %(word)s."),
-    "completed": gettext_lazy("“%(task)s” is completed."),
-    "unmerged": gettext_lazy("“%(task)s” is completed, but its change is not merged."),
-    "failed": gettext_lazy("“%(task)s” failed."),
-    "cancelled": gettext_lazy("“%(task)s” was cancelled."),
-    "arrived": gettext_lazy("“%(task)s” is at %(station)s now."),
+    "review": "“%(task)s” waits for a review.",
+    "blocked": "“%(task)s” is blocked.",
+    "stuck": "“%(task)s” is stuck.",
+    "held": "“%(task)s” is on hold.",
+    "decided": "“%(task)s” was decided: %(word)s.",
+    "completed": "“%(task)s” is completed.",
+    "unmerged": "“%(task)s” is completed, but its change is not merged.",
+    "failed": "“%(task)s” failed.",
+    "cancelled": "“%(task)s” was cancelled.",
+    "arrived": "“%(task)s” is at %(station)s now.",
 }
 
 
@@ -114,13 +112,13 @@ def says(row: Notification) -> Said:
         "word": Word(word).label if word in Word.values else word,
     }
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(SENTENCES[row.data["what"]] % words, page, _("Open the task"))
+    return Said(SENTENCES[row.data["what"]] % words, page, "Open the task")
 
 
 KIND = NotificationKind(
     "followed",
-    gettext_lazy("What you follow"),
-    gettext_lazy("Something happened to a task, on a line or at a station that you follow."),
+    "What you follow",
+    "Something happened to a task, on a line or at a station that you follow.",
     "watch",
     MailChoice.DIGEST,
     (TaskMoved, TaskEnded, GateDecided, TaskWaits),

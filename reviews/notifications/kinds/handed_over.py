@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.ports.observers import AgentHandedOver
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
@@ -26,16 +23,16 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 
 def says(row: Notification) -> Said:
     return Said(
-        _("You now own the agent %(agent)s.") % {"agent": row.data["name"]},
+        f"You now own the agent {row.data['name']}.",
         ("project-agent", row.project.owner.key, row.project.key, row.data["agent"]),
-        _("Open the agent"),
+        "Open the agent",
     )
 
 
 KIND = NotificationKind(
     "handed-over",
-    gettext_lazy("Agents handed to you"),
-    gettext_lazy("You became the owner of an agent."),
+    "Agents handed to you",
+    "You became the owner of an agent.",
     "actor-agent",
     MailChoice.NOW,
     (AgentHandedOver,),

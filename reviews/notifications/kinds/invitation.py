@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.ports.observers import InvitationAccepted
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
@@ -23,16 +20,16 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 def says(row: Notification) -> Said:
     words = {"who": row.data["name"], "project": row.project.name or row.project.key}
     return Said(
-        _("%(who)s accepted your invitation to %(project)s.") % words,
+        "{who} accepted your invitation to {project}.".format(**words),
         ("project-settings", row.project.owner.key, row.project.key),
-        _("See the members"),
+        "See the members",
     )
 
 
 KIND = NotificationKind(
     "invitation",
-    gettext_lazy("Invitations accepted"),
-    gettext_lazy("Somebody you invited has joined."),
+    "Invitations accepted",
+    "Somebody you invited has joined.",
     "actor-person",
     MailChoice.NEVER,
     (InvitationAccepted,),

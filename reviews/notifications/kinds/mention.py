@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.ports.observers import CommentMention
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
@@ -29,17 +26,17 @@ def says(row: Notification) -> Said:
     names = {"name": row.data["name"], "line": row.data["line_name"]}
     part = row.data["part"]
     return Said(
-        _("%(name)s mentioned you in a comment on the line %(line)s.") % names,
+        "{name} mentioned you in a comment on the line {line}.".format(**names),
         ("line-draw", row.project.owner.key, row.project.key, row.data["line"]),
-        _("Open the comment"),
+        "Open the comment",
         f"station={part}&tab=comments" if part else "tab=comments",
     )
 
 
 KIND = NotificationKind(
     "mention",
-    gettext_lazy("Mentions"),
-    gettext_lazy("A comment on a line names you."),
+    "Mentions",
+    "A comment on a line names you.",
     "edit",
     MailChoice.DIGEST,
     (CommentMention,),

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines.models import Delivery, Membership, Status, Vote, Word
 from pipelines.models.plumbing.compiled import ids, kept
@@ -17,10 +15,10 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 SENTENCES = {
-    "merge": gettext_lazy("“%(task)s”, which you approved: Merged as %(commit)s."),
-    "request": gettext_lazy("“%(task)s”, which you approved: Proposed as %(commit)s."),
+    "merge": "“%(task)s”, which you approved: Merged as %(commit)s.",
+    "request": "“%(task)s”, which you approved: Proposed as %(commit)s.",
 }
-PUSHED = gettext_lazy("“%(task)s”, which you approved: Pushed as %(commit)s.")
+PUSHED = "“%(task)s”, which you approved: Pushed as %(commit)s."
 SHORT = 7
 
 
@@ -54,13 +52,13 @@ def _says(row: Notification) -> Said:
     assert row.task is not None
     words = {"task": row.task.title, "commit": row.data["commit"][:SHORT]}
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(SENTENCES.get(row.data["to"], PUSHED) % words, page, _("Open the task"), "delivered")
+    return Said(SENTENCES.get(row.data["to"], PUSHED) % words, page, "Open the task", "delivered")
 
 
 KIND = NotificationKind(
     "merged",
-    gettext_lazy("What you approved is merged"),
-    gettext_lazy("A change that you approved was merged, proposed or pushed, and its task is completed."),
+    "What you approved is merged",
+    "A change that you approved was merged, proposed or pushed, and its task is completed.",
     "end-completed",
     MailChoice.NEVER,
     (TaskEnded,),

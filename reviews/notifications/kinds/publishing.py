@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.ports.observers import PublishingAsked
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
@@ -27,19 +24,19 @@ def events(heard: Heard) -> Iterable[NotificationEvent]:
 
 def says(row: Notification) -> Said:
     text = (
-        _("%(by)s sent %(line)s back instead of publishing it: %(reason)s")
+        "%(by)s sent %(line)s back instead of publishing it: %(reason)s"
         if row.data["reason"]
-        else _("%(by)s asks for publishing %(line)s. You wrote none of it and may publish it.")
+        else "%(by)s asks for publishing %(line)s. You wrote none of it and may publish it."
     )
     words = {"by": row.data["by"], "line": row.data["name"], "reason": row.data["reason"]}
     page = ("line-publish", row.project.owner.key, row.project.key, row.data["line"])
-    return Said(text % words, page, gettext_lazy("Open the draft"))
+    return Said(text % words, page, "Open the draft")
 
 
 KIND = NotificationKind(
     "publishing",
-    gettext_lazy("Publishing by four eyes"),
-    gettext_lazy("Somebody asks for publishing a draft that you may publish, or sends yours back."),
+    "Publishing by four eyes",
+    "Somebody asks for publishing a draft that you may publish, or sends yours back.",
     "edit",
     MailChoice.NOW,
     (PublishingAsked,),

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.ports.observers import Consequence, ReviewerAsked, ReviewerTold
 from pipelines.templatetags.cuts import shortened
 from reviews.models import Notification
@@ -45,17 +42,17 @@ def says(row: Notification) -> Said:
     assert row.task is not None
     words = {"name": row.data["name"], "task": row.task.title}
     if row.about.endswith(":asked"):
-        said, verb = _("%(name)s asks you about “%(task)s”.") % words, _("Answer")
+        said, verb = "{name} asks you about “{task}”.".format(**words), "Answer"
     else:
-        said, verb = _("%(name)s answered your question about “%(task)s”.") % words, _("Open the review")
-    facts = [(_("Question"), row.data["text"])]
+        said, verb = "{name} answered your question about “{task}”.".format(**words), "Open the review"
+    facts = [("Question", row.data["text"])]
     return Said(said, ("gate-visit", row.data["visit"]), verb, f"question-{row.data['question']}", facts)
 
 
 KIND = NotificationKind(
     "questions",
-    gettext_lazy("Questions about reviews"),
-    gettext_lazy("A reviewer asks you about your task, or your own question was answered."),
+    "Questions about reviews",
+    "A reviewer asks you about your task, or your own question was answered.",
     "comment",
     MailChoice.NOW,
     (ReviewerAsked, ReviewerTold),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext_lazy, ngettext
-
 from pipelines.ports.observers import GuaranteeRefuted
+from pipelines.routing.basics.plural import plural
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -30,7 +29,7 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 
 def says(row: Notification) -> Said:
     count = row.data["count"]
-    words = ngettext(
+    words = plural(
         "%(n)s guarantee of %(line)s v%(version)s does not hold. The version runs on.",
         "%(n)s guarantees of %(line)s v%(version)s do not hold. The version runs on.",
         count,
@@ -38,15 +37,15 @@ def says(row: Notification) -> Said:
     return Said(
         words % {"n": count, "line": row.data["name"], "version": row.data["version"]},
         ("line", row.project.owner.key, row.project.key, row.data["line"]),
-        gettext_lazy("Open the line"),
+        "Open the line",
         "guarantees",
     )
 
 
 KIND = NotificationKind(
     "refuted",
-    gettext_lazy("Guarantees that do not hold"),
-    gettext_lazy("A live version that you published or administer breaks a guarantee."),
+    "Guarantees that do not hold",
+    "A live version that you published or administer breaks a guarantee.",
     "guarantee-refuted",
     MailChoice.NOW,
     (GuaranteeRefuted,),

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.engine.moves.absences import deciders
 from pipelines.ports.observers import (
     Consequence,
@@ -72,19 +69,19 @@ def says(row: Notification) -> Said:
     assert row.task is not None
     words = {"task": row.task.title, "gate": row.data.get("gate", "")}
     text = (
-        _("The review of “%(task)s” is overdue.") % words
+        "The review of “{task}” is overdue.".format(**words)
         if row.data.get("overdue")
-        else _("The review of “%(task)s” is due soon.") % words
+        else "The review of “{task}” is due soon.".format(**words)
         if row.data.get("soon")
-        else _("“%(task)s” waits for your review: %(gate)s.") % words
+        else "“{task}” waits for your review: {gate}.".format(**words)
     )
-    return Said(text, ("gate-visit", row.about.partition(":")[0]), _("Open the review"))
+    return Said(text, ("gate-visit", row.about.partition(":")[0]), "Open the review")
 
 
 KIND = NotificationKind(
     "review",
-    gettext_lazy("Reviews"),
-    gettext_lazy("A task waits for your decision, or your decision is overdue."),
+    "Reviews",
+    "A task waits for your decision, or your decision is overdue.",
     "gate",
     MailChoice.NOW,
     (GateOpened, GateOverdue, GateDecided, GateClosed, VoteCast),

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-
 from pipelines.models import Role
 from pipelines.ports.observers import RolesChanged
 from reviews.models import Notification
@@ -30,13 +27,11 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 def says(row: Notification) -> Said:
     words = {"project": row.project.name or row.project.key, "roles": _roles(row.data["after"])}
     text = (
-        _("Your roles in %(project)s are now: %(roles)s.")
+        "Your roles in %(project)s are now: %(roles)s."
         if row.data["before"]
-        else _("You are now a member of %(project)s: %(roles)s.")
+        else "You are now a member of %(project)s: %(roles)s."
     )
-    return Said(
-        text % words, ("project-settings", row.project.owner.key, row.project.key), _("See the members")
-    )
+    return Said(text % words, ("project-settings", row.project.owner.key, row.project.key), "See the members")
 
 
 def _roles(roles: Iterable[str]) -> str:
@@ -45,8 +40,8 @@ def _roles(roles: Iterable[str]) -> str:
 
 KIND = NotificationKind(
     "roles",
-    gettext_lazy("Your roles"),
-    gettext_lazy("You were added to a project, or your roles in it were changed."),
+    "Your roles",
+    "You were added to a project, or your roles in it were changed.",
     "settings",
     MailChoice.DIGEST,
     (RolesChanged,),

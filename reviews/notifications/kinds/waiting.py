@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db.models import Q
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from pipelines.models import GateVisit, Status, Token
 from pipelines.ports.observers import GateOverdue, TaskLate, TaskWaits
@@ -23,13 +21,13 @@ ASKS = Q(status__in=[Status.BLOCKED, Status.STUCK]) | (
     Q(status=Status.HELD) & (~Q(wait__has_any_keys=OTHERS) | IN_VAIN)
 )
 SENTENCES = {
-    Status.BLOCKED: gettext_lazy("“%(task)s” is blocked at %(station)s."),
-    Status.STUCK: gettext_lazy("“%(task)s” is stuck at %(station)s."),
-    Status.HELD: gettext_lazy("“%(task)s” is on hold at %(station)s."),
+    Status.BLOCKED: "“%(task)s” is blocked at %(station)s.",
+    Status.STUCK: "“%(task)s” is stuck at %(station)s.",
+    Status.HELD: "“%(task)s” is on hold at %(station)s.",
 }
 LATE_SENTENCES = {
-    "task": gettext_lazy("“%(task)s” is late: its due time has passed."),
-    "review": gettext_lazy("“%(task)s” is late: its review is overdue."),
+    "task": "“%(task)s” is late: its due time has passed.",
+    "review": "“%(task)s” is late: its review is overdue.",
 }
 
 
@@ -85,12 +83,12 @@ def says(row: Notification) -> Said:
     words = {"task": row.task.title, **row.data}
     sentence = LATE_SENTENCES.get(row.data.get("late", "")) or SENTENCES[Status(row.data["status"])]
     if "failed" in row.data:
-        sentence = gettext_lazy("“%(task)s” waits for %(failed)s, which did not complete.")
+        sentence = "“%(task)s” waits for %(failed)s, which did not complete."
     elif "by" in row.data:
-        sentence = gettext_lazy("%(by)s put “%(task)s” on hold at %(station)s.")
-    facts = [(_("Reason"), row.data["reason"])] if row.data.get("reason") else []
+        sentence = "%(by)s put “%(task)s” on hold at %(station)s."
+    facts = [("Reason", row.data["reason"])] if row.data.get("reason") else []
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    return Said(sentence % words, page, _("Open the task"), facts=facts)
+    return Said(sentence % words, page, "Open the task", facts=facts)
 
 
 def over(row: Notification) -> bool:
@@ -106,8 +104,8 @@ def over(row: Notification) -> bool:
 
 KIND = NotificationKind(
     "waiting",
-    gettext_lazy("Your task needs attention"),
-    gettext_lazy("A task that you requested is blocked, stuck, on hold or late."),
+    "Your task needs attention",
+    "A task that you requested is blocked, stuck, on hold or late.",
     "status-blocked",
     MailChoice.NOW,
     (TaskWaits, TaskLate, GateOverdue),

@@ -1,7 +1,6 @@
 // Passkeys: a form with `data-passkey` asks the browser for one (`create`) or to prove one (`get`), and goes with what it
 // answered. The options lie in the page (`data-options`, the id of a JSON script), or are fetched (`data-from`).
 import { each } from "../dom";
-import { gettext } from "../gettext";
 
 interface Options {
   creation_options?: { publicKey: PublicKeyCredentialCreationOptionsJSON };
@@ -46,7 +45,7 @@ each<HTMLFormElement>("form[data-passkey]", (form) => {
     if (problem) problem.textContent = text;
   };
   if (possible()) form.hidden = false;
-  else say(gettext("Passkeys need a host name, https, and a browser that supports them."));
+  else say("Passkeys need a host name, https, and a browser that supports them.");
   form.addEventListener("submit", (event) => {
     if (credential.value) return;
     event.preventDefault();
@@ -58,7 +57,7 @@ each<HTMLFormElement>("form[data-passkey]", (form) => {
         credential.value = JSON.stringify(given.toJSON());
         form.requestSubmit();
       },
-      () => say(gettext("No passkey was used.")),
+      () => say("No passkey was used."),
     );
   });
 });

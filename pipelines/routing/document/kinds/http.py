@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.work.call import CALL, ONE_BODY
 from pipelines.routing.document.work.kind import Kind
 
 KIND = Kind(
     key="http",
-    name=_("HTTP"),
-    about=_("One HTTP call; the eval is its status."),
+    name="HTTP",
+    about="One HTTP call; the eval is its status.",
     icon="globe",
     docs="kinds.md#http",
-    title=_("HTTP call"),
+    title="HTTP call",
     keys=CALL,
     not_both=ONE_BODY,
     calls=True,

@@ -65,7 +65,7 @@ def no_form(station: Station) -> tuple[Input, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of work. `name`, `about`, `title`, `help`, `said_as` and `silent` are marked for translation."""
+    """One kind of work. `name`, `about`, `title`, `help`, `said_as` and `silent` are for people."""
 
     key: str
     name: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import (
     PROMPT,
@@ -19,8 +18,8 @@ from pipelines.routing.document.work.keys import (
 
 HOTTEST = 2
 HISTORY = ContextKey(
-    label=_("Conversation"),
-    help=_("The key of the context that holds it. Stations that name the same key go on with it."),
+    label="Conversation",
+    help="The key of the context that holds it. Stations that name the same key go on with it.",
     placeholder="conversation",
     code=True,
 )
@@ -32,15 +31,15 @@ def asking(
     """`said` is the help of the prompt; `asked` and `spared` are the prompt's, too; `hidden`: of all the others."""
     return {
         "system": TextKey(
-            label=_("System"),
-            help=_("What the model is told of its part."),
+            label="System",
+            help="What the model is told of its part.",
             longest=PROMPT,
             template=True,
             rows=3,
             hidden=hidden,
         ),
         "prompt": TextKey(
-            label=_("Prompt"),
+            label="Prompt",
             help=said,
             longest=PROMPT,
             template=True,
@@ -49,20 +48,20 @@ def asking(
             spared=spared,
         ),
         "model": TextKey(
-            label=_("Model"),
-            help=_("Its name. Without one, the one that an operator has set."),
+            label="Model",
+            help="Its name. Without one, the one that an operator has set.",
             longest=200,
             code=True,
             hidden=hidden,
         ),
         "temperature": NumberKey(
-            label=_("Temperature"),
-            help=_("From 0 to 2."),
+            label="Temperature",
+            help="From 0 to 2.",
             placeholder="0.7",
             most=HOTTEST,
             hidden=hidden,
         ),
-        "max_tokens": CountKey(label=_("Most tokens of an answer"), least=1, hidden=hidden),
+        "max_tokens": CountKey(label="Most tokens of an answer", least=1, hidden=hidden),
     }
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.translation import gettext_noop as _
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import ArgumentsKey, EnvironmentKey, TextKey, WorkKey
 
-ENVIRONMENT = EnvironmentKey(label=_("Environment"), help=_("NAME=value, one per line."))
+ENVIRONMENT = EnvironmentKey(label="Environment", help="NAME=value, one per line.")
 FOLDER = TextKey(
-    label=_("Folder"),
-    help=_("Below the working folder of the task."),
+    label="Folder",
+    help="Below the working folder of the task.",
     placeholder=".",
     template=True,
     code=True,
@@ -18,8 +17,8 @@ FOLDER = TextKey(
 
 def argv(asked: str = "") -> WorkKey:
     return ArgumentsKey(
-        label=_("Program and arguments"),
-        help=_("No shell reads it: | and > are arguments. Put what has spaces into quotes."),
+        label="Program and arguments",
+        help="No shell reads it: | and > are arguments. Put what has spaces into quotes.",
         placeholder="ruff check --output-format=json .",
         asked=asked,
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.run import findings_of
 from pipelines.routing.analysis.lint.subject import LintSubject
@@ -28,8 +26,8 @@ def waiting(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     after = findings_of(LintSubject(changed, of.subject.people, of.subject.required))
     before = _grave(findings_of(of.subject))
     if _grave(after) <= before - {(finding.check, finding.station)}:
-        label = _("Push and wait for the checks before it")
-        fix = _("Fix: push and wait for the checks before it")
+        label = "Push and wait for the checks before it"
+        fix = "Fix: push and wait for the checks before it"
         yield Remedy(label, fix, (edits.change_line(stations=stations),), "list-checks")
 
 
@@ -39,8 +37,8 @@ def _with_both(stations: list[Document], target: str) -> list[Document]:
     found: list[Document] = []
     for each in stations:
         if each.get("key") == target:
-            found.append(_station(push, _("Push the branch"), {"kind": "deliver", "to": "push"}, checks))
-            found.append(_station(checks, _("Checks of the host"), {"kind": "wait_for_checks"}, target))
+            found.append(_station(push, "Push the branch", {"kind": "deliver", "to": "push"}, checks))
+            found.append(_station(checks, "Checks of the host", {"kind": "wait_for_checks"}, target))
         rules = each.get("rules")
         led = [_led(rule, target, push) for rule in rules] if isinstance(rules, list) else rules
         found.append(each if led == rules else {**each, "rules": led})

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.analysis.lint.checks import (
     broken_guarantee,
     constant_condition,
@@ -87,13 +85,13 @@ def _move_above(station: Station, place: int, to: int, limit: int | None) -> Rem
     move = edits.move_rule(rule, station.rules[to].id)
     if limit is None:
         return Remedy(
-            _("Move above %(number)s") % {"number": to + 1},
-            _("Fix: move above %(number)s") % {"number": to + 1},
+            f"Move above {to + 1}",
+            f"Fix: move above {to + 1}",
             (move,),
             "arrow-up",
         )
-    label = _("Move above %(number)s, at most %(n)s times") % {"number": to + 1, "n": limit}
-    fix = _("Fix: move above %(number)s, at most %(n)s times") % {"number": to + 1, "n": limit}
+    label = f"Move above {to + 1}, at most {limit} times"
+    fix = f"Fix: move above {to + 1}, at most {limit} times"
     return Remedy(label, fix, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
 
 
@@ -102,7 +100,7 @@ def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, _place = of.place(finding)
     policy = of.line.policy
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
-        yield Remedy(_("Delete"), _("Fix: delete"), (edits.remove_rule(finding.rule or ""),), "delete")
+        yield Remedy("Delete", "Fix: delete", (edits.remove_rule(finding.rule or ""),), "delete")
 
 
 def _constant(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -111,15 +109,15 @@ def _constant(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield from _delete(of, finding)
     elif place == len(station.rules) - 1:
         drop = edits.change_rule(finding.rule or "", "when")
-        yield Remedy(_("Take whatever is left"), _("Fix: take whatever is left"), (drop,))
+        yield Remedy("Take whatever is left", "Fix: take whatever is left", (drop,))
 
 
 def _to_the_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, place = of.place(finding)
     last = len(station.rules) - 1
     if of.trials.helps(station, finding, ("move", str(place), str(last)), _moving(place, last)):
-        label = _("Move to the end")
-        fix = _("Fix: move to the end")
+        label = "Move to the end"
+        fix = "Fix: move to the end"
         yield Remedy(label, fix, (edits.move_rule(finding.rule or "", None),), "arrow-down")
 
 
@@ -148,11 +146,11 @@ def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
     if not of.trials.may_go(station, to):
         return None
     words = {
-        "passed": lambda: (_("Add a rule to %(place)s"), _("Fix: add a rule to %(place)s")),
-        "failed": lambda: (_("Add a rule to the end “failed”"), _("Fix: add a rule to the end “failed”")),
+        "passed": lambda: ("Add a rule to %(place)s", "Fix: add a rule to %(place)s"),
+        "failed": lambda: ("Add a rule to the end “failed”", "Fix: add a rule to the end “failed”"),
         "blocked": lambda: (
-            _("Add a rule that waits for an answer"),
-            _("Fix: add a rule that waits for an answer"),
+            "Add a rule that waits for an answer",
+            "Fix: add a rule that waits for an answer",
         ),
     }
     place = following.name if following else end_words(to, "")
@@ -170,8 +168,8 @@ def _no_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     for outcomes, end in (("passed", "completed"), ("failed", "failed")):
         rest = of.subject.analysis(station).rest(outcomes)
         if rest is not None and rest.witness is not None:
-            label = _("Add a rule to the end “%(end)s”") % {"end": end}
-            fix = _("Fix: add a rule to the end “%(end)s”") % {"end": end}
+            label = f"Add a rule to the end “{end}”"
+            fix = f"Fix: add a rule to the end “{end}”"
             rule = edits.add_rule(station.key, _rule(station, outcomes, end))
             yield Remedy(label, fix, (rule,), "plus")
             return
@@ -187,17 +185,15 @@ def _past_the_gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
     if of.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
         number = station.rules.index(other) + 1
-        label = _("Put the gate on rule %(number)s, too") % {"number": number}
-        fix = _("Fix: put the gate on rule %(number)s, too") % {"number": number}
+        label = f"Put the gate on rule {number}, too"
+        fix = f"Fix: put the gate on rule {number}, too"
         yield Remedy(label, fix, (edits.change_rule(other.id, gates=list(gates)),), "gate")
 
 
 def _unreachable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     key = finding.station or ""
     if key not in _named(of.line) and len(of.line.stations) > 1:
-        yield Remedy(
-            _("Delete the station"), _("Fix: delete the station"), (edits.remove_station(key),), "delete"
-        )
+        yield Remedy("Delete the station", "Fix: delete the station", (edits.remove_station(key),), "delete")
 
 
 def _named(line: Line) -> set[str]:
@@ -222,8 +218,8 @@ def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if stations:
         limited = [edits.change_station(key, limits=_limited(of, key)) for key in stations]
         names = ", ".join(of.line.station(key).name for key in stations)
-        label = _("At most %(n)s runs of %(stations)s") % {"n": VISITS, "stations": names}
-        fix = _("Fix: at most %(n)s runs of %(stations)s") % {"n": VISITS, "stations": names}
+        label = f"At most {VISITS} runs of {names}"
+        fix = f"Fix: at most {VISITS} runs of {names}"
         yield Remedy(label, fix, tuple(limited), "loop")
 
 
@@ -251,8 +247,8 @@ def _unknown_target(line: Line, rule: Rule, index: int | None) -> Iterator[Remed
         if left:
             to = left[0] if len(left) == 1 else left
             name = target_name(line, rule.to[index])
-            label = _("Take “%(name)s” out of the fork") % {"name": name}
-            fix = _("Fix: take “%(name)s” out of the fork") % {"name": name}
+            label = f"Take “{name}” out of the fork"
+            fix = f"Fix: take “{name}” out of the fork"
             yield Remedy(label, fix, (edits.change_rule(rule.id, to=to),), "x")
         return
     name = rule.to[0] if rule.to else ""
@@ -260,19 +256,19 @@ def _unknown_target(line: Line, rule: Rule, index: int | None) -> Iterator[Remed
     for near in difflib.get_close_matches(name[:100], known[:500], n=1):
         place = target_name(line, near)
         yield Remedy(
-            _("Lead to %(place)s") % {"place": place},
-            _("Fix: lead to %(place)s") % {"place": place},
+            f"Lead to {place}",
+            f"Fix: lead to {place}",
             (edits.change_rule(rule.id, to=near),),
             "arrow-right",
         )
     if KEY.match(name):
         yield Remedy(
-            _("Add the end “%(name)s”") % {"name": name},
-            _("Fix: add the end “%(name)s”") % {"name": name},
+            f"Add the end “{name}”",
+            f"Fix: add the end “{name}”",
             (edits.add_end(_end(name)),),
             "plus",
         )
-    yield Remedy(_("Delete the rule"), _("Fix: delete the rule"), (edits.remove_rule(rule.id),), "delete")
+    yield Remedy("Delete the rule", "Fix: delete the rule", (edits.remove_rule(rule.id),), "delete")
 
 
 def _end(name: str) -> dict[str, Any]:
@@ -285,12 +281,12 @@ def _unknown_gate(rule: Rule, index: int) -> Iterator[Remedy]:
     name = written[index] if isinstance(written, list) and index < len(written) else None
     left = [each for i, each in enumerate(written or ()) if i != index]
     taken_off = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
-    yield Remedy(_("Take the gate off the rule"), _("Fix: take the gate off the rule"), (taken_off,), "x")
+    yield Remedy("Take the gate off the rule", "Fix: take the gate off the rule", (taken_off,), "x")
     if isinstance(name, str) and KEY.match(name):
         added = edits.add_gate({"key": name, "name": name.replace("-", " ").capitalize()})
         yield Remedy(
-            _("Add the gate “%(name)s”") % {"name": name},
-            _("Fix: add the gate “%(name)s”") % {"name": name},
+            f"Add the gate “{name}”",
+            f"Fix: add the gate “{name}”",
             (added,),
             "plus",
         )
@@ -302,8 +298,8 @@ def _gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         gate = of.line.gates[int(found[1])]
         offers = ["approve", *gate.offers]
         yield Remedy(
-            _("Offer approve"),
-            _("Fix: offer approve"),
+            "Offer approve",
+            "Fix: offer approve",
             (edits.change_gate(gate.key, offers=offers),),
             "check",
         )

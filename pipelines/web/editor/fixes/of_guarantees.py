@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.analysis.lint.checks import broken_guarantee, unproved_guarantee
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.promises import PROVED
@@ -40,8 +38,8 @@ def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     gate = of.line.gates_by_key.get(after.gate) if after and after.word == REJECT else None
     if gate and (gate.on_reject or of.line.policy.on_reject) != ENDS and _helps(of.subject, index, gate):
         yield Remedy(
-            _("End the task"),
-            _("Fix: end the task"),
+            "End the task",
+            "Fix: end the task",
             (edits.change_gate(gate.key, on_reject=ENDS),),
             "end-failed",
         )

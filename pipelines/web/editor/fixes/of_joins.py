@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.analysis.lint.checks import forbidden_parallel, unfillable_join, unjoined_fork
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
@@ -49,10 +47,8 @@ def _waiting(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterato
 
 def wait_for_all(station: str, written: object, wait_for: Sequence[str]) -> Remedy:
     join = {**(written if isinstance(written, dict) else {}), "wait_for": list(wait_for)}
-    label = _("Wait for both") if len(wait_for) == 2 else _("Wait for all %(n)s") % {"n": len(wait_for)}
-    fix = (
-        _("Fix: wait for both") if len(wait_for) == 2 else _("Fix: wait for all %(n)s") % {"n": len(wait_for)}
-    )
+    label = "Wait for both" if len(wait_for) == 2 else f"Wait for all {len(wait_for)}"
+    fix = "Fix: wait for both" if len(wait_for) == 2 else f"Fix: wait for all {len(wait_for)}"
     return Remedy(label, fix, (edits.change_station(station, join=join),), "fork")
 
 
@@ -67,8 +63,8 @@ def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     moved = _above(line, key, stage)
     if _ways(LintSubject(moved)) == _ways(of.subject):
         kept = [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
-        label = _("Move above %(place)s") % {"place": line.station(stage).name}
-        fix = _("Fix: move above %(place)s") % {"place": line.station(stage).name}
+        label = f"Move above {line.station(stage).name}"
+        fix = f"Fix: move above {line.station(stage).name}"
         yield Remedy(label, fix, (*kept, edits.move_station(key, stage)), "arrow-up")
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.document.ends import end_words
 from pipelines.web.editor.fixes import edits
@@ -55,8 +53,8 @@ def _unknown_key(document: Document, finding: Finding, place: DocumentPlace) -> 
     key = place.rest
     if finding.message != AN_UNKNOWN_KEY or not key or not key.isidentifier():
         return
-    label = _("Remove “%(key)s”") % {"key": key}
-    fix = _("Fix: remove “%(key)s”") % {"key": key}
+    label = f"Remove “{key}”"
+    fix = f"Fix: remove “{key}”"
     edit = _unset(place, key)
     if edit:
         yield Remedy(label, fix, (edit,), "x")
@@ -89,17 +87,17 @@ GONE: tuple[tuple[str, str, Callable[[], tuple[str, str]]], ...] = (
         r"on_exhausted\.to",
         "on_exhausted",
         lambda: (
-            _("Leave what happens then to the line's policy"),
-            _("Fix: leave what happens then to the line's policy"),
+            "Leave what happens then to the line's policy",
+            "Fix: leave what happens then to the line's policy",
         ),
     ),
-    (r"gate", "gate", lambda: (_("Take the gate off the station"), _("Fix: take the gate off the station"))),
-    (r"join(\..*)?", "join", lambda: (_("Remove the join"), _("Fix: remove the join"))),
-    (r"start", "start", lambda: (_("Start at the first station"), _("Fix: start at the first station"))),
+    (r"gate", "gate", lambda: ("Take the gate off the station", "Fix: take the gate off the station")),
+    (r"join(\..*)?", "join", lambda: ("Remove the join", "Fix: remove the join")),
+    (r"start", "start", lambda: ("Start at the first station", "Fix: start at the first station")),
     (
         r"on_reject",
         "on_reject",
-        lambda: (_("Leave rejections to the line's policy"), _("Fix: leave rejections to the line's policy")),
+        lambda: ("Leave rejections to the line's policy", "Fix: leave rejections to the line's policy"),
     ),
 )
 
@@ -140,7 +138,7 @@ def _knob(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
     policy = document.get("policy")
     if found and isinstance(policy, dict) and found[1] in policy:
         kept = {key: value for key, value in policy.items() if key != found[1]}
-        label, fix = _("Use the preset"), _("Fix: use the preset")
+        label, fix = "Use the preset", "Fix: use the preset"
         yield Remedy(label, fix, (edits.change_line(policy=kept),), "x")
 
 
@@ -149,8 +147,8 @@ def _pair(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
     pairs = document.get("forbidden_parallel")
     if found and isinstance(pairs, list):
         kept = [pair for index, pair in enumerate(pairs) if index != int(found[1])]
-        label = _("Remove the pair")
-        fix = _("Fix: remove the pair")
+        label = "Remove the pair"
+        fix = "Fix: remove the pair"
         yield Remedy(label, fix, (edits.change_line(forbidden_parallel=kept),), "x")
 
 
@@ -159,8 +157,8 @@ def _switched_off(document: Document, finding: Finding, place: DocumentPlace) ->
         flags = document.get("flags")
         on = {**(flags if isinstance(flags, dict) else {}), "agentic_conditions": True}
         yield Remedy(
-            _("Switch them on in this line"),
-            _("Fix: switch them on in this line"),
+            "Switch them on in this line",
+            "Fix: switch them on in this line",
             (edits.change_line(flags=on),),
             "check",
         )
@@ -174,8 +172,8 @@ def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Ite
         following = every[keys.index(place.station) + 1 :]
         to, name = (following[0][0], _name(following[0][1], "name")) if following else ("completed", None)
         rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
-        label = _("Add a rule to %(place)s") % {"place": name or end_words(to, "")}
-        fix = _("Fix: add a rule to %(place)s") % {"place": name or end_words(to, "")}
+        label = f"Add a rule to {name or end_words(to, '')}"
+        fix = f"Fix: add a rule to {name or end_words(to, '')}"
         yield Remedy(label, fix, (edits.add_rule(place.station, rule),), "plus")
 
 

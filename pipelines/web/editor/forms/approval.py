@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
-
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
+from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.requirements import EVERYONE, ONE_PERSON, OWNER, REQUIREMENT, REQUIREMENTS
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, words_of
@@ -69,7 +67,7 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
             return []
         kinds = words_of(REQUIREMENTS)
         found: list[FormField | Rows] = [
-            RequirementKindField(at=(*at, "kind"), label=_("Asked is a"), options=kinds, firsts=firsts),
+            RequirementKindField(at=(*at, "kind"), label="Asked is a", options=kinds, firsts=firsts),
             control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
         ]
         if kind not in ONE_PERSON:
@@ -79,13 +77,13 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     return [
         Rows(
             at=WHO,
-            label=_("Who has to approve"),
+            label="Who has to approve",
             row=row,
             new=lambda fragment, kind: {"role": Role.REVIEWER.value, "count": 1},
             title=_title,
-            add=_("Add a requirement"),
-            empty=_("One reviewer, where nobody is named."),
-            help=_("All of them, and one person counts once."),
+            add="Add a requirement",
+            empty="One reviewer, where nobody is named.",
+            help="All of them, and one person counts once.",
         )
     ]
 
@@ -93,12 +91,12 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
 def _title(member: Any, index: int) -> str:
     kind = kind_of(member)
     if not kind:
-        return _("Requirement %d") % (index + 1)
+        return f"Requirement {index + 1}"
     count = member.get("count", 1)
     if kind == OWNER:
-        return _("Owner of %(station)s") % {"station": member[kind]}
+        return f"Owner of {member[kind]}"
     if count == EVERYONE:
-        return _("All of %(name)s") % {"name": member[kind]}
+        return f"All of {member[kind]}"
     return f"{count} × {member[kind]}" if kind != "user" else str(member[kind])
 
 
@@ -125,4 +123,4 @@ def _users(people: Sequence[EntitledPerson]) -> Options:
 
 
 def _count(number: int) -> str:
-    return ngettext("%d person", "%d people", number) % number
+    return plural("%d person", "%d people", number) % number

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.decide.check_fields import SINGLE, USAGE
 from pipelines.routing.document import checks
 from pipelines.web.editor.forms import places
@@ -54,35 +52,35 @@ def fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[Form
     if given is not MISSING and not kind_of(given):
         return []
     words = [
-        ("", _("No checks")),
-        ("all", _("All of these have to pass")),
-        ("any", _("One of these has to pass")),
+        ("", "No checks"),
+        ("all", "All of these have to pass"),
+        ("any", "One of these has to pass"),
     ]
-    choice = GroupKind(at=at, label=label or _("Checks"), options=words)
+    choice = GroupKind(at=at, label=label or "Checks", options=words)
     return [choice, *([_rows(at, kind_of(given), 1)] if kind_of(given) else [])]
 
 
 def _rows(at: Place, kind: str, depth: int) -> Rows:
-    kinds = [("check", _("Add a check"))]
+    kinds = [("check", "Add a check")]
     if depth < checks.MAX_NESTING:
-        kinds.append(("group", _("Add a group")))
+        kinds.append(("group", "Add a group"))
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
         member = places.get(fragment, at)
         inner = kind_of(member)
         if inner:
-            words = [("all", _("All of these")), ("any", _("One of these"))]
-            return [GroupKind(at=at, label=_("Group"), options=words), _rows(at, inner, depth + 1)]
+            words = [("all", "All of these"), ("any", "One of these")]
+            return [GroupKind(at=at, label="Group", options=words), _rows(at, inner, depth + 1)]
         return _check(at, member) if type(member) is dict else []
 
     return Rows(
         at=(*at, kind),
-        label=_("Checks") if depth == 1 else _("Checks of the group"),
+        label="Checks" if depth == 1 else "Checks of the group",
         row=row,
         new=lambda fragment, kind: _new(kind),
         title=_title,
         kinds=kinds,
-        empty=_("No checks yet. An empty group passes."),
+        empty="No checks yet. An empty group passes.",
         folded=depth == 1,
     )
 
@@ -93,9 +91,9 @@ def _new(kind: str) -> dict[str, Any]:
 
 def _title(member: Any, index: int) -> str:
     if kind_of(member):
-        return _("All of a group") if kind_of(member) == "all" else _("One of a group")
+        return "All of a group" if kind_of(member) == "all" else "One of a group"
     if type(member) is not dict:
-        return _("Check %d") % (index + 1)
+        return f"Check {index + 1}"
     label = member.get("label")
     if type(label) is str and label:
         return label
@@ -104,7 +102,7 @@ def _title(member: Any, index: int) -> str:
         dict(words_of(checks.WORDS)).get(str(member.get("operator"))),
         member.get("value"),
     ]
-    return " ".join(str(part) for part in parts if part is not None)[:80] or _("Check %d") % (index + 1)
+    return " ".join(str(part) for part in parts if part is not None)[:80] or f"Check {index + 1}"
 
 
 def _check(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:

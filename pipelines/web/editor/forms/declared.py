@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document import gate_tools
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Field as Declared
@@ -119,13 +117,13 @@ def control(record: Record[Any], at: Place, key: str, make: Make | None = None, 
     declared = record.fields[key]
     usual, fill = next(CONTROLS[each] for each in type(declared).__mro__ if each in CONTROLS)
     shown = {
-        "help": _(declared.help),
+        "help": declared.help,
         "placeholder": declared.placeholder,
         "rows": declared.rows,
         "code": declared.code,
     }
     said = {name: value for name, value in shown.items() if value}
-    return fill(declared, make or usual, **{"at": (*at, key), "label": _(declared.label), **said, **more})
+    return fill(declared, make or usual, **{"at": (*at, key), "label": declared.label, **said, **more})
 
 
 def options(declared: plain.Choice) -> list[tuple[str, str]]:
@@ -139,7 +137,7 @@ def options(declared: plain.Choice) -> list[tuple[str, str]]:
 
 def words_of(choices: Collection[str]) -> list[tuple[str, str]]:
     """Each with its words, and with itself where it has none."""
-    return [(each, _(choices[each]) if isinstance(choices, Mapping) else each) for each in choices]
+    return [(each, choices[each] if isinstance(choices, Mapping) else each) for each in choices]
 
 
 def unplaced(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.ends import BUILT_IN_ENDS, END
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms.declared import control, unplaced
@@ -33,10 +31,10 @@ class EndForm:
             fields.append(control(END, (), "kind", ChoiceField))
         fields += unplaced(END, (), fields, but=("key", "kind"))
         known = [(each,) for each in ("key", "kind") if always]
-        words = _("What has no field of its own, as JSON.")
-        help_words = _("This end exists in every line.") if always else ""
+        words = "What has no field of its own, as JSON."
+        help_words = "This end exists in every line." if always else ""
         return with_rest(
-            [Section(fields=fields, help=help_words)], fragment, _("Everything else"), words, *known
+            [Section(fields=fields, help=help_words)], fragment, "Everything else", words, *known
         )
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
@@ -47,5 +45,5 @@ class EndForm:
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         """A station of the same key is told at the station; here it belongs to the end."""
         if fragment.get("key") in [each.key for each in setting.names.stations]:
-            return [Problem("key", _("a station has this key, and stations and ends share one name space"))]
+            return [Problem("key", "a station has this key, and stations and ends share one name space")]
         return ()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.basics.durations import written
 from pipelines.routing.document.escalations import ESCALATION, OF_THE_ENGINE, PRESETS
 from pipelines.routing.document.policy import Policy
@@ -23,7 +21,7 @@ TRIGGERS = (*OF_THE_ENGINE, "contract_violation")
 def of_line(usual: Policy, preset: str, setting: Setting) -> Section:
     """`preset`: its name, known or not."""
     return Section(
-        title=_("Escalations and deadlocks"),
+        title="Escalations and deadlocks",
         fields=[knob("deadlocks", usual), _rules(preset, roles(setting))],
     )
 
@@ -31,12 +29,12 @@ def of_line(usual: Policy, preset: str, setting: Setting) -> Section:
 def _rules(preset: str, told: list[tuple[str, str]]) -> Rows:
     return Rows(
         at=("escalations",),
-        label=_("Who is told"),
+        label="Who is told",
         row=lambda fragment, at: _rule(at, told),
         new=_new,
         title=_title,
-        add=_("Add a rule"),
-        help=_("Everything else follows the preset, or goes to the administrators of the project."),
+        add="Add a rule",
+        help="Everything else follows the preset, or goes to the administrators of the project.",
         empty=_of_preset(preset),
         ordered=False,
         folded=True,
@@ -50,9 +48,9 @@ def _of_preset(preset: str) -> str:
         time = f" ({written(rule.sla)})" if rule.sla is not None else ""
         by_role.setdefault(rule.role, []).append(f"{trigger_words(rule.trigger)}{time}")
     if not by_role:
-        return _("None: whatever is escalated, the administrators of the project answer, without a limit.")
+        return "None: whatever is escalated, the administrators of the project answer, without a limit."
     told = "; ".join(f"{role}: {', '.join(words)}" for role, words in by_role.items())
-    return _("None of its own. The preset tells %(told)s.") % {"told": told}
+    return f"None of its own. The preset tells {told}."
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import MAX_ROLE
 from pipelines.routing.document.line import Problem
@@ -83,12 +81,10 @@ def _types(fragment: Fragment) -> Iterator[Problem]:
     for index, rule in _members(fragment):
         types, at = types_of(rule), places.name((*RULES, index, *_place(rule)))
         if not types:
-            yield Problem(
-                at, _("is empty"), _("write the type as the work says it, for example test failure")
-            )
+            yield Problem(at, "is empty", "write the type as the work says it, for example test failure")
         for name in types:
             if name in taken:
-                yield Problem(at, _("“%s” has a row already") % name, _("change that one"))
+                yield Problem(at, f"“{name}” has a row already", "change that one")
         taken.update(types)
 
 
@@ -101,17 +97,15 @@ def _told(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
             continue
         at = (*RULES, index)
         if type(told) is not str or len(told) > MAX_ROLE:
-            yield Problem(
-                places.name((*at, "told")), _("has to be a text of at most %d characters") % MAX_ROLE
-            )
+            yield Problem(places.name((*at, "told")), f"has to be a text of at most {MAX_ROLE} characters")
         if "max_retries" not in rule:
             for name in ("told", "max_retries"):
-                message = _("nobody can be told where there is no limit")
-                yield Problem(places.name((*at, name)), message, _("say at most how often"))
+                message = "nobody can be told where there is no limit"
+                yield Problem(places.name((*at, name)), message, "say at most how often")
         if rule.get("to") in ends:
             for name in ("told", "to"):
-                message = _("nobody is told of a path to an end, because no limit counts it")
-                yield Problem(places.name((*at, name)), message, _("lead to a station, or tell nobody"))
+                message = "nobody is told of a path to an end, because no limit counts it"
+                yield Problem(places.name((*at, name)), message, "lead to a station, or tell nobody")
 
 
 # Its rows
@@ -154,7 +148,7 @@ def _rows(setting: Setting) -> Rows:
         types, to = ", ".join(types_of(member)) or "?", str(member.get("to", "?"))
         most = member.get("max_retries")
         said = f"{types} → {names.get(to, to)}"
-        return said if type(most) is not int else _("%(row)s, at most %(most)d") % {"row": said, "most": most}
+        return said if type(most) is not int else f"{said}, at most {most}"
 
     def new(fragment: Fragment, kind: str) -> dict[str, Any]:
         keys = [key for key, _words in stations]
@@ -166,13 +160,13 @@ def _rows(setting: Setting) -> Rows:
 
     return Rows(
         at=RULES,
-        label=_("Types of failure"),
+        label="Types of failure",
         row=lambda fragment, at: _row(fragment, at, setting),
         new=new,
         title=title,
-        add=_("Add a type of failure"),
-        help=_("Each is a rule of its own, before the one that takes every failure."),
-        empty=_("None yet. All failures take the same route."),
+        add="Add a type of failure",
+        help="Each is a rule of its own, before the one that takes every failure.",
+        empty="None yet. All failures take the same route.",
         ordered=False,
         folded=True,
         rest=False,
@@ -181,34 +175,32 @@ def _rows(setting: Setting) -> Rows:
 
 def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField | Rows]:
     stations, ends = setting.names.options("stations"), ends_of(setting)
-    special = [("@origin", _("Back where it came from")), ("@blocked", _("Wait for an answer"))]
+    special = [("@origin", "Back where it came from"), ("@blocked", "Wait for an answer")]
     after = (*at, "on_exhausted")
     return [
         NamedTypesField(
             at=(*at, *_place(places.get(fragment, at))),
-            label=_("Type of failure"),
-            help=_("As the work reports it. Comma-separated; any of them matches."),
+            label="Type of failure",
+            help="As the work reports it. Comma-separated; any of them matches.",
             between=",",
             placeholder="test failure",
         ),
-        ChoiceField(at=(*at, "to"), label=_("Goes to"), options=[*stations, *ends, *special], needed=True),
+        ChoiceField(at=(*at, "to"), label="Goes to", options=[*stations, *ends, *special], needed=True),
         NumberField(
             at=(*at, "max_retries"),
-            label=_("At most this many times"),
-            help=_("Per task. Leave empty for no limit."),
+            label="At most this many times",
+            help="Per task. Leave empty for no limit.",
         ),
         After(
             at=after,
-            label=_("After that"),
+            label="After that",
             options=exhausted((*stations, *ends)),
             covers=(f"{places.name(after)}.to",),
         ),
         TextField(
             at=(*at, "told"),
-            label=_("Who is told then"),
-            help=_(
-                "A role or a group of the project to escalate to. Leave empty for the setting of the line."
-            ),
+            label="Who is told then",
+            help="A role or a group of the project to escalate to. Leave empty for the setting of the line.",
             placeholder="Development Manager",
             longest=MAX_ROLE,
             also=((after, "escalate"),),

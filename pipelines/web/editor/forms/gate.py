@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.gates import (
     APPROVAL,
     CHANNELS,
@@ -42,19 +40,19 @@ class GateForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         found = [
             Section(fields=_names(fragment)),
-            Section(title=_("Checks"), fields=checks.fields(fragment), open=True),
+            Section(title="Checks", fields=checks.fields(fragment), open=True),
             tool.section(fragment),
-            Section(title=_("People"), fields=_people(fragment, setting), open=True),
-            Section(title=_("Their words"), fields=_words(setting)),
+            Section(title="People", fields=_people(fragment, setting), open=True),
+            Section(title="Their words", fields=_words(setting)),
             _filled(fragment),
             _sample(fragment),
-            Section(title=_("Approve without the page"), fields=unplaced(CHANNELS, ("channels",), ())),
-            Section(title=_("Due, and who is told"), fields=_due(fragment)),
+            Section(title="Approve without the page", fields=unplaced(CHANNELS, ("channels",), ())),
+            Section(title="Due, and who is told", fields=_due(fragment)),
         ]
         placed = [field for section in found for field in section.fields]
         found[0] = replace(found[0], fields=[*found[0].fields, *unplaced(GATE, (), placed)])
-        words = _("What has no field of its own, as JSON.")
-        return with_rest(found, fragment, _("Everything else"), words)
+        words = "What has no field of its own, as JSON."
+        return with_rest(found, fragment, "Everything else", words)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         rest = others(setting.names.gates, setting.own)
@@ -65,7 +63,7 @@ class GateForm:
 
 
 def _names(fragment: Fragment) -> list[FormField | Rows]:
-    usual = _("checks, then people") if {"checks", "tool"} & set(fragment) else _("people")
+    usual = "checks, then people" if {"checks", "tool"} & set(fragment) else "people"
     return [
         control(GATE, (), "name"),
         control(GATE, (), "key", covers=("",)),
@@ -75,7 +73,7 @@ def _names(fragment: Fragment) -> list[FormField | Rows]:
             (),
             "mode",
             ChoiceField,
-            options=[("", _("As the gate is made: %s") % usual), *words_of(MODES)],
+            options=[("", f"As the gate is made: {usual}"), *words_of(MODES)],
         ),
     ]
 
@@ -91,7 +89,7 @@ def _words(setting: Setting) -> list[FormField | Rows]:
     policy = setting.names.policy if type(setting.names.policy) is dict else {}
     line = policy.get("on_reject")
     said = dict(known).get(line, line) if type(line) is str else ""
-    usual = ("", _("As the line says: %s") % said if said else _("As the line says"))
+    usual = ("", f"As the line says: {said}" if said else "As the line says")
     offered = FLUX_OFFERS if setting.names.preset == "flux" else OFFERS
     return [
         control(GATE, (), "offers", SeveralField, options=words_of(WORDS), usual=offered),
@@ -103,20 +101,20 @@ def _filled(fragment: Fragment) -> Section:
     """Fields as those of the line's form; their answers become variables."""
     given = places.get(fragment, ("fields",))
     add, empty = (
-        _("Add a field"),
-        _("No fields. Required checkboxes make a checklist."),
+        "Add a field",
+        "No fields. Required checkboxes make a checklist.",
     )
-    rows = inputs.rows(("fields",), _("Fields"), add, empty, types=FIELD_TYPES)
+    rows = inputs.rows(("fields",), "Fields", add, empty, types=FIELD_TYPES)
     shown = [rows] if type(given) is list or given is places.MISSING else []
-    help_text = _("Filled in with an approval. Later stations read them as {{variables.key}}.")
-    return Section(title=_("Fields to fill in"), fields=shown, help=help_text, open="fields" in fragment)
+    help_text = "Filled in with an approval. Later stations read them as {{variables.key}}."
+    return Section(title="Fields to fill in", fields=shown, help=help_text, open="fields" in fragment)
 
 
 def _sample(fragment: Fragment) -> Section:
     one_in = control(SAMPLE, ("sample",), "one_in", whole=("sample",))
     there = "sample" in fragment
-    always = checks.fields(fragment, ("sample", "always"), _("Always ask if")) if there else []
-    return Section(title=_("Sampling"), fields=[one_in, *always], open=there)
+    always = checks.fields(fragment, ("sample", "always"), "Always ask if") if there else []
+    return Section(title="Sampling", fields=[one_in, *always], open=there)
 
 
 def _due(fragment: Fragment) -> list[FormField | Rows]:

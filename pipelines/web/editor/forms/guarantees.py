@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.guarantees import (
@@ -33,29 +31,29 @@ WITHOUT, AFTERWARDS, VISIT, ENDS, COST = "never", "after", "at_most", "ends_with
 
 def kinds() -> list[tuple[str, str]]:
     return [
-        (WITHOUT, _("Nothing reaches … without …")),
-        (AFTERWARDS, _("After a rejection nothing reaches …")),
-        (VISIT, _("A task visits … at most n times")),
-        (ENDS, _("Every path ends within n moves")),
-        (COST, _("A task costs at most …")),
+        (WITHOUT, "Nothing reaches … without …"),
+        (AFTERWARDS, "After a rejection nothing reaches …"),
+        (VISIT, "A task visits … at most n times"),
+        (ENDS, "Every path ends within n moves"),
+        (COST, "A task costs at most …"),
     ]
 
 
 def of_line(setting: Setting) -> Section:
-    return Section(title=_("Guarantees"), fields=[_rows(setting)])
+    return Section(title="Guarantees", fields=[_rows(setting)])
 
 
 def _rows(setting: Setting) -> Rows:
     return Rows(
         at=("guarantees",),
-        label=_("Guarantees"),
+        label="Guarantees",
         row=lambda fragment, at: _row(fragment, at, setting),
         new=lambda fragment, kind: _new(fragment, kind, setting),
         title=lambda member, index: _title(member, index, setting),
-        add=_("Add a guarantee"),
+        add="Add a guarantee",
         kinds=kinds(),
-        help=_("Each is checked with the line. A refuted one keeps the line from being published."),
-        empty=_("No guarantees yet."),
+        help="Each is checked with the line. A refuted one keeps the line from being published.",
+        empty="No guarantees yet.",
         ordered=False,
         folded=True,
     )

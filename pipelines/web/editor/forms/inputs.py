@@ -9,8 +9,6 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.engine.commands.inputs import fault_of
 from pipelines.models import Priority
 from pipelines.routing.basics.problems import join
@@ -62,7 +60,7 @@ def rows(at: Place, label: str, add: str, empty: str, types: Collection[str] = T
 def title(member: Any, index: int) -> str:
     named = member if type(member) is dict else {}
     words = [named.get(key) for key in ("label", "key")]
-    return next((word for word in words if type(word) is str and word), _("Field %d") % (index + 1))
+    return next((word for word in words if type(word) is str and word), f"Field {index + 1}")
 
 
 def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
@@ -112,23 +110,21 @@ class InputsForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         fields = rows(
             ("inputs",),
-            _("Inputs"),
-            _("Add a field"),
-            _("A task of this line is started with a title only. Add what it needs to know."),
+            "Inputs",
+            "Add a field",
+            "A task of this line is started with a title only. Add what it needs to know.",
         )
         known = places.get(fragment, ("inputs",))
         items = [fields] if type(known) is list or known is places.MISSING else []
         found = [Section(fields=items, open=True)]
         if type(known) is not list and known is not places.MISSING:
-            found = list(with_rest(found, fragment, _("Everything else"), ""))
+            found = list(with_rest(found, fragment, "Everything else", ""))
         context = {
             "fields": start.fields_of(read_inputs(known), None),
             "typed": {"priority": Priority.MEDIUM},
             "priorities": Priority.choices,
         }
-        preview = Section(
-            title=_("Preview"), open=True, template="editor/forms/preview.html", context=context
-        )
+        preview = Section(title="Preview", open=True, template="editor/forms/preview.html", context=context)
         return [*found, preview]
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Agent, Group, Role
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, Counted, standard
@@ -42,12 +40,12 @@ class Requires(ListedField):
 def of_station(setting: Setting) -> Section:
     stages = [each for each in setting.names.options("stations") if each[0] != setting.own]
     return Section(
-        title=_("Agent and preconditions"),
+        title="Agent and preconditions",
         fields=[
             control(STATION, (), "agent", ChoiceField, options=_agents(setting), free=True),
             control(STATION, (), "requires", Requires),
-            control(STATION, (), "stage", options=[("", _("none: a stage of its own")), *stages]),
-            handoff(_("Leave empty for that of the line, else that of AEEF.")),
+            control(STATION, (), "stage", options=[("", "none: a stage of its own"), *stages]),
+            handoff("Leave empty for that of the line, else that of AEEF."),
         ],
     )
 
@@ -66,13 +64,13 @@ def roles(setting: Setting) -> list[tuple[str, str]]:
 def handoff(otherwise: str) -> FormField:
     """The JSON Schema of the documents that are handed on from here."""
     declared = STATION.fields["handoff"]
-    return control(STATION, (), "handoff", help=_(declared.help) + " " + otherwise)
+    return control(STATION, (), "handoff", help=declared.help + " " + otherwise)
 
 
 def of_line(usual: Policy, setting: Setting) -> list[Section]:
     fields: list[FormField | Rows] = [knob(name, usual) for name in ("standard_budgets", "preconditions")]
-    schema = handoff(_("Leave empty for that of AEEF. A station can have its own."))
-    return [Section(title=_("Limits and preconditions"), fields=[*fields, schema, _budgets(usual, setting)])]
+    schema = handoff("Leave empty for that of AEEF. A station can have its own.")
+    return [Section(title="Limits and preconditions", fields=[*fields, schema, _budgets(usual, setting)])]
 
 
 def knob(name: str, usual: Policy, more: Options = (), make: type[ChoiceField] = ChoiceField) -> ChoiceField:
@@ -80,7 +78,7 @@ def knob(name: str, usual: Policy, more: Options = (), make: type[ChoiceField] =
     choices = [*words_of(POLICY.fields[name].choices), *more]  # type: ignore[attr-defined]
     value = str(POLICY.write(usual).get(name, "no"))
     said = dict(choices).get(value, value)
-    preset = ("", _("Preset: %s") % said)
+    preset = ("", f"Preset: {said}")
     found = control(POLICY, ("policy",), name, make, options=[preset, *choices])
     assert isinstance(found, ChoiceField)
     return found
@@ -94,13 +92,13 @@ def _budgets(usual: Policy, setting: Setting) -> Rows:
     told = roles(setting)
     return Rows(
         at=("budgets",),
-        label=_("Named limits"),
+        label="Named limits",
         row=lambda fragment, at: _budget(fragment, at, setting, told),
         new=_new,
         title=_title,
-        add=_("Add a limit for"),
+        add="Add a limit for",
         kinds=kinds(),
-        help=_("Moves beyond the limit are refused. If several apply, the strictest counts."),
+        help="Moves beyond the limit are refused. If several apply, the strictest counts.",
         empty=_of_preset(usual),
         ordered=False,
         folded=True,
@@ -110,9 +108,9 @@ def _budgets(usual: Policy, setting: Setting) -> Rows:
 def _of_preset(usual: Policy) -> str:
     """The standard ones, where the line declares none."""
     if not usual.standard_budgets:
-        return _("None: only the limits of rules and stations bind.")
+        return "None: only the limits of rules and stations bind."
     told = ", ".join(f"{each.name} {each.most}" for each in standard(()))
-    return _("None of its own. The preset brings %(told)s.") % {"told": told}
+    return f"None of its own. The preset brings {told}."
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:

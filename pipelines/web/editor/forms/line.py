@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.expected import TASK_LIMITS
 from pipelines.routing.document.line import PRESETS, Policy, Problem
 from pipelines.routing.document.model import FLAGS, LINE
@@ -43,7 +41,7 @@ class LineForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         preset = fragment.get("preset", DEFAULT_PRESET)
         usual = PRESETS[preset] if type(preset) is str and preset in PRESETS else PRESETS[DEFAULT_PRESET]
-        starts = [("", _("The first station")), *setting.names.options("stations")]
+        starts = [("", "The first station"), *setting.names.options("stations")]
         names: list[FormField | Rows] = [
             *(control(LINE, (), key) for key in ("name", "description")),
             control(LINE, (), "start", options=starts),
@@ -52,20 +50,20 @@ class LineForm:
             Section(fields=names),
             workspace.of_line(fragment, setting),
             guarantees.of_line(setting),
-            Section(title=_("Jumps"), fields=[control(LINE, (), "jumps")]),
+            Section(title="Jumps", fields=[control(LINE, (), "jumps")]),
             Section(
-                title=_("Cost and sensitive files"),
+                title="Cost and sensitive files",
                 fields=[*unplaced(TASK_LIMITS, ("limits",), ()), control(LINE, (), "sensitive")],
             ),
-            Section(title=_("When no rule matches or a station fails"), fields=_policy(usual, setting)),
-            Section(title=_("Loops and limits"), fields=_limits(usual)),
+            Section(title="When no rule matches or a station fails", fields=_policy(usual, setting)),
+            Section(title="Loops and limits", fields=_limits(usual)),
             *limits.of_line(usual, setting),
-            Section(title=_("In parallel"), fields=[_never(setting)]),
+            Section(title="In parallel", fields=[_never(setting)]),
             escalations.of_line(usual, str(preset), setting),
-            Section(title=_("Data of conditions"), fields=_data(usual)),
+            Section(title="Data of conditions", fields=_data(usual)),
         ]
-        words = _("What has no field of its own, as JSON: extra.")
-        return with_rest(found, fragment, _("Everything else"), words)
+        words = "What has no field of its own, as JSON: extra."
+        return with_rest(found, fragment, "Everything else", words)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         whole = skeleton(setting.names)
@@ -90,7 +88,7 @@ def _never(setting: Setting) -> Rows:
     known = dict(stations)
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
-        labels = (_("While this station runs"), _("this one cannot run"))
+        labels = ("While this station runs", "this one cannot run")
         return [
             ChoiceField(at=(*at, place), label=label, options=stations, needed=True)
             for place, label in enumerate(labels)
@@ -99,18 +97,18 @@ def _never(setting: Setting) -> Rows:
     def title(member: Any, index: int) -> str:
         pair = type(member) is list and len(member) == 2
         names = (str(known.get(str(key), key)) for key in member) if pair else ()
-        return " ∥ ".join(names) or _("Pair %d") % (index + 1)
+        return " ∥ ".join(names) or f"Pair {index + 1}"
 
     declared = LINE.fields["forbidden_parallel"]
     return Rows(
         at=("forbidden_parallel",),
-        label=_(declared.label),
+        label=declared.label,
         row=row,
         new=lambda fragment, kind: [key for key, _label in stations[:2]],
         title=title,
-        add=_("Add a pair"),
-        empty=_("Branches of a fork may be anywhere at the same time."),
-        help=_(declared.help),
+        add="Add a pair",
+        empty="Branches of a fork may be anywhere at the same time.",
+        help=declared.help,
         ordered=False,
         rest=False,
     )
@@ -127,8 +125,8 @@ def _policy(usual: Policy, setting: Setting) -> list[FormField | Rows]:
 
 
 def _limits(usual: Policy) -> list[FormField | Rows]:
-    again = [(f"limit:{n}", _("At most %d times again") % n) for n in (*range(1, 11), 15, 20)]
-    loops = [(str(n), _("At most %d times") % n) for n in (*range(11), 15, 20, 50)]
+    again = [(f"limit:{n}", f"At most {n} times again") for n in (*range(1, 11), 15, 20)]
+    loops = [(str(n), f"At most {n} times") for n in (*range(11), 15, 20, 50)]
     return [
         knob("revisit", usual, again),
         knob("self_loop_limit", usual, loops, LoopsField),

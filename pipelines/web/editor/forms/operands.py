@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.basics.values import TYPES, is_number
 from pipelines.routing.document import operators
 from pipelines.web.editor.forms.fields import ChoiceField, FieldRefused, FormField, parsed
@@ -72,7 +70,7 @@ class Value(FormField):
         if operators.takes(self.op) == "list":
             return listed(typed)
         if not typed.strip():
-            raise FieldRefused(_("nothing is typed"), _('an empty text is written ""'))
+            raise FieldRefused("nothing is typed", 'an empty text is written ""')
         return as_meant(typed)
 
 

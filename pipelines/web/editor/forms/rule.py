@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.queries.recorded import output_paths
 from pipelines.routing.document.compose_strategies import STRATEGIES
 from pipelines.routing.document.line import Problem
@@ -45,17 +43,15 @@ class RuleForm:
             Section(fields=[control(RULE, (), "label", longest=200)]),
             _condition(fragment, around),
             _as_json(fragment, around),
-            Section(title=_("Leads to"), fields=_targets(fragment, setting), open=True),
+            Section(title="Leads to", fields=_targets(fragment, setting), open=True),
             _gates(fragment, setting),
-            Section(title=_("Limits"), fields=_limits(fragment, setting)),
-            Section(title=_("Feedback and variables"), fields=_effects(around)),
-            Section(title=_("Id"), fields=[control(RULE, (), "id", covers=("",))]),
+            Section(title="Limits", fields=_limits(fragment, setting)),
+            Section(title="Feedback and variables", fields=_effects(around)),
+            Section(title="Id", fields=[control(RULE, (), "id", covers=("",))]),
         ]
         placed = [field for section in found for field in section.fields]
         found[0] = replace(found[0], fields=[*found[0].fields, *unplaced(RULE, (), placed)])
-        return with_rest(
-            found, fragment, _("Everything else"), _("What has no field of its own, as JSON."), WHEN
-        )
+        return with_rest(found, fragment, "Everything else", "What has no field of its own, as JSON.", WHEN)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         keys = [each.key for each in setting.names.stations]
@@ -73,7 +69,7 @@ class RuleForm:
         name = places.get(fragment, ("id",))
         if name not in others:
             return []
-        return [Problem("id", _("another rule of the line has this id"), _("choose another one"))]
+        return [Problem("id", "another rule of the line has this id", "choose another one")]
 
 
 def _around(fragment: Fragment, setting: Setting) -> ConditionSetting:
@@ -96,7 +92,7 @@ def _reads_output(condition: Any, depth: int) -> bool:
 
 def _condition(fragment: Fragment, around: ConditionSetting) -> Section:
     return Section(
-        title=_("When"),
+        title="When",
         fields=nesting.items(fragment, WHEN, around),
         open=True,
         template="editor/forms/words.html",
@@ -109,13 +105,13 @@ def _condition(fragment: Fragment, around: ConditionSetting) -> Section:
 def _as_json(fragment: Fragment, around: ConditionSetting) -> Section:
     whole = AsJson(
         at=WHEN,
-        label=_("The whole condition"),
-        help=_("Leave empty for always. What has no field can be written here."),
+        label="The whole condition",
+        help="Leave empty for always. What has no field can be written here.",
         rows=4,
         around=around,
     )
     shown = nesting.kind_of(places.get(fragment, WHEN))
-    return Section(title=_("Condition as JSON"), fields=[whole], open=not shown)
+    return Section(title="Condition as JSON", fields=[whole], open=not shown)
 
 
 # Where it leads
@@ -148,28 +144,28 @@ def _targets(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     stations = setting.names.options("stations")
     if type(to) is list and len(to) != 1:
         return [_fork(stations)]
-    special = [("@origin", _("Back where it came from")), ("@blocked", _("Wait for an answer"))]
-    fork = [(FORK, _("Several at once: a fork"))] if len(stations) > 1 else []
+    special = [("@origin", "Back where it came from"), ("@blocked", "Wait for an answer")]
+    fork = [(FORK, "Several at once: a fork")] if len(stations) > 1 else []
     options = [*stations, *ends_of(setting), *special, *fork]
-    return [TargetField(at=("to",), label=_("Target"), options=options, needed=True, covers=("to", "to[0]"))]
+    return [TargetField(at=("to",), label="Target", options=options, needed=True, covers=("to", "to[0]"))]
 
 
 def ends_of(setting: Setting) -> Options:
     declared = setting.names.options("ends")
     known = {key for key, words in declared}
-    built_in = [("completed", _("completed")), ("failed", _("failed")), ("cancelled", _("cancelled"))]
+    built_in = [("completed", "completed"), ("failed", "failed"), ("cancelled", "cancelled")]
     return [*declared, *(each for each in built_in if each[0] not in known)]
 
 
 def _fork(stations: Options) -> Rows:
     return Rows(
         at=("to",),
-        label=_("Branches"),
-        help=_("One branch each. With a single target the rule does not fork."),
-        row=lambda fragment, at: [ChoiceField(at=at, label=_("Branch"), options=stations, needed=True)],
+        label="Branches",
+        help="One branch each. With a single target the rule does not fork.",
+        row=lambda fragment, at: [ChoiceField(at=at, label="Branch", options=stations, needed=True)],
         new=lambda fragment, kind: _free(stations, fragment, "to"),
         title=lambda member, index: dict(stations).get(str(member), str(member)),
-        add=_("Add a branch"),
+        add="Add a branch",
         ordered=False,
         rest=False,
         css="ef-short",
@@ -186,21 +182,21 @@ def _gates(fragment: Fragment, setting: Setting) -> Section:
     gates = setting.names.options("gates")
     asked = places.get(fragment, ("gates",))
     if not gates and not asked:
-        return Section(title=_("Gates"), help=_("The line has no gate yet. Add one below."))
+        return Section(title="Gates", help="The line has no gate yet. Add one below.")
 
     rows = Rows(
         at=("gates",),
-        label=_("Gates of this rule"),
-        help=_("Checks of all first, then the people of all are asked together."),
-        row=lambda fragment, at: [ChoiceField(at=at, label=_("Gate"), options=gates, needed=True)],
+        label="Gates of this rule",
+        help="Checks of all first, then the people of all are asked together.",
+        row=lambda fragment, at: [ChoiceField(at=at, label="Gate", options=gates, needed=True)],
         new=lambda fragment, kind: _free(gates, fragment, "gates"),
         title=lambda member, index: dict(gates).get(str(member), str(member)),
-        add=_("Add a gate"),
-        empty=_("No gate: the task goes on at once."),
+        add="Add a gate",
+        empty="No gate: the task goes on at once.",
         rest=False,
         css="ef-short",
     )
-    return Section(title=_("Gates"), fields=[rows], open=asked is not MISSING)
+    return Section(title="Gates", fields=[rows], open=asked is not MISSING)
 
 
 # What bounds it
@@ -247,7 +243,7 @@ def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
             (),
             "allow_revisit",
             YesNoField,
-            options=[("", _("as the line's policy says")), ("yes", _("allowed")), ("no", _("never"))],
+            options=[("", "as the line's policy says"), ("yes", "allowed"), ("no", "never")],
         ),
     ]
 
@@ -257,7 +253,7 @@ def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
 
 def _effects(around: ConditionSetting) -> list[FormField | Rows]:
     def row(fragment: Any, at: Place) -> list[FormField | Rows]:
-        strategies = [("", _("replace")), *((each, each) for each in STRATEGIES)]
+        strategies = [("", "replace"), *((each, each) for each in STRATEGIES)]
         return [
             control(COMPOSE, at, "var", needed=True),
             control(COMPOSE, at, "path", PathField, options=(), free=True, known=tuple(around.paths)),
@@ -268,13 +264,13 @@ def _effects(around: ConditionSetting) -> list[FormField | Rows]:
         control(RULE, (), "feedback"),
         Rows(
             at=("compose",),
-            label=_("Variables"),
-            help=_("Set from the output when the rule is taken."),
+            label="Variables",
+            help="Set from the output when the rule is taken.",
             row=row,
             new=lambda fragment, kind: {"var": "value", "path": "$"},
             title=lambda member, index: (
                 str(places.get(member, ("var",))) if type(member) is dict else str(index + 1)
             ),
-            add=_("Add a variable"),
+            add="Add a variable",
         ),
     ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.stations import LIMITS, STATION
@@ -22,7 +20,7 @@ class SeveralForm:
     """`setting.own`: the keys of the stations, with spaces between them."""
 
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
-        gates = [("", _("No gate")), *setting.names.options("gates")]
+        gates = [("", "No gate"), *setting.names.options("gates")]
         workers = [each for each in limits.of_station(setting).fields if each.at[0] in WORKERS]
         bounds: list[FormField | Rows] = [
             control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")

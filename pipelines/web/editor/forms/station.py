@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.expected import ARTIFACT, OUTCOME_OF
 from pipelines.routing.document.kinds import DEFAULT, KINDS, TABLE
 from pipelines.routing.document.line import Problem
@@ -57,14 +55,14 @@ class StationForm:
         if known and known.executes:
             found.append(work.reach(fragment))
         if known and (known.executes or known.calls):
-            found.append(Section(title=_("Where it runs"), fields=[control(STATION, (), "labels")]))
+            found.append(Section(title="Where it runs", fields=[control(STATION, (), "labels")]))
         placed = [field for section in found for field in section.fields]
         further = unplaced(STATION, (), placed, but=("labels", "result_document", "expects"))
         found[0] = replace(found[0], fields=[*found[0].fields, *further])
-        words = _("What has no field of its own, as JSON.")
+        words = "What has no field of its own, as JSON."
         # The name is the title of the inspector, and written there.
         named = [("name",)] if type(fragment.get("name")) is str else []
-        return with_rest(found, fragment, _("Everything else"), words, *named)
+        return with_rest(found, fragment, "Everything else", words, *named)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         rest = others(setting.names.stations, setting.own)
@@ -80,9 +78,9 @@ def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
         control(STATION, (), "key", covers=("",)),
         StationKindField(
             at=("work", "kind"),
-            label=_("Kind of work"),
-            help=_(KINDS[kind].about) if kind in KINDS else "",
-            options=[(kind.key, _(kind.name)) for kind in TABLE],
+            label="Kind of work",
+            help=KINDS[kind].about if kind in KINDS else "",
+            options=[(kind.key, kind.name) for kind in TABLE],
             covers=("work",) if type(places.get(fragment, ("work",))) is dict else (),
         ),
     ]
@@ -91,7 +89,7 @@ def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
 def _result(kind: str) -> Section:
     fields: list[FormField | Rows] = [control(STATION, (), key) for key in ("result_document", "output_keys")]
     return Section(
-        title=_("Result"), fields=fields if kind in KINDS and KINDS[kind].result_document else fields[1:]
+        title="Result", fields=fields if kind in KINDS and KINDS[kind].result_document else fields[1:]
     )
 
 
@@ -104,8 +102,8 @@ def _expected(kind: str, fragment: Fragment) -> list[Section]:
     fields: list[FormField | Rows] = [control(STATION, (), "expects"), _artifacts()]
     return [
         Section(
-            title=_("What is expected"),
-            help=_("Gateline checks this itself, whatever the work claims."),
+            title="What is expected",
+            help="Gateline checks this itself, whatever the work claims.",
             fields=[*fields, *unplaced(OUTCOME_OF, ("outcome_of",), ())],
         )
     ]
@@ -114,14 +112,14 @@ def _expected(kind: str, fragment: Fragment) -> list[Section]:
 def _artifacts() -> Rows:
     return Rows(
         at=("artifacts",),
-        label=_("Files that it leaves"),
+        label="Files that it leaves",
         row=lambda fragment, place: unplaced(ARTIFACT, place, ()),
         new=lambda fragment, kind: {"path": ""},
         title=lambda member, index: (
-            (type(member) is dict and str(member.get("path") or "")) or _("File %d") % (index + 1)
+            (type(member) is dict and str(member.get("path") or "")) or f"File {index + 1}"
         ),
-        add=_("Add a file"),
-        empty=_("None is expected."),
+        add="Add a file",
+        empty="None is expected.",
         ordered=False,
     )
 
@@ -130,11 +128,11 @@ def _limits() -> Section:
     fields: list[FormField | Rows] = [
         control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
     ]
-    return Section(title=_("Limits"), fields=[*fields, *unplaced(LIMITS, ("limits",), fields)])
+    return Section(title="Limits", fields=[*fields, *unplaced(LIMITS, ("limits",), fields)])
 
 
 def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
-    gates = [("", _("No gate")), *setting.names.options("gates")]
+    gates = [("", "No gate"), *setting.names.options("gates")]
     stations = [each for each in setting.names.options("stations") if each[0] != setting.own]
     fields: list[FormField | Rows] = [
         control(STATION, (), "gate", options=gates),
@@ -142,4 +140,4 @@ def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
     ]
     if places.get(fragment, ("join",)) is not places.MISSING:
         fields += unplaced(JOIN, ("join",), fields)
-    return Section(title=_("Gate and join"), fields=fields)
+    return Section(title="Gate and join", fields=fields)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.gate_tools import JUDGING, RETRIES, TOOL
 from pipelines.web.editor.forms.declared import control, unplaced
 from pipelines.web.editor.forms.fields import ArgumentsField, FormField
@@ -14,7 +12,7 @@ def section(fragment: Fragment) -> Section:
     program = control(TOOL, ("tool",), "argv", ArgumentsField, whole=("tool",))
     there = "tool" in fragment
     fields: list[FormField | Rows] = [program, *_judged(), *_run()] if there else [program]
-    return Section(title=_("A tool that decides"), fields=fields, open=there)
+    return Section(title="A tool that decides", fields=fields, open=there)
 
 
 def _judged() -> list[FormField | Rows]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.kinds.tools import HTTP, PROGRAM, TOOL
 from pipelines.routing.document.work.call import CALL
 from pipelines.routing.document.work.kind import Kind
@@ -23,9 +21,9 @@ POLICY: Place = ("work", "policy")
 
 def actions() -> list[tuple[str, str]]:
     return [
-        ("allow", _("run it")),
-        ("approve", _("ask a person first")),
-        ("deny", _("do not run it")),
+        ("allow", "run it"),
+        ("approve", "ask a person first"),
+        ("deny", "do not run it"),
     ]
 
 
@@ -33,13 +31,13 @@ def tools(kind: Kind, name: str, fragment: Fragment) -> Items:
     return [
         Rows(
             at=AT,
-            label=_(kind.keys[name].label),
+            label=kind.keys[name].label,
             row=_tool,
             new=_new_tool,
             title=_tool_title,
-            add=_("Add a tool"),
-            kinds=[("argv", _("Program")), ("http", _("HTTP call"))],
-            empty=_("Nothing that could be called yet."),
+            add="Add a tool",
+            kinds=[("argv", "Program"), ("http", "HTTP call")],
+            empty="Nothing that could be called yet.",
             folded=True,
         )
     ]
@@ -47,20 +45,18 @@ def tools(kind: Kind, name: str, fragment: Fragment) -> Items:
 
 def policy(kind: Kind, name: str, fragment: Fragment) -> Items:
     """Its rules only where there is one."""
-    options = [("", _("There is no policy: every call is run")), *actions()]
-    usual = ChoiceField(
-        at=(*POLICY, "default"), label=_(kind.keys[name].label), options=options, whole=POLICY
-    )
+    options = [("", "There is no policy: every call is run"), *actions()]
+    usual = ChoiceField(at=(*POLICY, "default"), label=kind.keys[name].label, options=options, whole=POLICY)
     if places.get(fragment, POLICY) is MISSING:
         return [usual]
     rules = Rows(
         at=(*POLICY, "rules"),
-        label=_("Rules of the policy"),
+        label="Rules of the policy",
         row=_policy_rule,
         new=lambda given, kind: {"tool": "*", "action": "approve"},
         title=_policy_title,
-        add=_("Add a rule"),
-        help=_("The first that matches decides."),
+        add="Add a rule",
+        help="The first that matches decides.",
     )
     return [usual, rules]
 
@@ -90,23 +86,19 @@ def _new_tool(fragment: Fragment, kind: str) -> dict[str, Any]:
 
 def _tool_title(member: Any, index: int) -> str:
     name = member.get("name") if type(member) is dict else None
-    return name if type(name) is str and name else _("Tool %d") % (index + 1)
+    return name if type(name) is str and name else f"Tool {index + 1}"
 
 
 def _policy_rule(fragment: Fragment, at: Place) -> Items:
     names = values_at(fragment, AT, "name")
-    options = [("*", _("any tool")), *((each, each) for each in names if type(each) is str)]
+    options = [("*", "any tool"), *((each, each) for each in names if type(each) is str)]
     return [
-        ChoiceField(
-            at=(*at, "tool"), label=_("Tool"), options=options, needed=True, covers=(places.name(at),)
-        ),
-        ChoiceField(at=(*at, "action"), label=_("Then"), options=actions(), needed=True),
+        ChoiceField(at=(*at, "tool"), label="Tool", options=options, needed=True, covers=(places.name(at),)),
+        ChoiceField(at=(*at, "action"), label="Then", options=actions(), needed=True),
         AnythingField(
             at=(*at, "when"),
-            label=_("Only when"),
-            help=_(
-                'A list of tests of its arguments: [{"path": "path", "op": "starts_with", "value": "/"}].'
-            ),
+            label="Only when",
+            help='A list of tests of its arguments: [{"path": "path", "op": "starts_with", "value": "/"}].',
             rows=2,
         ),
     ]
@@ -115,4 +107,4 @@ def _policy_rule(fragment: Fragment, at: Place) -> Items:
 def _policy_title(member: Any, index: int) -> str:
     said = member if type(member) is dict else {}
     words = dict(actions()).get(str(said.get("action")), "")
-    return f"{said.get('tool', '')}: {words}" if words else _("Rule %d") % (index + 1)
+    return f"{said.get('tool', '')}: {words}" if words else f"Rule {index + 1}"

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.kinds.manual import FormKey
 from pipelines.routing.document.kinds.tools import CallPolicy, Tools
@@ -41,7 +39,7 @@ def sections(kind: str, fragment: Fragment, setting: Setting) -> list[Section]:
     given = work if type(work) is dict else {}
     shown = [name for name in found.fields or found.keys if not found.keys[name].hidden(given)]
     fields = [each for name in shown for each in _fields(found, name, fragment, setting)]
-    return [Section(title=_(found.title), help=_(found.help) if found.help else "", fields=fields, open=True)]
+    return [Section(title=found.title, help=found.help if found.help else "", fields=fields, open=True)]
 
 
 def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Items:
@@ -52,21 +50,21 @@ def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Item
     if isinstance(key, StationOf):
         return [control(kind.record, ("work",), name, options=_stations(key, setting))]
     if isinstance(key, GateOf):
-        gates = [("", _(key.none)), *setting.names.options("gates")]
+        gates = [("", key.none), *setting.names.options("gates")]
         return [control(kind.record, ("work",), name, options=gates)]
     return [control(kind.record, ("work",), name)]
 
 
 def _stations(key: StationOf, setting: Setting) -> list[tuple[str, str]]:
     known = [(each.key, each.name or each.key) for each in setting.names.stations if each.kind == key.kind]
-    return [("", _(key.none)), *known]
+    return [("", key.none), *known]
 
 
 def _form(kind: Kind, name: str, fragment: Fragment) -> Items:
     key, at = kind.keys[name], ("work", name)
     assert isinstance(key, FormKey)
     value = places.get(fragment, at)
-    rows = inputs.rows(at, _(key.label), _(key.add), _(key.empty))
+    rows = inputs.rows(at, key.label, key.add, key.empty)
     return [rows] if type(value) is list or value is MISSING else []
 
 
@@ -112,13 +110,13 @@ def reach(fragment: Fragment) -> Section:
     usual = NONE if network == NONE else ""
     choice = NetworkField(
         at=at,
-        label=_("Network"),
-        help=_("Without it, programs cannot download, and the repository’s code cannot send anything."),
-        options=[(usual, _("None")), (EGRESS, _("Listed hosts")), (OPEN, _("Open"))],
+        label="Network",
+        help="Without it, programs cannot download, and the repository’s code cannot send anything.",
+        options=[(usual, "None"), (EGRESS, "Listed hosts"), (OPEN, "Open")],
     )
     hosts = HostsField(
         at=(*at, EGRESS),
-        label=_("Hosts"),
+        label="Hosts",
         help=_hosts_help(places.get(fragment, ("work",))),
         placeholder="packages.example.com\ngit.example.com:8443\ninput:repository",
         rows=3,
@@ -130,13 +128,13 @@ def reach(fragment: Fragment) -> Section:
         *([hosts] if type(network) is dict else []),
         *unplaced(RESOURCES, ("resources",), ()),
     ]
-    return Section(title=_("Network and resources"), fields=fields)
+    return Section(title="Network and resources", fields=fields)
 
 
 def _hosts_help(work: Any) -> str:
-    said = _("One per line, over https. input:repository is the host of that input’s repository.")
+    said = "One per line, over https. input:repository is the host of that input’s repository."
     kind = KINDS.get(str(work.get("kind"))) if type(work) is dict else None
     own = kind.hosts(work) if kind else ()
     if not own:
         return said
-    return said + " " + _("The agent also reaches %(hosts)s.") % {"hosts": ", ".join(own)}
+    return said + " " + f"The agent also reaches {', '.join(own)}."

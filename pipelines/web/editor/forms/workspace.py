@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
-
 from pipelines.models import Repository
 from pipelines.routing.document.workspace import GIT_WORKSPACE, INPUT
 from pipelines.web.editor.forms import places
@@ -27,18 +25,17 @@ def of_line(fragment: Fragment, setting: Setting) -> Section:
     fields: list[FormField | Rows] = [repository]
     if type(places.get(fragment, AT)) is dict:
         fields += [control(GIT_WORKSPACE, AT, key) for key in ("base", "head", "branch", "commit")]
-    return Section(title=_("Repository"), fields=fields, help=_help(setting))
+    return Section(title="Repository", fields=fields, help=_help(setting))
 
 
 def _repositories(setting: Setting) -> list[tuple[str, str]]:
     known = Repository.objects.filter(project=setting.project).order_by("name").values_list("name", flat=True)
     names = setting.names.input_names
     inputs = [
-        (INPUT + key, _("The one that the input %s names") % (names.get(key) or key))
-        for key in setting.names.inputs
+        (INPUT + key, f"The one that the input {names.get(key) or key} names") for key in setting.names.inputs
     ]
     return [
-        ("", _("None: each task works in a folder of its own")),
+        ("", "None: each task works in a folder of its own"),
         *((name, name) for name in known),
         *inputs,
     ]
@@ -47,4 +44,4 @@ def _repositories(setting: Setting) -> list[tuple[str, str]]:
 def _help(setting: Setting) -> str:
     if Repository.objects.filter(project=setting.project).exists():
         return ""
-    return _("Connect a repository in the settings of the project, then choose it here.")
+    return "Connect a repository in the settings of the project, then choose it here."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.models import Repository, StoredValue
@@ -23,9 +22,7 @@ def secret_of(repository: Repository, name: str) -> tuple[str, str]:
     if not name:
         return "", ""
     found = finding.decrypted(stored_for(repository, name)).get(name, "")
-    return found, "" if found else _("The secret %(name)s is no longer stored. Store it again.") % {
-        "name": name
-    }
+    return found, "" if found else f"The secret {name} is no longer stored. Store it again."
 
 
 def host_key(repository: Repository) -> str:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.conditions.setting import ConditionSetting, refuse_faulty
 from pipelines.web.editor.forms.fields import (
@@ -44,7 +42,7 @@ class Words(SeveralField):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         chosen = [value for value, _words in self.options if value in typed]
         if not chosen:
-            raise FieldRefused(_("nothing is chosen, so it would never be true"), _("choose at least one"))
+            raise FieldRefused("nothing is chosen, so it would never be true", "choose at least one")
         return places.put(fragment, self.at, chosen[0] if len(chosen) == 1 else chosen)
 
 
@@ -62,7 +60,7 @@ class Types(ListedField):
     def value(self, typed: str) -> Any:
         found = super().value(typed)
         if not found or found is MISSING:
-            raise FieldRefused(_("names no failure type, so it would never be true"), _("for example flaky"))
+            raise FieldRefused("names no failure type, so it would never be true", "for example flaky")
         return found[0] if type(found) is list and len(found) == 1 else found
 
 

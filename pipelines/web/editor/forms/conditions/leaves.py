@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.basics.facts import PATHS
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS
 from pipelines.routing.basics.values import TYPES
@@ -47,7 +45,7 @@ class ConditionKind:
     """`new`: what its key says in the simplest one, which can be read as it stands and says something likely; `answer`:
     what that wants of who is asked, in a key beside. `fits`: whether fields can show what the key says."""
 
-    label: Callable[[], str]
+    label: str
     new: Callable[[ConditionSetting], Any]
     fits: Callable[[Any], bool] = _is_object
     fields: Callable[[Any, Place, ConditionSetting], Items] = _none
@@ -65,27 +63,27 @@ def _texts(value: Any) -> bool:
 
 def _result(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     words = {
-        "success": _("success"),
-        "failure": _("failure"),
-        "cancelled": _("cancelled"),
-        "blocked": _("blocked"),
+        "success": "success",
+        "failure": "failure",
+        "cancelled": "cancelled",
+        "blocked": "blocked",
     }
     options = [(each, words[each]) for each in RESULTS]
-    return [Words(at=(*at, "result"), label=_("Result is"), options=options, any_of=ANY_RESULT)]
+    return [Words(at=(*at, "result"), label="Result is", options=options, any_of=ANY_RESULT)]
 
 
 def _verdict(fragment: Any, at: Place, around: ConditionSetting) -> Items:
-    words = {"pass": _("pass"), "fail": _("fail"), "blocked": _("blocked")}
+    words = {"pass": "pass", "fail": "fail", "blocked": "blocked"}
     options = [(each, words[each]) for each in VERDICTS]
-    return [Words(at=(*at, "verdict"), label=_("Verdict is"), options=options, any_of=ANY_VERDICT)]
+    return [Words(at=(*at, "verdict"), label="Verdict is", options=options, any_of=ANY_VERDICT)]
 
 
 def _failure_type(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     return [
         Types(
             at=(*at, "failure_type"),
-            label=_("Failure type is"),
-            help=_("Comma-separated; any of them matches."),
+            label="Failure type is",
+            help="Comma-separated; any of them matches.",
             between=",",
         )
     ]
@@ -95,10 +93,10 @@ def _eval(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     place = (*at, "eval")
     op = places.get(fragment, (*place, "op"))
     return [
-        OperatorField(at=(*place, "op"), label=_("Eval"), options=_operators((*operators.COMMON, "range"))),
+        OperatorField(at=(*place, "op"), label="Eval", options=_operators((*operators.COMMON, "range"))),
         Value(
             at=(*place, "value"),
-            label=_("Value"),
+            label="Value",
             op=op,
             texts=True,
             placeholder="200,299" if op == "range" else "ok",
@@ -119,7 +117,7 @@ DERIVED = ("ok", "error", "cancelled", "blocked")
 
 
 def _operators(known: Sequence[str]) -> Options:
-    return [(op, _(words)) for op, words in operators.WORDS.items() if op in known]
+    return [(op, words) for op, words in operators.WORDS.items() if op in known]
 
 
 SEVERAL = re.compile(r"[*?,:]|\.\.")
@@ -140,7 +138,7 @@ def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) ->
     found: Items = [
         PathField(
             at=(*place, "path"),
-            label=_("Path"),
+            label="Path",
             options=(),
             free=True,
             known=known,
@@ -149,18 +147,18 @@ def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) ->
     ]
     if "of" in test or (type(path) is str and path.startswith("$") and SEVERAL.search(path)):
         some = [
-            ("", _("some of them")),
-            ("every", _("every one of them")),
-            ("count", _("how many there are")),
+            ("", "some of them"),
+            ("every", "every one of them"),
+            ("count", "how many there are"),
         ]
-        found.append(ChoiceField(at=(*place, "of"), label=_("Of what it finds"), options=some))
+        found.append(ChoiceField(at=(*place, "of"), label="Of what it finds", options=some))
     ops = _operators((*operators.OUTPUT, *operators.ALONE))
-    found.append(OperatorField(at=(*place, "op"), label=_("Comparison"), options=ops))
+    found.append(OperatorField(at=(*place, "op"), label="Comparison", options=ops))
     if op == "type":
         types = [(each, each) for each in TYPES]
-        found.append(ChoiceField(at=(*place, "value"), label=_("Type"), options=types, needed=True))
+        found.append(ChoiceField(at=(*place, "value"), label="Type", options=types, needed=True))
     elif op not in operators.ALONE:
-        found.append(Value(at=(*place, "value"), label=_("Value"), op=op, needed=True))
+        found.append(Value(at=(*place, "value"), label="Value", op=op, needed=True))
     return found
 
 
@@ -168,39 +166,37 @@ def _edge(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     place = (*at, "edge")
     stations = around.names.options("stations")
     return [
-        ChoiceField(at=(*place, "from"), label=_("From"), options=stations, needed=True),
+        ChoiceField(at=(*place, "from"), label="From", options=stations, needed=True),
         ChoiceField(
-            at=(*place, "to"), label=_("To"), options=[*stations, *around.names.options("ends")], needed=True
+            at=(*place, "to"), label="To", options=[*stations, *around.names.options("ends")], needed=True
         ),
-        NumberField(at=(*place, "at_least"), label=_("At least this many times"), needed=True),
+        NumberField(at=(*place, "at_least"), label="At least this many times", needed=True),
     ]
 
 
 def _agentic(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     return [
-        TextField(at=(*at, "agentic", "question"), label=_("Question"), rows=2, needed=True),
+        TextField(at=(*at, "agentic", "question"), label="Question", rows=2, needed=True),
         ChoiceField(
             at=(*at, "agentic", "evaluator"),
-            label=_("Who answers"),
+            label="Who answers",
             options=[
-                ("", _("Whoever there is: an evaluator, a model, else a person")),
-                ("worker", _("The evaluator of a runner")),
-                ("model", _("A model")),
-                ("person", _("A person")),
+                ("", "Whoever there is: an evaluator, a model, else a person"),
+                ("worker", "The evaluator of a runner"),
+                ("model", "A model"),
+                ("person", "A person"),
             ],
         ),
-        ChoiceField(
-            at=(*at, "answer"), label=_("Answer"), options=[("yes", _("yes")), ("no", _("no"))], needed=True
-        ),
+        ChoiceField(at=(*at, "answer"), label="Answer", options=[("yes", "yes"), ("no", "no")], needed=True),
     ]
 
 
 def _hook(fragment: Any, at: Place, around: ConditionSetting) -> Items:
-    answers = [("pass", _("pass: exit code 0")), ("block", _("block: anything else"))]
+    answers = [("pass", "pass: exit code 0"), ("block", "block: anything else")]
     return [
-        ArgumentsField(at=(*at, "hook", "argv"), label=_("Program and arguments"), rows=2),
-        DurationField(at=(*at, "hook", "timeout"), label=_("Timeout"), placeholder="60s"),
-        ChoiceField(at=(*at, "answer"), label=_("Answer"), options=answers, needed=True),
+        ArgumentsField(at=(*at, "hook", "argv"), label="Program and arguments", rows=2),
+        DurationField(at=(*at, "hook", "timeout"), label="Timeout", placeholder="60s"),
+        ChoiceField(at=(*at, "answer"), label="Answer", options=answers, needed=True),
     ]
 
 
@@ -211,51 +207,49 @@ def _usual_edge(around: ConditionSetting) -> dict[str, Any]:
 
 
 LEAVES: Mapping[str, ConditionKind] = {
-    "always": ConditionKind(
-        label=lambda: _("Always"), new=lambda around: True, fits=lambda value: value is True
-    ),
+    "always": ConditionKind(label="Always", new=lambda around: True, fits=lambda value: value is True),
     "result": ConditionKind(
-        label=lambda: _("Result"),
+        label="Result",
         new=lambda around: "success",
         fits=lambda value: _words(value, RESULTS),
         fields=_result,
     ),
     "output": ConditionKind(
-        label=lambda: _("Output"),
+        label="Output",
         new=lambda around: {"path": around.paths[0][0] if around.paths else "$", "op": "exists"},
         fits=lambda value: type(value) is dict and value.get("op") in operators.WORDS,
         fields=_output,
     ),
     "fact": ConditionKind(
-        label=lambda: _("What Gateline observed"),
+        label="What Gateline observed",
         new=lambda around: {"path": "tests.failed", "op": "equals", "value": 0},
         fits=lambda value: type(value) is dict and value.get("op") in operators.WORDS,
         fields=_fact,
     ),
     "verdict": ConditionKind(
-        label=lambda: _("Verdict"),
+        label="Verdict",
         new=lambda around: "pass",
         fits=lambda value: _words(value, VERDICTS),
         fields=_verdict,
     ),
     "eval": ConditionKind(
-        label=lambda: _("Eval"),
+        label="Eval",
         new=lambda around: {"op": "equals", "value": "ok"},
         fits=lambda value: type(value) is dict and value.get("op") in (*operators.COMMON, "range"),
         fields=_eval,
     ),
     "failure_type": ConditionKind(
-        label=lambda: _("Failure type"), new=lambda around: "flaky", fits=_texts, fields=_failure_type
+        label="Failure type", new=lambda around: "flaky", fits=_texts, fields=_failure_type
     ),
-    "edge": ConditionKind(label=lambda: _("How often a path was taken"), new=_usual_edge, fields=_edge),
+    "edge": ConditionKind(label="How often a path was taken", new=_usual_edge, fields=_edge),
     "agentic": ConditionKind(
-        label=lambda: _("An evaluator answers"),
-        new=lambda around: {"question": _("Is the result good enough?")},
+        label="An evaluator answers",
+        new=lambda around: {"question": "Is the result good enough?"},
         fields=_agentic,
         answer="yes",
     ),
     "hook": ConditionKind(
-        label=lambda: _("A script answers"),
+        label="A script answers",
         new=lambda around: {"argv": ["true"]},
         fields=_hook,
         answer="pass",

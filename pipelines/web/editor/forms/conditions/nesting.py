@@ -6,11 +6,9 @@ condition exactly as it is. What has no form is shown as JSON.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from django.utils.translation import gettext as _
 
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.conditions.leaves import LEAVES
@@ -21,10 +19,10 @@ from pipelines.web.editor.forms.places import MISSING, Place
 
 DEEPEST = 20
 """Levels that are shown as fields; what lies deeper is JSON."""
-GROUPS: Mapping[str, Callable[[], str]] = {
-    "all": lambda: _("All of"),
-    "any": lambda: _("Any of"),
-    "not": lambda: _("Not"),
+GROUPS: Mapping[str, str] = {
+    "all": "All of",
+    "any": "Any of",
+    "not": "Not",
 }
 KINDS = {key: leaf.label for key, leaf in LEAVES.items()} | {**GROUPS}
 """What a condition may be, in words, in the order in which it is offered."""
@@ -60,15 +58,15 @@ def items(fragment: Any, at: Place, around: ConditionSetting, depth: int = 0) ->
     condition = places.get(fragment, at)
     kind = kind_of(condition)
     if not kind or depth > DEEPEST:
-        return [AnythingField(at=at, label=_("Condition as JSON"), rows=4)] if depth else []
-    first = ConditionKindField(at=at, label=_("Condition"), options=_kinds(condition, kind), around=around)
+        return [AnythingField(at=at, label="Condition as JSON", rows=4)] if depth else []
+    first = ConditionKindField(at=at, label="Condition", options=_kinds(condition, kind), around=around)
     return [first, *_of_kind(kind, fragment, at, around, depth)]
 
 
 def _kinds(condition: Any, kind: str) -> Options:
     """Of a group also what is inside, where that is one condition."""
-    known = [(key, words()) for key, words in KINDS.items()]
-    inside = [("inside", _("Only what is inside"))] if _only_member(condition, kind) is not MISSING else []
+    known = list(KINDS.items())
+    inside = [("inside", "Only what is inside")] if _only_member(condition, kind) is not MISSING else []
     return [*inside, *known]
 
 
@@ -109,7 +107,7 @@ def turned(before: Any, kind: str, around: ConditionSetting) -> Any:
         inside = _only_member(before, was)
         return before if inside is MISSING else inside
     if kind not in KINDS:
-        raise FieldRefused(_("no such condition"))
+        raise FieldRefused("no such condition")
     if kind == was:
         return before
     if kind in ("all", "any"):
@@ -136,16 +134,16 @@ def _of_kind(
 def members(kind: str, at: Place, around: ConditionSetting, depth: int) -> Rows:
     return Rows(
         at=at,
-        label=_("All of these") if kind == "all" else _("Any of these"),
+        label="All of these" if kind == "all" else "Any of these",
         row=lambda fragment, place: items(fragment, place, around, depth + 1),
         new=lambda fragment, chosen: new(chosen if chosen in KINDS else "result", around),
-        title=lambda member, index: in_words(member, around) or _("condition %d") % (index + 1),
+        title=lambda member, index: in_words(member, around) or f"condition {index + 1}",
         kinds=[
-            ("result", _("Result")),
-            ("output", _("Output")),
-            ("any" if kind == "all" else "all", _("Group")),
+            ("result", "Result"),
+            ("output", "Output"),
+            ("any" if kind == "all" else "all", "Group"),
         ],
-        empty=_("No conditions yet. Always true.") if kind == "all" else _("No conditions yet. Never true."),
+        empty="No conditions yet. Always true." if kind == "all" else "No conditions yet. Never true.",
         rest=False,
         keeps_empty=True,
         css="ef-condition",

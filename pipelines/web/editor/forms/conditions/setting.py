@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.basics.wording import words
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
@@ -35,7 +33,7 @@ class ConditionSetting:
 def in_words(condition: Any, around: ConditionSetting) -> str:
     """What a condition says; "" where it cannot be read."""
     if condition is MISSING:
-        return _("always")
+        return "always"
     problems = Problems()
     read = read_condition(condition, "", problems, _places(around))
     return "" if problems else describe(read, called=around.called)
@@ -47,7 +45,7 @@ def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
     read_condition(condition, "when", problems, _places(around))
     for problem in problems.found[:1]:
         said = {"place": problem.path, "message": words(problem.message)}
-        raise FieldRefused(_("at %(place)s: %(message)s") % said, problem.hint)
+        raise FieldRefused("at {place}: {message}".format(**said), problem.hint)
 
 
 def _places(around: ConditionSetting) -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 
 class FieldRefused(ValueError):
     """What was typed cannot even be tried. `hint`: the remedy."""
@@ -26,13 +24,10 @@ def parsed(typed: str) -> Any:
     try:
         return json.loads(typed)
     except json.JSONDecodeError as fault:
-        message = _("is no JSON in line %(line)d, column %(column)d") % {
-            "line": fault.lineno,
-            "column": fault.colno,
-        }
-        raise FieldRefused(message, _("texts stand in double quotes, no comma after the last")) from fault
+        message = f"is no JSON in line {fault.lineno}, column {fault.colno}"
+        raise FieldRefused(message, "texts stand in double quotes, no comma after the last") from fault
     except (RecursionError, ValueError) as fault:
-        raise FieldRefused(_("is nested too deeply, or contains a number that is too long")) from fault
+        raise FieldRefused("is nested too deeply, or contains a number that is too long") from fault
 
 
 def is_json(typed: str) -> bool:

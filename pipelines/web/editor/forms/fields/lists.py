@@ -8,8 +8,6 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.routing.document.jumps import ALL
 from pipelines.web.editor.forms.fields.base import FormField
 from pipelines.web.editor.forms.fields.json_text import FieldRefused, as_json, is_json_list, parsed
@@ -82,7 +80,7 @@ class ArgumentsField(FormField):
             words = shlex.split(TEMPLATE.sub(hold, typed))
         except ValueError as fault:
             raise FieldRefused(
-                _("a quotation mark is not closed"), _("close it, or put a backslash before")
+                "a quotation mark is not closed", "close it, or put a backslash before"
             ) from fault
         return [HELD.sub(lambda found: held[int(found[1])], word) for word in words] or MISSING
 
@@ -116,9 +114,9 @@ class PairsField(FormField):
             if not line.strip():
                 continue
             if not sign or not name.strip():
-                raise FieldRefused(_("line %d is no NAME=value") % number, _("write for example LEVEL=debug"))
+                raise FieldRefused(f"line {number} is no NAME=value", "write for example LEVEL=debug")
             if name.strip() in found:
-                raise FieldRefused(_("%s appears twice") % name.strip(), _("keep one of them"))
+                raise FieldRefused(f"{name.strip()} appears twice", "keep one of them")
             found[name.strip()] = said
         return found or MISSING
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields.base import FormField, join_name
 from pipelines.web.editor.forms.fields.json_text import FieldRefused, as_json, is_json, parsed
@@ -65,7 +63,7 @@ class RestField(FormField):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         said = parsed(typed[0]) if typed and typed[0].strip() else {}
         if type(said) is not dict:
-            raise FieldRefused(_("has to be an object"), _("for example {}").format('{"extra": {}}'))
+            raise FieldRefused("has to be an object", "for example {}".format('{"extra": {}}'))
         kept = _minus(places.get(fragment, self.at), self.left(fragment))
         return places.put(fragment, self.at, places.overlaid(kept, said))
 
