@@ -83,6 +83,9 @@ def again(page: Page) -> None:
 
 
 def added(page: Page) -> None:
+    # Behind what is chosen a station is led to by a rule of that: nothing is.
+    page.locator(".ed-canvas").focus()
+    page.keyboard.press("Escape")
     page.locator("#ed-search").fill("manual")
     page.keyboard.press("Enter")
     page.locator("#ed-search").fill("")
