@@ -144,8 +144,8 @@ def _simulate(options: argparse.Namespace) -> int:
 
 def _generate(options: argparse.Namespace) -> int:
     found = generate(native.read(source(options.line), keep_faulty_rules=True, exact=True))
+    print(visible_json(scenario_texts.dumps(found.scenarios)), end="", flush=True)
     print(visible_json(told_generated(found)), file=sys.stderr)
-    print(visible_json(scenario_texts.dumps(found.scenarios)), end="")
     return 0
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
+from importlib import import_module
 from typing import Any, TypeVar
 
 from pipelines.routing.basics.wording import Wording as _
@@ -46,6 +46,8 @@ def guarded(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
 @cache
 def plugins(group: str) -> tuple[tuple[str, Any], ...]:
     """Names and what they load, in the order of their names; in its place a PluginFault where that failed."""
+    # Loaded when it is asked for: it brings mail and sockets along, which a decision needs not.
+    entry_points = import_module("importlib.metadata").entry_points
     found = []
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
