@@ -102,7 +102,7 @@ def test_retry_and_cancel_ask_no_reason(world: World, bench: Bench) -> None:
     assert world.status(task) == "cancelled"
     # Whoever published a mended line retried, and the old version failed again.
     page = client.get(at(world, "task", task.name)).content.decode()
-    dialog = page.partition('id="retry-ended"')[2].partition("</dialog>")[0]
+    dialog = " ".join(page.partition('id="retry-ended"')[2].partition("</dialog>")[0].split())
     assert (
         "It runs on version v1 of the line" in dialog and "Follow up takes the version that is live" in dialog
     )
