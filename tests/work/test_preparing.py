@@ -23,6 +23,7 @@ from pipelines.work.spec.preparation import Preparation
 from pipelines.work.worker import prepared_files
 from pipelines.work.worker.prepared_files import PreparedFiles
 from tests.factories import World
+from tests.waiting import LONG
 from tests.work.driving import PYTHON, Bench, command, done, drive, outcome_of, text_of
 from tests.work.isolations import BOTH, isolation_or_skip
 from tests.work.remotes import RemoteRepository, connect, remote
@@ -350,7 +351,7 @@ def test_a_host_inside_is_reached_once_an_administrator_allowed_its_private_addr
         lines = Lines(world, bench, with_ports, argv=argv, network=allowed)
         lines.resolve = inside
         reached = outcome_of(lines.task("print('never started')"), "first")["summary"]
-        taken.join(5)
+        taken.join(LONG)
     assert not taken.is_alive() and "private address" not in reached
 
 

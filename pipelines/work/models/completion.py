@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-
 from pipelines.work.models.conversation import Message, ToolCall
 from pipelines.work.outgoing.endpoint import Outgoing
 from pipelines.work.outgoing.guard import RefusedAddress
@@ -91,10 +89,6 @@ async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Re
         ) from error
     except openai.APIError as error:
         raise NoAnswer("model_error", f"The model's server said: {error.message}") from error
-    except httpx2.TimeoutException as error:
-        raise NoAnswer("model_timeout", "The model fell silent in the middle of its answer.") from error
-    except httpx2.HTTPError as error:
-        raise NoAnswer("model_cut_off", f"The answer broke off: {error or type(error).__name__}") from error
     except (openai.OpenAIError, ValueError, RecursionError) as error:
         raise NoAnswer("model_bad_answer", f"The answer is not what the protocol says: {error}") from error
 
@@ -120,12 +114,20 @@ async def _answer(
         reply = _whole(_plain(whole))
         await hear(reply.text)
         return reply
+    import openai  # noqa: PLC0415
+
     said = StreamedAnswer()
     async with await client.chat.completions.create(
         **body, stream=True, stream_options={"include_usage": True}
     ) as chunks:
-        async for chunk in chunks:
-            await hear(said.add(_plain(chunk)))
+        try:
+            async for chunk in chunks:
+                await hear(said.add(_plain(chunk)))
+        except openai.APITimeoutError as error:
+            raise NoAnswer("model_timeout", "The model fell silent in the middle of its answer.") from error
+        except openai.APIConnectionError as error:
+            why = error.__cause__ or error
+            raise NoAnswer("model_cut_off", f"The answer broke off: {why or type(why).__name__}") from error
     return said.reply()
 
 
