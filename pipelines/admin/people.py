@@ -10,6 +10,7 @@ from pipelines.models import (
     AdministrativeAct,
     ApiToken,
     Group,
+    HealthBreach,
     Invitation,
     Membership,
     Owner,
@@ -117,3 +118,8 @@ class AdministrativeActAdmin(ReadOnly):
     list_filter = ("kind",)
     list_select_related = ("project__owner",)
     search_fields = ("actor", "about", "name")
+
+
+@admin.register(HealthBreach)
+class HealthBreachAdmin(ReadOnly):
+    list_display = ("project", "figure", "of", "since")

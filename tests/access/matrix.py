@@ -20,7 +20,6 @@ PAGES = """
 GET  healthz                 a          a         a       a         a         a         a      a
 GET  admin:index             -          -         -       -         -         -         -      -
 GET  design                  0          0         0       0         0         0         0      0
-GET  catalogue               a          a         a       a         a         a         a      a
 GET  sign-in                 a          a         a       a         a         a         a      a
 POST sign-in                 a          a         a       a         a         a         a      a
 GET  sign-in-link            a          a         a       a         a         a         a      a

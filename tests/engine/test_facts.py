@@ -71,7 +71,7 @@ def test_a_fact_decides_against_what_the_work_says(world: World) -> None:
     assert (job.result, job.outcome["verdict"], job.summary) == ("failure", "pass", "I made made.txt")
     task.refresh_from_db()
     assert (task.context, task.failures) == ({}, {"code:nothing_done": 1})
-    told = why(task.decisions.get()).notes
+    told = why(task.decisions.get(), ()).notes
     assert "Nothing was changed, and a change was expected. So it failed, whatever it said." in told
 
 
