@@ -153,6 +153,11 @@ class Task(models.Model):
         found: str = displayed(Task.objects.filter(pk=self.pk)).values_list("display_status", flat=True).get()
         return found
 
+    def refresh_from_db(self, *args: Any, **more: Any) -> None:
+        """Forget the status that was read with the row, too."""
+        self.__dict__.pop("display_status", None)
+        super().refresh_from_db(*args, **more)
+
     @property
     def followed_name(self) -> str:
         """The name of the task that this one follows, of the same project; or nothing."""

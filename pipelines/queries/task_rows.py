@@ -108,7 +108,9 @@ def _linked(project: Project, found: Any) -> dict[str, list[Task]]:
     linked: dict[str, list[Task]] = {"depends_on": [], "needed_by": [], "followed_by": []}
     for other in found:
         kind = other.pop("kind")
-        row = Task.from_db(None, list(other), list(other.values()))
+        # Values have to come in the order of the model's columns.
+        names = [field.attname for field in Task._meta.concrete_fields if field.attname in other]
+        row = Task.from_db(None, names, [other[name] for name in names])
         row.project = project
         linked[kind].append(row)
     return linked

@@ -134,7 +134,7 @@ def test_the_same_wrong_input_is_the_same_problem_everywhere(
     problems = {each["path"]: each["message"] for each in answer.json()["errors"]}
     assert list(problems) == [f"inputs.{key}"]
 
-    kind = next(str(field["type"]) for field in FIELDS if field["key"] == key)
+    kind = next(str(field.get("type", "text")) for field in FIELDS if field["key"] == key)
     try:
         entered = from_shell({"type": kind}, key, typed)
     except InvalidFailure as refusal:

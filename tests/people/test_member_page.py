@@ -19,7 +19,7 @@ from pipelines.models import AdministrativeAct, Agent, Membership, Project, User
 from pipelines.people import authority
 from pipelines.people.named import named_at
 from pipelines.queries import members
-from pipelines.web.shell import activity
+from pipelines.web.shell import middleware
 from tests.factories import World, make_member, make_project, station
 from tests.pages.conftest import As, at, text
 
@@ -62,7 +62,7 @@ def test_activity_is_noted_with_the_session_and_not_at_every_page(world: World, 
     key = client.session.session_key
     UserSession.objects.create(user=world.viewer, session_key=key, ip="127.0.0.1", last_seen_at=long_ago)
     sessions = UserSession.objects.filter(user=world.viewer)
-    with patch.object(activity.time, "monotonic") as clock:
+    with patch.object(middleware.time, "monotonic") as clock:
         for at_second, noted in ((0.0, False), (299.0, False), (301.0, True)):
             clock.return_value = at_second
             client.get(reverse("home"))

@@ -62,12 +62,14 @@ def no_document(text: str) -> Wording | None:
 
 
 def no_line(document: Any, text: str) -> Wording | None:
-    """What `text` is, which reads as `document`, and is no line: one says `gateline`, or has stations at least."""
+    """What `text` is, which reads as `document`, and is no line: one has `gateline`, stations or a key."""
     what = no_document(text)
     if isinstance(document, Mapping):
         if "gateline" in document or "stations" in document:
             return None
         of_keys = next((said for keys, said in KEYS if all(key in document for key in keys)), None)
+        if of_keys is None and "key" in document:
+            return None  # begun by hand: what is missing is said of a line
         named = ", ".join(map(str, document))[:80]
         return (
             of_keys or what or _("this is no document of a system that is known: it has %(keys)s", keys=named)
