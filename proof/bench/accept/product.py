@@ -22,7 +22,8 @@ from aiosmtpd.controller import Controller
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\S*")
 PATIENCE = 420.0
-FAULT = "A fault of this installation"
+TROUBLE = re.compile(r"A fault of this installation|process ended \(exit code")
+"""What the start prints of an installation that something is missing of; it goes on."""
 
 
 def free_port() -> int:
@@ -52,11 +53,11 @@ class Product:
                 stderr=log,
                 start_new_session=True,
             )
+        threading.Thread(target=self._watch, args=(self.process,), daemon=True).start()
         until(
             lambda: "Gateline runs at" in self.said()[before:] or self.process.poll() is not None,
             "the address",
         )
-        threading.Thread(target=self._watch, args=(self.process,), daemon=True).start()
         line = next((line for line in self.said()[before:].splitlines() if "Gateline runs at" in line), None)
         assert line, f"{command} ended:\n{self.said()[-3000:]}"
         return ADDRESS.findall(line)[-1]
@@ -65,7 +66,7 @@ class Product:
         """Ends the tour once the start tells of a fault, which it looks for while people work already: no signal
         reaches a browser's wait."""
         while process.poll() is None:
-            if FAULT in self.said():
+            if TROUBLE.search(self.said()):
                 print(self.said(), flush=True)
                 self.stop()
                 os._exit(1)
