@@ -24,6 +24,7 @@ EMPTY_SCHEMA = b"DROP SCHEMA public CASCADE;\nCREATE SCHEMA public;\n"
 # Written by a pg_dump from 17 on; an older server does not know it.
 NEWER_SETTING = b"SET transaction_timeout"
 LAST_WORDS = 2000
+FOLDERS = "pipelines_allowedfolder"
 
 
 def migrations() -> list[str]:
@@ -133,3 +134,16 @@ def _failure(program: str, words: bytes) -> LauncherError:
         "Nothing was changed. Where it speaks of versions, name a newer PostgreSQL in PG_BIN; where of the owner of a "
         "schema or of a right, connect as the owner of the database.",
     )
+
+
+def allow_restored(home: Path) -> None:
+    """Let folders below the state folder that an administrator had allowed stay allowed: unpacked, they have other
+    inodes."""
+    if FOLDERS not in connection.introspection.table_names():
+        return  # of a version before folders were allowed
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT id, path FROM {FOLDERS}")
+        for folder_id, path in cursor.fetchall():
+            if Path(path).is_relative_to(home) and Path(path).is_dir():
+                inode = Path(path).stat().st_ino
+                cursor.execute(f"UPDATE {FOLDERS} SET inode = %s WHERE id = %s", [inode, folder_id])

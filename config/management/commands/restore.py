@@ -38,6 +38,7 @@ class Command(printing.Command):
             with alone():
                 database.load(fresh / archive.DATABASE, replace=replace)
                 state.replace(home, fresh / archive.STATE)
+                database.allow_restored(home)
         except OSError as error:
             raise CommandError(f"{error.filename or file}: {error.strerror or error}.") from error
         except archive.DamagedArchive as error:
