@@ -65,6 +65,9 @@ def test_it_publishes_its_lines(demo: User) -> None:
 def test_the_lines_of_the_dialects_come_with_scenarios_that_hold(demo: User) -> None:
     for key in example.OF_DIALECTS:
         line = Line.objects.get(project__owner__key="demo", project__key="app", key=key)
+        assert all(scenario.runs["live"]["holds"] for scenario in line.scenarios.all()), (
+            "its page shows them run"
+        )
         told = scenarios.run(line, now=timezone.now())
         assert [str(each) for result in told.results for each in result.failures] == []
         assert len(told.results) >= 3

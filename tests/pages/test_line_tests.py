@@ -76,6 +76,7 @@ def test_a_failing_test_says_step_expected_and_got(world: World, line: Line, sig
     assert "1 of 1 scenario failed" in page
     assert "step 1: station 2: expected ship, got build" in page
     assert "Tested, never taken" not in page
+    assert "Not taken" in page and "Never matches" not in page  # the rule could be taken, no scenario does
     assert "A look" in page  # no test opens that gate
 
 

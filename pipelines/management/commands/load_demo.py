@@ -92,6 +92,8 @@ def load(project: Project, key: str, text: str, user: User) -> str:
         version = publishing.publish(line, user=user, name=SHIPPED, based_on=line.draft_number)
     except SecondPersonNeeded as refusal:
         return f"{key}: {refusal.detail}"
+    line.live = version
+    scenarios.run(line, scenarios.LIVE, now=timezone.now())
     return f"{key}: published version {version.number}"
 
 
