@@ -177,7 +177,6 @@ MIDDLEWARE = [
     "pipelines.web.shell.middleware.ApiProblems",
     "pipelines.web.shell.middleware.VisibleText",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

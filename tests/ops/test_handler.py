@@ -114,8 +114,8 @@ class Reporting:
         return self.headers(self.started["lease"])
 
 
-FOR_PAGES = ("Vary", "Content-Language")
-"""What an answer says of languages and sessions, which a report has none of."""
+FOR_PAGES = ("Vary",)
+"""What an answer says of sessions, which a report has none of."""
 
 
 def test_a_report_is_answered_with_the_headers_of_any_other(world: World, sent_together: list[int]) -> None:
