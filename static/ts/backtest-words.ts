@@ -1,9 +1,7 @@
-/**
- * The words of the page of back-tests.
- */
+/** The words of the page of back-tests. */
 import { filled, plural } from "./wording";
 
-const numbers = new Intl.NumberFormat(document.documentElement.lang || "en");
+const numbers = new Intl.NumberFormat("en");
 
 const say = (text: string, ...inserted: (string | number)[]): string =>
   filled(

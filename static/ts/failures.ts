@@ -1,5 +1,5 @@
 // A failed request always shows a banner with a remedy; the texts are templates of the page
-// (templates/shell/failure.html), so they are translated with it.
+// (templates/shell/failure.html).
 
 interface RequestDetail {
   xhr?: XMLHttpRequest;

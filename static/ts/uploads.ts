@@ -143,7 +143,7 @@ function sized(bytes: number): string {
   const [value, unit] =
     bytes < 1024 ? [bytes, "byte"] : bytes < 1024 ** 2 ? [bytes / 1024, "kilobyte"] : [bytes / 1024 ** 2, "megabyte"];
   const options = { style: "unit", unit: String(unit), maximumFractionDigits: 1 } as const;
-  return new Intl.NumberFormat(document.documentElement.lang || "en", options).format(Number(value));
+  return new Intl.NumberFormat("en", options).format(Number(value));
 }
 
 function parsed(text: string): Record<string, unknown> | null {

@@ -48,15 +48,14 @@ const nameFor = (editor: Editor, by: { id: number; name: string }): string =>
   by.id === editor.given.me ? say("you") : by.name;
 
 function since({ live, people }: Draft): string {
-  const names = new Intl.ListFormat(document.documentElement.lang || "en").format(people);
+  const names = new Intl.ListFormat("en").format(people);
   return live ? say("changesSince", names, String(live)) : say("changesNever", names);
 }
 
 /** Time as pages say it, and not in the form of the browser's own country. */
 function exact(at: string): string {
-  const language = document.documentElement.lang || "en";
   const form = { dateStyle: "medium", timeStyle: "medium" } as const;
-  return new Date(at).toLocaleString(language === "en" ? "en-GB" : language, form);
+  return new Date(at).toLocaleString("en-GB", form);
 }
 
 /** Ticks with the times of the page (static/ts/time.ts). */

@@ -1,4 +1,4 @@
-/** The words of the editor, each at one place: `makemessages -d djangojs` finds them here. */
+/** The words of the editor, each at one place. */
 import { plural, worded } from "../../ts/wording";
 
 const WORDS = {
@@ -112,7 +112,7 @@ const WORDS = {
   inspectorTabs: "Parts of the inspector",
   line: "Line",
   gate: "Gate",
-  several: (n: number) => plural("%s selected", "%s selected", n),
+  several: "%s selected",
   severalChosen: "Stations and ends",
   commonFields: "the selected stations",
   deleteSeveral: (n: number) => plural("Delete %s part", "Delete %s parts", n),
@@ -150,9 +150,8 @@ const WORDS = {
   showOutcomes: (n: number) => plural("Show the outcome", "Show the %s", n),
   hideOutcomes: (n: number) => plural("Hide the outcome", "Hide the %s", n),
   outcomeRun: "run %s",
-  matchesUnknown: (n: number) =>
-    plural("Of %s it is not known: nobody answered then.", "Of %s it is not known: nobody answered then.", n),
-  matchesFailed: (n: number) => plural("It cannot be evaluated on %s.", "It cannot be evaluated on %s.", n),
+  matchesUnknown: "Of %s it is not known: nobody answered then.",
+  matchesFailed: "It cannot be evaluated on %s.",
   matchesFaulty: "It cannot be read, so nothing is counted.",
   matchesExample: "The newest:",
   matchesNotExample: "Not the newest:",
@@ -184,7 +183,7 @@ const WORDS = {
   elsewhere: "Routing changes",
   dismiss: "Dismiss",
   moreElsewhere: "and %s more",
-  openElsewhere: (n: number) => plural("%s more may change; not analysed", "%s more may change; not analysed", n),
+  openElsewhere: "%s more may change; not analysed",
   deleteStation: "Delete station",
   startHere: "Start here",
   visits: (n: number) => plural("At most %s run per task.", "At most %s runs per task.", n),
@@ -208,7 +207,7 @@ const WORDS = {
   details: "Details",
   showPath: "Show the path",
   hidePath: "Hide the path",
-  sameCause: (n: number) => plural("%s more of the same cause", "%s more of the same cause", n),
+  sameCause: "%s more of the same cause",
   helpOn: "Help: %s",
   notes: (n: number) => plural("%s hint", "%s hints", n),
   noProblems: "No problems: every rule can match, and every task reaches an end.",
@@ -356,7 +355,7 @@ const WORDS = {
   undrawable: "%s stored a draft that cannot be drawn. Your changes are kept in this browser.",
   notKept:
     "The browser has no room for a copy: what is not saved is only on this page. Leave it open until it is saved.",
-  leftToChoose: (n: number) => plural("%s left to choose", "%s left to choose", n),
+  leftToChoose: "%s left to choose",
   allChosen: "Everything is chosen",
   saveChoice: "Save",
   showPlace: "Show",
@@ -379,7 +378,7 @@ const WORDS = {
   gone_gate: "A deleted gate",
   mention: "Mention",
   partsGone: "On deleted parts",
-  resolvedCount: (n: number) => plural("%s resolved", "%s resolved", n),
+  resolvedCount: "%s resolved",
   resolvedBy: "Resolved by %s",
   resolve: "Resolve",
   reopen: "Reopen",

@@ -52,7 +52,7 @@ type Told = Progress | Result | (Problem & { type: "problem" });
 /** The server cannot go on, or was not reached; `message` is for the reader. */
 class Failed extends Error {}
 
-const numbers = new Intl.NumberFormat(document.documentElement.lang || "en");
+const numbers = new Intl.NumberFormat("en");
 
 function start(form: HTMLFormElement, shown: HTMLElement): void {
   const stop = form.querySelector<HTMLButtonElement>("[data-stop]");
