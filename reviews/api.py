@@ -16,7 +16,7 @@ from pipelines.errors import Conflict, Invalid, NotFound, NotThisVisit
 from pipelines.models import GateVisit, Task, User
 from pipelines.queries.versions import parsed
 from pipelines.web.changes.trees import unopened
-from reviews.remarks import with_remarks
+from reviews.decision.remarks import with_remarks
 
 router = Operations("gates", CHANGES)
 GATE = TASK + "/gates/{gate}"

@@ -11,7 +11,7 @@ from pipelines.engine.invariants.reading import read
 from pipelines.models import GateVisit, User
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed
-from reviews.asked import asked_among, places_of
+from reviews.decision.asked import asked_among, places_of
 from reviews.decision.standing import Standings
 from reviews.models import AskedPlace, Mail
 
@@ -52,7 +52,7 @@ def _notify(visit: GateVisit) -> Iterable[str]:
 
 
 def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
-    """The rows that lists ask (`reviews.asked`) are those of the open visits, each as its policy says."""
+    """The rows that lists ask (`reviews.decision.asked`) are those of the open visits, each as its policy says."""
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN)
     rows = AskedPlace.objects.all()
     if task_ids is not None:

@@ -13,8 +13,8 @@ from pipelines.ports.observers import (
     GateOverdue,
     Invariant,
 )
-from reviews import asked
 from reviews.channels import posting as channels
+from reviews.decision import asked
 from reviews.invariants import INVARIANTS
 from reviews.mail import posting
 from reviews.notifications import writing

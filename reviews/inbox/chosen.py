@@ -16,7 +16,7 @@ from pipelines.queries import versions
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import choices, named, of_line
 from pipelines.web.shell.scope import PageScope, dates_of, scope_of
-from reviews.asked import Narrowed, Place
+from reviews.decision.asked import Narrowed, Place
 from reviews.inbox.item import Words
 from reviews.inbox.kinds import BY_KEY
 

@@ -32,7 +32,7 @@ from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 from pipelines.templatetags.cuts import shortened
 from pipelines.web.tasks.escalation_cards import locked, shown
 from pipelines.work.transport.local.instructions import instructions
-from reviews.asked import Narrowed, asked
+from reviews.decision.asked import Narrowed, asked
 from reviews.decision.gates import approval_words, gate_at
 from reviews.inbox.item import InboxItem, Mine
 from reviews.models import ReviewQuestion

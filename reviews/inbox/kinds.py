@@ -19,7 +19,7 @@ from pipelines.web.shell.forms import (
     Supplied,
     Unlocked,
 )
-from reviews.asked import MOST
+from reviews.decision.asked import MOST
 from reviews.inbox import acts, finding
 from reviews.inbox.item import Act, InboxItem, InboxKind, Link, Mine, Verb
 from reviews.models import ReviewQuestion

@@ -23,7 +23,7 @@ from pipelines.queries import versions
 from pipelines.queries.dates import EVER
 from pipelines.queries.line_filter import value_of
 from pipelines.routing.sentences.names import by_rule
-from reviews.asked import MOST, Place, asked, decided, of_team, order_at, requested
+from reviews.decision.asked import MOST, Place, asked, decided, of_team, order_at, requested
 from reviews.decision.consequences import LOOKS
 from reviews.decision.gates import approval_words, gate_at, gate_of
 from reviews.decision.standing import Standings

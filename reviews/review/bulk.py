@@ -16,7 +16,7 @@ from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened
 from pipelines.web.shell.page import SignedIn, crumbs, show, signed_in
-from reviews.asked import asked_among
+from reviews.decision.asked import asked_among
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings

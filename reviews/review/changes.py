@@ -21,7 +21,7 @@ from pipelines.web.changes.task_changes import since_seen
 from pipelines.web.changes.trees import TaskTrees
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.local.station_values import masker_of
-from reviews.remarks import Remarks
+from reviews.decision.remarks import Remarks
 
 BACK = (Word.SEND_BACK, Word.REJECT, Word.REWORK)
 

@@ -33,9 +33,8 @@ from pipelines.web.changes.task_changes import note_opened
 from pipelines.web.changes.trees import unopened
 from pipelines.web.shell.page import SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.tasks.changed_files import back
-from reviews import remarks
-from reviews.asked import asked, order_at
-from reviews.decision import paths
+from reviews.decision import paths, remarks
+from reviews.decision.asked import asked, order_at
 from reviews.decision.consequences import done_words
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of

@@ -14,7 +14,7 @@ from pipelines.engine.commands.export import exported
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, Refused
 from pipelines.models import Absence, AdministrativeAct, GateVisit, Membership, Project, Task, User, Vote
 from pipelines.people import absences
-from reviews.asked import Narrowed, asked, places_of
+from reviews.decision.asked import Narrowed, asked, places_of
 from reviews.decision.standing import Standings
 from reviews.invariants import asked_people_match
 from reviews.models import AskedPlace, Notification

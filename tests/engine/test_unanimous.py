@@ -21,7 +21,7 @@ from pipelines.models import (
     User,
 )
 from pipelines.work.scheduler import timers
-from reviews.asked import asked_among
+from reviews.decision.asked import asked_among
 from tests.engine.test_timers import pass_time
 from tests.factories import World, make_member, station
 

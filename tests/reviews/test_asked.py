@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from pipelines import engine
 from pipelines.models import GateVisit, Membership, User
-from reviews.asked import Narrowed, asked, asked_among, of_team, requested
+from reviews.decision.asked import Narrowed, asked, asked_among, of_team, requested
 from reviews.decision.standing import Standings
 from reviews.invariants import asked_people_match, asked_places_match
 from reviews.models import AskedPlace
