@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("config", "gateline", "pipelines", "reviews")
 SHARED = {"Command", "Meta", "State", "Line"}
@@ -55,7 +57,8 @@ def test_no_two_classes_have_one_name() -> None:
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
-def test_pipelines_shows_eighteen_rooms_at_most() -> None:
-    files = (file.relative_to(ROOT / "pipelines") for file in (ROOT / "pipelines").rglob("*.py"))
+@pytest.mark.parametrize("app", ["pipelines", "reviews"])
+def test_an_app_shows_eighteen_rooms_at_most(app: str) -> None:
+    files = (file.relative_to(ROOT / app) for file in (ROOT / app).rglob("*.py"))
     children = {file.parts[0] for file in files}
     assert len(children) <= 18, sorted(children)
