@@ -21,7 +21,7 @@ from pipelines.models import (
     Worker,
 )
 from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.private import link
+from pipelines.models.plumbing.private import blank, link
 from pipelines.models.plumbing.statements import Statement, send
 
 # Jobs by the tokens: an index of all jobs by task would cost each move.
@@ -108,9 +108,8 @@ def _linked(project: Project, found: Any) -> dict[str, list[Task]]:
     linked: dict[str, list[Task]] = {"depends_on": [], "needed_by": [], "followed_by": []}
     for other in found:
         kind = other.pop("kind")
-        # Values have to come in the order of the model's columns.
-        names = [field.attname for field in Task._meta.concrete_fields if field.attname in other]
-        row = Task.from_db(None, names, [other[name] for name in names])
+        row = blank(Task, adding=False)
+        vars(row).update(other)
         row.project = project
         linked[kind].append(row)
     return linked
