@@ -11,7 +11,6 @@ from django.db import connection
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
-from pipelines.engine.core.holds import LOST, is_dependency, waits_for
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
@@ -20,7 +19,7 @@ from pipelines.engine.moves.releases import CIRCLE
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import circle
-from pipelines.routing.decide.holds import each_of, joined
+from pipelines.routing.decide.holds import LOST, each_of, is_dependency, joined, waits_for
 
 MOST = 50
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"

@@ -12,7 +12,6 @@ from pipelines.engine.core import payload, sampling, version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import settle
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
-from pipelines.engine.core.holds import is_dependency
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import MANUAL
@@ -26,7 +25,7 @@ from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token,
 from pipelines.ports import observers
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
-from pipelines.routing.decide.holds import each_of
+from pipelines.routing.decide.holds import each_of, is_dependency
 from pipelines.routing.decide.transitions import CANCELLED, TokenPlace, rerun
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import KINDS, wait_for_checks

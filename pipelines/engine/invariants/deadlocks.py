@@ -8,14 +8,13 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from pipelines.engine.core.holds import is_dependency
 from pipelines.engine.invariants.reading import whole
 from pipelines.engine.moves.releases import DEPENDENCY
 from pipelines.models import ENDED, Deadlock, Dependency, Event, Status, Task, Token
 from pipelines.models.plumbing.compiled import kept
 from pipelines.ports.observers import Violation
 from pipelines.routing.decide.deadlocks import TIMEOUT
-from pipelines.routing.decide.holds import each_of
+from pipelines.routing.decide.holds import each_of, is_dependency
 
 TOLD = ("deadlock.found", "deadlock.resolved")
 

@@ -9,19 +9,22 @@ from typing import Any
 from pipelines.engine.core import version_mapping
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, settle, situation
+from pipelines.engine.core.handoffs import added_by_hand, name_of, worker_of
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import Actor
-from pipelines.engine.moves import escalations, evaluations, gates, handoffs, joins
+from pipelines.engine.moves import escalations, evaluations, gates, joins
 from pipelines.engine.moves.completion import Ending, end
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.moves.waiting import stay
-from pipelines.models import Job, Status, Task, Token
+from pipelines.models import Handoff, Job, Status, Task, Token
 from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Transition, transition
+from pipelines.routing.document.handoffs import faults
+from pipelines.routing.document.preconditions import HANDOFF
 
 
 def apply(turn: DecisionContext, answer: Decision) -> None:
@@ -65,7 +68,7 @@ def _step(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     source, [entry] = token.station, entries
     stand(batch, token, entry)
     job = _enter(turn, token, entry)
-    data |= handoffs.hand_on(turn, source, entry.station, job)
+    data |= _hand_on(turn, source, entry.station, job)
     batch.changed(token)
     batch.event(
         task,
@@ -119,7 +122,7 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     children, jobs = batch.add_tokens([_child(turn, entry) for entry in entries]), []
     for entry, child in zip(entries, children, strict=True):
         jobs.append(_enter(turn, child, entry))
-        handoffs.hand_on(turn, token.station, entry.station, jobs[-1])
+        _hand_on(turn, token.station, entry.station, jobs[-1])
         batch.changed(child)
     token.wait["branches"] = [child.pk for child in children]
     batch.event(
@@ -138,6 +141,33 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
         **data,
     )
     batch.tell(observers.TaskMoved(task.pk, token.station, to, batch.now))
+
+
+def _hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) -> dict[str, Any]:
+    """Store the handoff of a move and return its name for the event; nothing if there is none."""
+    document, by = (turn.job.outcome or {}).get("handoff"), str(turn.actor)
+    needs = HANDOFF in turn.judged_by.requires(source)
+    added = added_by_hand(turn.job) if needs else None
+    if added is not None:
+        document, by = added.document, added.by
+    if document is None:
+        return {}
+    names = worker_of(turn.judged_by, source), worker_of(turn.line, target)
+    schema = turn.judged_by.handoff_schema(source)
+    handoff = Handoff(
+        task=turn.task,
+        job=turn.job,
+        to=to,
+        name=name_of(*names, turn.batch.now),
+        source=names[0],
+        target=names[1],
+        document=document,
+        faults=[str(each) for each in faults(document, schema)],
+        by=by[:200],
+        at=turn.batch.now,
+    )
+    turn.batch.add_handoff(handoff)
+    return {"handoff": handoff.name}
 
 
 def _child(turn: DecisionContext, entry: StationEntry) -> Token:

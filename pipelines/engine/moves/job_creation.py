@@ -10,14 +10,14 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.expected_times import watch
 from pipelines.engine.core.handed_leases import HandOn
-from pipelines.engine.core.holds import holds
 from pipelines.engine.core.unassigned import UNLEASED, begin, kind_of
-from pipelines.models import Job, Priority, Purpose, Status, Task, Token
+from pipelines.models import Escalation, Job, Priority, Purpose, Status, Task, Token
 from pipelines.models.plumbing import rows
 from pipelines.ports import observers
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, queued_work, versions
+from pipelines.routing.decide.holds import BLOCK, Wait, joined, paused_by, waits_for
 from pipelines.routing.document.kinds import IMAGES
 
 
@@ -54,7 +54,7 @@ def open_job(
         created_at=batch.now,
     )
     token.status = Status.QUEUED
-    held = holds(batch, task)
+    held = _holds(batch, task)
     if held:
         token.status, token.wait = Status.HELD, held
     elif job.kind in UNLEASED:
@@ -67,6 +67,28 @@ def open_job(
     batch.add_job(job)
     batch.tell(observers.JobOpened(task.pk, job.pk, job.station, job.kind))
     return job
+
+
+def _holds(batch: Batch, task: Task) -> Wait:
+    """The `wait` for work that would start now: dependencies that are not completed, and open escalations whose action
+    `block` is in force; empty if nothing holds it."""
+    others = batch.unmet.get(task.pk)
+    return joined([*([waits_for(others)] if others else []), *_blocks(task)])
+
+
+def _blocks(task: Task) -> list[Wait]:
+    """No query if no escalation is open."""
+    if not task.escalations:
+        return []
+    line = versions.by_id(task.pinned_id)
+    escalations = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN).order_by(
+        "opened_at", "pk"
+    )
+    return [
+        paused_by(str(row.pk), row.trigger)
+        for row in escalations
+        if (row.breached_at and BLOCK in row.on_breach) or BLOCK in line.escalation(row.trigger).at_once
+    ]
 
 
 def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: dict[str, Any]) -> Job:

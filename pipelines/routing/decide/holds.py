@@ -6,6 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
+from pipelines.routing.decide.effects import ENDS
+
+DEPENDS: Final = "depends_on"
+LOST: Final = "failed"
 THEN: Final = "then"
 BLOCK: Final = "block"
 Wait = dict[str, Any]
@@ -13,6 +17,17 @@ Wait = dict[str, Any]
 
 def paused_by(escalation: object, trigger: str) -> Wait:
     return {"paused_by": escalation, "trigger": trigger}
+
+
+def waits_for(others: Mapping[str, str]) -> Wait:
+    """The `wait` of a task that depends on these, {name: state}, none completed. A dependency that failed or was
+    cancelled never completes and is named: a person has to decide."""
+    lost = [name for name, status in others.items() if status in ENDS]
+    return {DEPENDS: list(others), **({LOST: lost} if lost else {})}
+
+
+def is_dependency(wait: Wait) -> bool:
+    return DEPENDS in wait
 
 
 def each_of(wait: Mapping[str, Any]) -> list[Wait]:
