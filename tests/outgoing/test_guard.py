@@ -143,6 +143,21 @@ def test_listed_are_names_addresses_and_networks() -> None:
     assert not guard.allows("xinside.example", "127.0.0.1")
 
 
+@pytest.mark.parametrize("address", ["10.0.0.1", "172.16.4.4", "192.168.1.1", "::ffff:10.1.2.3", "fc00::1"])
+def test_what_a_repository_reaches_inside_is_on_its_port_in_a_private_network(address: str) -> None:
+    guard = Guard(inside=(("packages.example", 443),))
+    assert guard.allows("PACKAGES.example", address, 443)
+    assert not guard.allows("packages.example", address, 22)
+    assert not guard.allows("other.example", address, 443)
+
+
+@pytest.mark.parametrize("address", [*PRIVATE, "fd20:ce::254", "fd00:c1::a9fe:a9fe", "100.100.100.200"])
+def test_inside_is_neither_this_machine_nor_a_link_nor_the_keys_of_a_cloud(address: str) -> None:
+    guard = Guard(inside=(("packages.example", 443),)).also("models.example")
+    network = address in ("10.0.0.1", "172.16.4.4", "192.168.1.1", "fc00::1")
+    assert guard.allows("packages.example", address, 443) is network
+
+
 @pytest.mark.parametrize("host", WRITTEN)
 async def test_no_way_of_writing_loopback_reaches_it(host: str) -> None:
     with serving(lambda to, asked: say(to, 200)) as server:

@@ -126,6 +126,8 @@ def test_an_administrator_of_the_installation_alone_allows_private_addresses(
     User.objects.filter(pk=world.admin.pk).update(is_staff=True)
     assert question in admin.get(page).content.decode()
     admin.post(place(repository), given)
+    text = " ".join(admin.get(page).content.decode().split())
+    assert 'name="private" value="yes" checked>' in text and "So far" not in text
     User.objects.filter(pk=world.admin.pk).update(is_staff=False)
     admin.post(place(repository), {**given, "hosts": "packages.test metadata.test"})
     repository.refresh_from_db()
@@ -134,6 +136,11 @@ def test_an_administrator_of_the_installation_alone_allows_private_addresses(
         "private": ["packages.test"],
     }
     User.objects.filter(pk=world.admin.pk).update(is_staff=True)
+    text = " ".join(admin.get(page).content.decode().split())
+    assert 'name="private" value="yes" >' in text, (
+        "who saves something else allows none that they did not tick"
+    )
+    assert "So far packages.test may, and the others that are listed may not." in text
     admin.post(place(repository), {key: value for key, value in given.items() if key != "private"})
     repository.refresh_from_db()
     assert repository.prepare["network"] == {"egress": ["packages.test"]}, "and takes it back"

@@ -4,6 +4,8 @@ the cache afterwards. What fails around a station is named as itself."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ipaddress
 import json
 import shutil
 import socket
@@ -17,7 +19,8 @@ import pytest
 
 from pipelines.models import Repository, Token
 from pipelines.work.outgoing.endpoint import Outgoing
-from pipelines.work.outgoing.guard import Guard, resolve
+from pipelines.work.outgoing.guard import Guard, Resolve, resolve
+from pipelines.work.outgoing.special_purpose import of_private_network
 from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.spec.preparation import Preparation
 from pipelines.work.worker import prepared_files
@@ -327,30 +330,51 @@ def test_what_fails_around_a_station_is_named_as_itself(
     assert log in text and said in text and "never started" not in text
 
 
+def own_private_address() -> str:
+    """An address of this machine in a private network. A datagram socket that is connected sends nothing."""
+    for family, far in ((socket.AF_INET, "10.255.255.254"), (socket.AF_INET6, "fd00:ffff::1")):
+        with socket.socket(family, socket.SOCK_DGRAM) as connected, contextlib.suppress(OSError):
+            connected.connect((far, 9))
+            address = str(connected.getsockname()[0])
+            if of_private_network(ipaddress.ip_address(address)):
+                return address
+    pytest.skip("this machine has no address in a private network")
+
+
 def test_a_host_inside_is_reached_once_an_administrator_allowed_its_private_address(
     world: World, bench: Bench, with_ports: Isolation, origin: RemoteRepository
 ) -> None:
     """Where a company serves packages itself it took a variable and a restart."""
+    own = own_private_address()
 
-    async def inside(host: str, port: int) -> list[str]:
-        return ["127.0.0.1"]
+    def resolving(address: str) -> Resolve:
+        async def inside(host: str, port: int) -> list[str]:
+            return [address]
+
+        return inside
 
     fetch = "import urllib.request as u; u.urlopen('https://registry.test:{}/', timeout=5)"
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    family = socket.AF_INET6 if ":" in own else socket.AF_INET
+    with socket.create_server((own, 0), family=family) as server:
         port = server.getsockname()[1]
         taken = threading.Thread(target=lambda: server.accept()[0].close(), daemon=True)
         taken.start()
-        network = {"egress": [f"registry.test:{port}"]}
-        argv = [PYTHON, "-c", fetch.format(port)]
-        lines = Lines(world, bench, with_ports, argv=argv, network=network)
-        lines.resolve = inside
-        refused = outcome_of(lines.task("print('never started')"), "first")["summary"]
-        assert "has the private address 127.0.0.1" in refused and "in the environment of the repo" in refused
+
+        def prepared(address: str, **more: Any) -> str:
+            network = {"egress": [f"registry.test:{port}"], **more}
+            argv = [PYTHON, "-c", fetch.format(port)]
+            lines = Lines(world, bench, with_ports, argv=argv, network=network)
+            lines.resolve = resolving(address)
+            return str(outcome_of(lines.task("print('never started')"), "first")["summary"])
+
+        refused = prepared(own)
+        assert f"has the private address {own}" in refused and "in the environment of the repo" in refused
+        allowed = [f"registry.test:{port}"]
+        for never in ("127.0.0.1", "169.254.169.254"):
+            assert f"has the private address {never}" in prepared(never, private=allowed)
+        assert f"has the private address {own}" in prepared(own, private=["registry.test"])
         assert taken.is_alive(), "nobody called"
-        allowed = {**network, "private": network["egress"]}
-        lines = Lines(world, bench, with_ports, argv=argv, network=allowed)
-        lines.resolve = inside
-        reached = outcome_of(lines.task("print('never started')"), "first")["summary"]
+        reached = prepared(own, private=allowed)
         taken.join(LONG)
     assert not taken.is_alive() and "private address" not in reached
 

@@ -55,6 +55,13 @@ ServiceForms = forms.formset_factory(
 )
 
 
+def private_of(kept: Preparation) -> dict[str, Any]:
+    """The tick for private addresses as it is shown: set where it holds for every host, so that who saves something
+    else allows none that was added since. `allowed` names the hosts for which it holds then."""
+    for_all = bool(kept.private) and kept.private == kept.hosts
+    return {"private": for_all, "allowed": "" if for_all else ", ".join(kept.private)}
+
+
 def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
     """Both, with what is kept, or with what was typed."""
     kept = Preparation.of_dict(repository.prepare)
@@ -63,7 +70,7 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
         "command": shlex.join(kept.argv),
         "cache": kept.cache,
         "hosts": "\n".join(kept.hosts),
-        "private": bool(kept.private),
+        **private_of(kept),
     }
     rows = [
         {

@@ -14,7 +14,7 @@ from pipelines.lines.starters.commands import StationCommands
 from pipelines.models import Repository, User
 from pipelines.people import preparing
 from pipelines.people.preparing import PrepareText, ServiceText, words
-from pipelines.web.project.prepare_forms import PrepareForm
+from pipelines.web.project.prepare_forms import PrepareForm, private_of
 from pipelines.work.spec.ecosystems import Proposal
 from pipelines.work.spec.preparation import Preparation
 
@@ -56,7 +56,7 @@ def initial(repository: Repository | None) -> dict[str, Any]:
         "command": command,
         "cache": cache,
         "hosts": "\n".join(hosts),
-        "private": bool(kept.private),
+        **private_of(kept),
         **{name: getattr(found, name) for name in COMMANDS},
     }
 

@@ -6,12 +6,12 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import httpx2
 
 from pipelines.work.outgoing import nat64
-from pipelines.work.outgoing.special_purpose import Address, public
+from pipelines.work.outgoing.special_purpose import Address, of_private_network, public
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
@@ -29,11 +29,13 @@ async def resolve(host: str, port: int) -> list[str]:
 @dataclass(frozen=True)
 class Guard:
     """`private_hosts`: names, addresses and networks (`10.1.0.0/16`) that may be private. `resolve`: tests hand in one
-    that changes its mind. `nat64`: prefixes through which this network reaches IPv4 (RFC 6052)."""
+    that changes its mind. `nat64`: prefixes through which this network reaches IPv4 (RFC 6052). `inside`: hosts,
+    in small letters, and ports that may be in a private network: not on this machine or a link, nor a cloud's keys."""
 
     private_hosts: tuple[str, ...] = ()
     resolve: Resolve = field(default=resolve, repr=False, compare=False)
     nat64: tuple[ipaddress.IPv6Network, ...] = ()
+    inside: tuple[tuple[str, int], ...] = ()
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Where to connect to: what the host resolves to now, once all of it is allowed. Whoever connects takes these
@@ -46,16 +48,17 @@ class Guard:
         except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(f"The host {host} could not be found: {error}") from error
         for address in addresses:
-            if not self.allows(host, address):
+            if not self.allows(host, address, port):
                 raise RefusedAddress(f"The host {host} has the private address {address}. {remedy(address)}")
         return addresses
 
-    def allows(self, host: str, address: str) -> bool:
+    def allows(self, host: str, address: str, port: int | None = None) -> bool:
         try:
             reached = self.reached(ipaddress.ip_address(address.partition("%")[0]))
         except ValueError:
             return False
-        return public(reached) or self._lists(host, reached)
+        inside = (host.lower(), port) in self.inside and of_private_network(reached)
+        return public(reached) or inside or self._lists(host, reached)
 
     def lists(self, host: str) -> bool:
         """Whether an operator listed this name or address, or a network that it is of. Nothing is looked up."""
@@ -78,7 +81,7 @@ class Guard:
 
     def also(self, *hosts: str) -> Guard:
         """The same, and these hosts: what an operator set as an address needs no listing."""
-        return Guard((*self.private_hosts, *hosts), self.resolve, self.nat64)
+        return replace(self, private_hosts=(*self.private_hosts, *hosts))
 
 
 def remedy(address: str) -> str:

@@ -69,6 +69,14 @@ REGISTRIES = """
 SPECIAL_PURPOSE: tuple[Network, ...] = tuple(
     ipaddress.ip_network(line.split()[0]) for line in REGISTRIES.strip().splitlines()
 )
+# Networks that an organization numbers itself: no machine's own, no link's, none that providers share. Clouds answer
+# with their keys on three addresses of such a network.
+PRIVATE_USE: tuple[Network, ...] = tuple(
+    ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+)
+METADATA = frozenset(
+    ipaddress.ip_address(text) for text in ("fd00:ec2::254", "fd20:ce::254", "fd00:c1::a9fe:a9fe")
+)
 # Of IPv6 only this is given out (RFC 4291 §2.4); multicast is in no registry of special purposes.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
@@ -78,3 +86,8 @@ def public(address: Address) -> bool:
     if address.is_multicast or (address.version == 6 and address not in GLOBAL_UNICAST):
         return False
     return not any(address in network for network in SPECIAL_PURPOSE)
+
+
+def of_private_network(address: Address) -> bool:
+    """Recognize an address of a private network that is no cloud's server of keys."""
+    return address not in METADATA and any(address in network for network in PRIVATE_USE)

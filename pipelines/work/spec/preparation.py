@@ -34,7 +34,7 @@ class ServiceProgram:
 class Preparation:
     """`argv` is empty where nothing is prepared. `image`: whose files stations see in place of the runner's. `cache`:
     path of the lock file, "" where nothing is kept. `hosts`: what the command may reach, as `host` or `host:port`.
-    `private`: those of them that may have private addresses, allowed by an administrator of the installation."""
+    `private`: those of them that may lie in a private network, allowed by an administrator of the installation."""
 
     argv: tuple[str, ...] = ()
     cache: str = ""

@@ -81,9 +81,9 @@ class RefusalSink:
 
 
 def also(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
-    """Let these hosts have private addresses, whatever their ports."""
-    names = (host[0] for host in map(host_of, private) if host is not None)
-    return replace(outgoing, guard=outgoing.guard.also(*names))
+    """Let these hosts, on their ports, have addresses of a private network."""
+    inside = tuple(filter(None, map(host_of, private)))
+    return replace(outgoing, guard=replace(outgoing.guard, inside=inside))
 
 
 def beside_the_change(packed: Packed, made: PreparedFolder) -> Packed:
@@ -267,7 +267,10 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
     why = str(outcome.get("summary") or outcome.get("reason") or f"it ended with exit code {code}")
     hosts = "".join(f" The {each}" for each in dict.fromkeys(heard.refused[:NAMED]))
     if REFUSED[1] in hosts:
-        hosts += " Or an administrator of the installation allows it in the environment of the repository."
+        hosts += (
+            " Or, of a private network, an administrator of the installation allows it"
+            " in the environment of the repository."
+        )
     raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.{hosts}")
 
 
