@@ -55,22 +55,22 @@ ServiceForms = forms.formset_factory(
 )
 
 
-def private_of(kept: Preparation) -> dict[str, Any]:
+def private_of(definition: Preparation) -> dict[str, Any]:
     """The tick for private addresses as it is shown: set where it holds for every host, so that who saves something
     else allows none that was added since. `allowed` names the hosts for which it holds then."""
-    for_all = bool(kept.private) and kept.private == kept.hosts
-    return {"private": for_all, "allowed": "" if for_all else ", ".join(kept.private)}
+    for_all = bool(definition.private) and definition.private == definition.hosts
+    return {"private": for_all, "allowed": "" if for_all else ", ".join(definition.private)}
 
 
 def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
-    """Both, with what is kept, or with what was typed."""
-    kept = Preparation.of_dict(repository.prepare)
-    held = {
-        "image": kept.image,
-        "command": shlex.join(kept.argv),
-        "cache": kept.cache,
-        "hosts": "\n".join(kept.hosts),
-        **private_of(kept),
+    """Make both forms, with the values of the repository, or with what was typed."""
+    definition = Preparation.of_dict(repository.prepare)
+    values = {
+        "image": definition.image,
+        "command": shlex.join(definition.argv),
+        "cache": definition.cache,
+        "hosts": "\n".join(definition.hosts),
+        **private_of(definition),
     }
     rows = [
         {
@@ -80,10 +80,10 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
             "port": each.port,
             "health": shlex.join(each.health),
         }
-        for each in kept.services
+        for each in definition.services
     ]
     return {
-        "prepare_form": PrepareForm(posted, initial=held),
+        "prepare_form": PrepareForm(posted, initial=values),
         "services": ServiceForms(posted, initial=rows, prefix=PREFIX),
     }
 
