@@ -6,6 +6,7 @@ folder of the test: `pytest -m wide --basetemp=/tmp/pictures tests/browser/test_
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +19,9 @@ from tests.browser.looking import look
 from tests.dialects import test_imported as own
 from tests.factories import World
 from tests.fixtures.site import Site
-from tests.formats.foreign.test_written import SAMPLES
 from tests.pages.conftest import at
 
+SAMPLES = Path(os.environ.get("GATELINE_SAMPLES", "-"))
 SYSTEMS = {
     "alp": ("ALP (Agentics)", "alp/alp-business-scarfold-line@d9fe82b", json.dumps(own.ALP)),
     "contenox": ("contenox", "contenox/08_runtime_chain-explore_75587e6.json", own.CONTENOX),

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from math import isnan, nan
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,20 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pipelines.formats.foreign.carrier import Carrier
-from pipelines.formats.foreign.vibe_factory.json_logic import is_logic
-from pipelines.formats.foreign.vibe_factory.reading import NEVER, condition_of
+from pipelines.formats.foreign.vibe_factory.reading import condition_of
 from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.document.algebra import View
 from pipelines.routing.document.algebra import holds as true_of
 from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
-
-SUITES = Path(os.environ.get("GATELINE_JSONLOGIC", "-"))
-"""A folder of the public suites (json-logic/compat-tables, `suites`), where somebody fetched them."""
-
-
-class Throws(Exception):
-    """The reference has no answer."""
 
 
 def number(value: Any) -> float:
@@ -265,37 +253,3 @@ def test_C28_nothing_is_decided_otherwise_in_silence(rule: Any, data: Any) -> No
 @given(RULES, DATA)
 def test_C28_nothing_is_ever_decided_otherwise_in_silence(rule: Any, data: Any) -> None:
     agrees(rule, data)
-
-
-def cases_of(case: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """The case; and what it compares as variables, since a condition compares no two constants."""
-    yield case["rule"], case.get("data")
-    [(sign, asked)] = case["rule"].items()
-    if (
-        sign in ("==", "===", "!=", "!==", "<", "<=", ">", ">=", "in")
-        and isinstance(asked, list)
-        and len(asked) == 2
-    ):
-        left, right = asked
-        if not isinstance(left, dict) and not isinstance(right, dict):
-            yield {sign: [{"var": "x"}, right]}, {"x": left}
-            yield {sign: [left, {"var": "x"}]}, {"x": right}
-
-
-@pytest.mark.skipif(not SUITES.is_dir(), reason="GATELINE_JSONLOGIC names no folder of the public suites")
-def test_C28_the_public_suites_hold_nothing_that_is_decided_otherwise_in_silence() -> None:
-    counts: Counter[str] = Counter()
-    silent = []
-    for file in sorted(SUITES.rglob("*.json")):
-        listed = json.loads(file.read_text())
-        logic = [case for case in listed if isinstance(case, dict) and is_logic(case.get("rule"))]
-        tries = [(case, *tried) for case in logic for tried in cases_of(case)]
-        for case, rule, data in tries:
-            taken, losses = decided(rule, data)
-            never = condition_of(rule, "", Carrier()) == NEVER
-            same = "result" in case and taken is truthy(case["result"])
-            counts["never" if never else "same" if same else "otherwise"] += 1
-            counts["told"] += bool(losses)
-            silent += [] if same or losses else [(file.name, rule, data)]
-    print(dict(counts))
-    assert counts and not silent, silent

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from gateline.commands.import_ import found
 from pipelines.formats import native
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.systems import written_systems
@@ -21,11 +17,9 @@ from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import read_line
 from tests.dialects import test_imported as own
 from tests.formats.foreign import test_aeef, test_alp_drafts
+from tests.formats.foreign.round_trip import back_and_forth, meaning
 from tests.formats.foreign.test_any_document import DOCUMENTS
 
-BESIDE = Path(__file__).parents[4] / "shared" / "samples"
-SAMPLES = Path(os.environ.get("GATELINE_SAMPLES", BESIDE))
-"""Real documents of the five systems, where somebody has them."""
 LOOP = """\
 name: loops
 description: Again.
@@ -96,27 +90,6 @@ RECORDS = [
 ]
 
 
-def meaning(document: Any) -> Any:
-    """The line in full, without what is only kept."""
-    said = document if isinstance(document, list) else read_line(document).to_document()
-    return _bare(copy.deepcopy(said))
-
-
-def _bare(given: Any) -> Any:
-    if isinstance(given, dict):
-        return {key: _bare(said) for key, said in given.items() if key != "extra"}
-    return [_bare(each) for each in given] if isinstance(given, list) else given
-
-
-def back_and_forth(opened: opening.Opened) -> None:
-    made = written(opened.document, opened.dialect)
-    again = opening.opened(made.text)
-    assert again.dialect == opened.dialect
-    assert meaning(again.document) == meaning(opened.document), "equal in meaning"
-    assert made.losses == ()
-    assert written(again.document, again.dialect).text == made.text, "and it stays so"
-
-
 @pytest.mark.parametrize("text", MINE)
 def test_a_document_comes_back_equal_in_meaning(text: str) -> None:
     back_and_forth(opening.opened(text))
@@ -153,20 +126,6 @@ def test_unknown_keys_are_written_back() -> None:
     assert (chain["id"], chain["token_limit"], chain["tasks"][0]["handler"]) == ("Chat_1", 9, "condition_key")
     assert chain["tasks"][0]["transition"]["branches"][0]["note"] == "kept"
     assert chain["tasks"][0]["transition"]["branches"][0]["operator"] == "in_range"
-
-
-@pytest.mark.skipif(not SAMPLES.is_dir(), reason="GATELINE_SAMPLES names no folder of real documents")
-def test_every_sample_comes_back_equal_in_meaning() -> None:
-    read = 0
-    for name, files in found(SAMPLES):
-        try:
-            opened = opening.opened_files(files)
-        except DocumentError:
-            continue
-        back_and_forth(opened)
-        read += 1
-        assert name
-    assert read >= 15
 
 
 @pytest.mark.parametrize("dialect", written_systems())

@@ -1,0 +1,31 @@
+"""Documents that were read are written back, and read again."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from pipelines.formats.foreign import opening
+from pipelines.formats.foreign.writing import written
+from pipelines.routing.document.line import read_line
+
+
+def meaning(document: Any) -> Any:
+    """The line in full, without what is only kept."""
+    said = document if isinstance(document, list) else read_line(document).to_document()
+    return _bare(copy.deepcopy(said))
+
+
+def _bare(given: Any) -> Any:
+    if isinstance(given, dict):
+        return {key: _bare(said) for key, said in given.items() if key != "extra"}
+    return [_bare(each) for each in given] if isinstance(given, list) else given
+
+
+def back_and_forth(opened: opening.Opened) -> None:
+    made = written(opened.document, opened.dialect)
+    again = opening.opened(made.text)
+    assert again.dialect == opened.dialect
+    assert meaning(again.document) == meaning(opened.document), "equal in meaning"
+    assert made.losses == ()
+    assert written(again.document, again.dialect).text == made.text, "and it stays so"
