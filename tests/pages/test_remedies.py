@@ -301,7 +301,6 @@ def test_a_remedy_takes_its_finding_away_and_makes_nothing_worse(world: World, n
     finding = next(f for f in before["findings"] if f["check"] == check)
     assert [remedy["label"] for remedy in finding["remedies"]] == labels
     for remedy in finding["remedies"]:
-        assert remedy["fix"].casefold() == f"fix: {remedy['label']}".casefold()
         after = findings_of(applied(broken, remedy["edits"]), world.project)
         same = [f for f in after["findings"] if (f["check"], f["path"]) == (check, finding["path"])]
         assert finding["message"] not in [f["message"] for f in after["findings"]], remedy

@@ -80,7 +80,7 @@ const PILL = 38;
 /** Of the pill that names a target which no edge leads to. */
 export const pillWidth = (name: string): number => Math.ceil(widthOf(cut(name), 12) + PILL);
 
-/** What a screen reader says of how the canvas is used, instead of React Flow's English. */
+/** What a screen reader says of how the canvas is used, instead of React Flow's own words. */
 export const CANVAS_HELP = {
   "node.a11yDescription.default": say("nodeHelp"),
   "node.a11yDescription.keyboardDisabled": say("nodeHelp"),

@@ -7,7 +7,7 @@ import { type Remedy, remedy } from "../store/commands-edits";
 import type { Finding } from "../store/findings";
 import { checking, type Editor, useEditor } from "../store/store";
 import { DrawerHead, Of, toLine } from "./DrawerHead";
-import { Remedies } from "./Remedies";
+import { asFix, Remedies } from "./Remedies";
 
 const ICONS = { error: "danger", warning: "warning", info: "info" } as const;
 /** Rows that are drawn; the others are counted. */
@@ -144,7 +144,7 @@ function Row({ finding, others, editor, show, mayEdit }: Shown & { finding: Find
           {fix ? (
             <span className="ed-remedies">
               <button type="button" className="ed-drawer-link" onClick={() => editor.run(remedy(fix))}>
-                {fix.fix}
+                {asFix(fix)}
                 <Of what={short} />
               </button>
             </span>

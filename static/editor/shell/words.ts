@@ -203,6 +203,7 @@ const WORDS = {
   pastGateBroken: "%s can be reached without %s.",
   pastGateFollows: "Its path is marked below. Nobody can publish this.",
   pastGateRules: "Then drag rule 2 of %s above rule 1",
+  fix: "Fix: %s",
   fixAll: "Fix all %s",
   details: "Details",
   showPath: "Show the path",

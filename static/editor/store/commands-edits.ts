@@ -23,8 +23,6 @@ export type Edit =
 
 export interface Remedy {
   label: string;
-  /** The label as the fix: “Fix: move above 1”. */
-  fix: string;
   icon: string;
   edits: Edit[];
 }

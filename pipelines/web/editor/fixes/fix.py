@@ -16,16 +16,14 @@ from pipelines.web.editor.fixes.trials import Trials
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """`fix`: what the button says where it is called the fix: a whole sentence, since no label can be taken into one in
-    every language."""
+    """`label`: what the button says."""
 
     label: str
-    fix: str
     edits: tuple[Edit, ...]
     icon: str = "check"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"label": self.label, "fix": self.fix, "edits": list(self.edits), "icon": self.icon}
+        return {"label": self.label, "edits": list(self.edits), "icon": self.icon}
 
 
 class Remedies:

@@ -27,8 +27,7 @@ def waiting(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     before = _grave(findings_of(of.subject))
     if _grave(after) <= before - {(finding.check, finding.station)}:
         label = "Push and wait for the checks before it"
-        fix = "Fix: push and wait for the checks before it"
-        yield Remedy(label, fix, (edits.change_line(stations=stations),), "list-checks")
+        yield Remedy(label, (edits.change_line(stations=stations),), "list-checks")
 
 
 def _with_both(stations: list[Document], target: str) -> list[Document]:

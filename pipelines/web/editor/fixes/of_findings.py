@@ -84,15 +84,9 @@ def _move_above(station: Station, place: int, to: int, limit: int | None) -> Rem
     rule = station.rules[place].id
     move = edits.move_rule(rule, station.rules[to].id)
     if limit is None:
-        return Remedy(
-            f"Move above {to + 1}",
-            f"Fix: move above {to + 1}",
-            (move,),
-            "arrow-up",
-        )
+        return Remedy(f"Move above {to + 1}", (move,), "arrow-up")
     label = f"Move above {to + 1}, at most {limit} times"
-    fix = f"Fix: move above {to + 1}, at most {limit} times"
-    return Remedy(label, fix, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
+    return Remedy(label, (move, edits.change_rule(rule, max_retries=limit)), "arrow-up")
 
 
 def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -100,7 +94,7 @@ def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, _place = of.place(finding)
     policy = of.line.policy
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
-        yield Remedy("Delete", "Fix: delete", (edits.remove_rule(finding.rule or ""),), "delete")
+        yield Remedy("Delete", (edits.remove_rule(finding.rule or ""),), "delete")
 
 
 def _constant(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -109,7 +103,7 @@ def _constant(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield from _delete(of, finding)
     elif place == len(station.rules) - 1:
         drop = edits.change_rule(finding.rule or "", "when")
-        yield Remedy("Take whatever is left", "Fix: take whatever is left", (drop,))
+        yield Remedy("Take whatever is left", (drop,))
 
 
 def _to_the_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -117,8 +111,7 @@ def _to_the_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     last = len(station.rules) - 1
     if of.trials.helps(station, finding, ("move", str(place), str(last)), _moving(place, last)):
         label = "Move to the end"
-        fix = "Fix: move to the end"
-        yield Remedy(label, fix, (edits.move_rule(finding.rule or "", None),), "arrow-down")
+        yield Remedy(label, (edits.move_rule(finding.rule or "", None),), "arrow-down")
 
 
 def _untaken(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -145,17 +138,13 @@ def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
     to = {"passed": passed, "failed": "failed", "blocked": "@blocked"}[outcomes]
     if not of.trials.may_go(station, to):
         return None
-    words = {
-        "passed": lambda: ("Add a rule to %(place)s", "Fix: add a rule to %(place)s"),
-        "failed": lambda: ("Add a rule to the end “failed”", "Fix: add a rule to the end “failed”"),
-        "blocked": lambda: (
-            "Add a rule that waits for an answer",
-            "Fix: add a rule that waits for an answer",
-        ),
-    }
     place = following.name if following else end_words(to, "")
-    label, fix = (said % {"place": place} for said in words[outcomes]())
-    return Remedy(label, fix, (edits.add_rule(station.key, _rule(station, outcomes, to)),), "plus")
+    label = {
+        "passed": f"Add a rule to {place}",
+        "failed": "Add a rule to the end “failed”",
+        "blocked": "Add a rule that waits for an answer",
+    }[outcomes]
+    return Remedy(label, (edits.add_rule(station.key, _rule(station, outcomes, to)),), "plus")
 
 
 def _rule(station: Station, outcomes: str, to: str) -> dict[str, Any]:
@@ -169,9 +158,8 @@ def _no_end(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         rest = of.subject.analysis(station).rest(outcomes)
         if rest is not None and rest.witness is not None:
             label = f"Add a rule to the end “{end}”"
-            fix = f"Fix: add a rule to the end “{end}”"
             rule = edits.add_rule(station.key, _rule(station, outcomes, end))
-            yield Remedy(label, fix, (rule,), "plus")
+            yield Remedy(label, (rule,), "plus")
             return
 
 
@@ -186,14 +174,13 @@ def _past_the_gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if of.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
         number = station.rules.index(other) + 1
         label = f"Put the gate on rule {number}, too"
-        fix = f"Fix: put the gate on rule {number}, too"
-        yield Remedy(label, fix, (edits.change_rule(other.id, gates=list(gates)),), "gate")
+        yield Remedy(label, (edits.change_rule(other.id, gates=list(gates)),), "gate")
 
 
 def _unreachable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     key = finding.station or ""
     if key not in _named(of.line) and len(of.line.stations) > 1:
-        yield Remedy("Delete the station", "Fix: delete the station", (edits.remove_station(key),), "delete")
+        yield Remedy("Delete the station", (edits.remove_station(key),), "delete")
 
 
 def _named(line: Line) -> set[str]:
@@ -219,8 +206,7 @@ def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         limited = [edits.change_station(key, limits=_limited(of, key)) for key in stations]
         names = ", ".join(of.line.station(key).name for key in stations)
         label = f"At most {VISITS} runs of {names}"
-        fix = f"Fix: at most {VISITS} runs of {names}"
-        yield Remedy(label, fix, tuple(limited), "loop")
+        yield Remedy(label, tuple(limited), "loop")
 
 
 def _limited(of: Remedies, key: str) -> dict[str, Any]:
@@ -248,27 +234,16 @@ def _unknown_target(line: Line, rule: Rule, index: int | None) -> Iterator[Remed
             to = left[0] if len(left) == 1 else left
             name = target_name(line, rule.to[index])
             label = f"Take “{name}” out of the fork"
-            fix = f"Fix: take “{name}” out of the fork"
-            yield Remedy(label, fix, (edits.change_rule(rule.id, to=to),), "x")
+            yield Remedy(label, (edits.change_rule(rule.id, to=to),), "x")
         return
     name = rule.to[0] if rule.to else ""
     known = [*line.stations_by_key, *line.ends_by_key]
     for near in difflib.get_close_matches(name[:100], known[:500], n=1):
         place = target_name(line, near)
-        yield Remedy(
-            f"Lead to {place}",
-            f"Fix: lead to {place}",
-            (edits.change_rule(rule.id, to=near),),
-            "arrow-right",
-        )
+        yield Remedy(f"Lead to {place}", (edits.change_rule(rule.id, to=near),), "arrow-right")
     if KEY.match(name):
-        yield Remedy(
-            f"Add the end “{name}”",
-            f"Fix: add the end “{name}”",
-            (edits.add_end(_end(name)),),
-            "plus",
-        )
-    yield Remedy("Delete the rule", "Fix: delete the rule", (edits.remove_rule(rule.id),), "delete")
+        yield Remedy(f"Add the end “{name}”", (edits.add_end(_end(name)),), "plus")
+    yield Remedy("Delete the rule", (edits.remove_rule(rule.id),), "delete")
 
 
 def _end(name: str) -> dict[str, Any]:
@@ -281,15 +256,10 @@ def _unknown_gate(rule: Rule, index: int) -> Iterator[Remedy]:
     name = written[index] if isinstance(written, list) and index < len(written) else None
     left = [each for i, each in enumerate(written or ()) if i != index]
     taken_off = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
-    yield Remedy("Take the gate off the rule", "Fix: take the gate off the rule", (taken_off,), "x")
+    yield Remedy("Take the gate off the rule", (taken_off,), "x")
     if isinstance(name, str) and KEY.match(name):
         added = edits.add_gate({"key": name, "name": name.replace("-", " ").capitalize()})
-        yield Remedy(
-            f"Add the gate “{name}”",
-            f"Fix: add the gate “{name}”",
-            (added,),
-            "plus",
-        )
+        yield Remedy(f"Add the gate “{name}”", (added,), "plus")
 
 
 def _gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -297,12 +267,7 @@ def _gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if found:
         gate = of.line.gates[int(found[1])]
         offers = ["approve", *gate.offers]
-        yield Remedy(
-            "Offer approve",
-            "Fix: offer approve",
-            (edits.change_gate(gate.key, offers=offers),),
-            "check",
-        )
+        yield Remedy("Offer approve", (edits.change_gate(gate.key, offers=offers),), "check")
 
 
 BY_CHECK: Mapping[str, Callable[[Remedies, Finding], Iterator[Remedy]]] = {

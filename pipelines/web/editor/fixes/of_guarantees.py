@@ -37,12 +37,7 @@ def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     after = of.line.guarantees[index].after
     gate = of.line.gates_by_key.get(after.gate) if after and after.word == REJECT else None
     if gate and (gate.on_reject or of.line.policy.on_reject) != ENDS and _helps(of.subject, index, gate):
-        yield Remedy(
-            "End the task",
-            "Fix: end the task",
-            (edits.change_gate(gate.key, on_reject=ENDS),),
-            "end-failed",
-        )
+        yield Remedy("End the task", (edits.change_gate(gate.key, on_reject=ENDS),), "end-failed")
 
 
 def _helps(subject: LintSubject, index: int, gate: Gate) -> bool:

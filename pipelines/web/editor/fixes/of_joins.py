@@ -48,8 +48,7 @@ def _waiting(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterato
 def wait_for_all(station: str, written: object, wait_for: Sequence[str]) -> Remedy:
     join = {**(written if isinstance(written, dict) else {}), "wait_for": list(wait_for)}
     label = "Wait for both" if len(wait_for) == 2 else f"Wait for all {len(wait_for)}"
-    fix = "Fix: wait for both" if len(wait_for) == 2 else f"Fix: wait for all {len(wait_for)}"
-    return Remedy(label, fix, (edits.change_station(station, join=join),), "fork")
+    return Remedy(label, (edits.change_station(station, join=join),), "fork")
 
 
 def _found(subject: LintSubject) -> set[tuple[str, str, str]]:
@@ -64,8 +63,7 @@ def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     if _ways(LintSubject(moved)) == _ways(of.subject):
         kept = [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
         label = f"Move above {line.station(stage).name}"
-        fix = f"Fix: move above {line.station(stage).name}"
-        yield Remedy(label, fix, (*kept, edits.move_station(key, stage)), "arrow-up")
+        yield Remedy(label, (*kept, edits.move_station(key, stage)), "arrow-up")
 
 
 def _above(line: Line, key: str, stage: str) -> Line:

@@ -4,7 +4,7 @@ switch that is off. A document that is no line yet has only such findings."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,10 +54,9 @@ def _unknown_key(document: Document, finding: Finding, place: DocumentPlace) -> 
     if finding.message != AN_UNKNOWN_KEY or not key or not key.isidentifier():
         return
     label = f"Remove “{key}”"
-    fix = f"Fix: remove “{key}”"
     edit = _unset(place, key)
     if edit:
-        yield Remedy(label, fix, (edit,), "x")
+        yield Remedy(label, (edit,), "x")
 
 
 def _unset(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
@@ -72,33 +71,22 @@ def _unset(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
 
 def _gone(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """What leads to, or waits for, something that is not there any more."""
-    for pattern, key, words in GONE:
+    for pattern, key, label in GONE:
         if key == "join" and _leading(document, place):
             # Without it the branches that lead there would meet at a station that waits for none.
             continue
         if re.fullmatch(pattern, place.rest) and finding.message != AN_UNKNOWN_KEY:
             edit = _unset(place, key)
             if edit:
-                yield Remedy(*words(), (edit,), "x")
+                yield Remedy(label, (edit,), "x")
 
 
-GONE: tuple[tuple[str, str, Callable[[], tuple[str, str]]], ...] = (
-    (
-        r"on_exhausted\.to",
-        "on_exhausted",
-        lambda: (
-            "Leave what happens then to the line's policy",
-            "Fix: leave what happens then to the line's policy",
-        ),
-    ),
-    (r"gate", "gate", lambda: ("Take the gate off the station", "Fix: take the gate off the station")),
-    (r"join(\..*)?", "join", lambda: ("Remove the join", "Fix: remove the join")),
-    (r"start", "start", lambda: ("Start at the first station", "Fix: start at the first station")),
-    (
-        r"on_reject",
-        "on_reject",
-        lambda: ("Leave rejections to the line's policy", "Fix: leave rejections to the line's policy"),
-    ),
+GONE = (
+    (r"on_exhausted\.to", "on_exhausted", "Leave what happens then to the line's policy"),
+    (r"gate", "gate", "Take the gate off the station"),
+    (r"join(\..*)?", "join", "Remove the join"),
+    (r"start", "start", "Start at the first station"),
+    (r"on_reject", "on_reject", "Leave rejections to the line's policy"),
 )
 
 
@@ -138,8 +126,8 @@ def _knob(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
     policy = document.get("policy")
     if found and isinstance(policy, dict) and found[1] in policy:
         kept = {key: value for key, value in policy.items() if key != found[1]}
-        label, fix = "Use the preset", "Fix: use the preset"
-        yield Remedy(label, fix, (edits.change_line(policy=kept),), "x")
+        label = "Use the preset"
+        yield Remedy(label, (edits.change_line(policy=kept),), "x")
 
 
 def _pair(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -148,20 +136,14 @@ def _pair(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
     if found and isinstance(pairs, list):
         kept = [pair for index, pair in enumerate(pairs) if index != int(found[1])]
         label = "Remove the pair"
-        fix = "Fix: remove the pair"
-        yield Remedy(label, fix, (edits.change_line(forbidden_parallel=kept),), "x")
+        yield Remedy(label, (edits.change_line(forbidden_parallel=kept),), "x")
 
 
 def _switched_off(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     if place.rest == "when" and "switched off" in finding.message:
         flags = document.get("flags")
         on = {**(flags if isinstance(flags, dict) else {}), "agentic_conditions": True}
-        yield Remedy(
-            "Switch them on in this line",
-            "Fix: switch them on in this line",
-            (edits.change_line(flags=on),),
-            "check",
-        )
+        yield Remedy("Switch them on in this line", (edits.change_line(flags=on),), "check")
 
 
 def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -173,8 +155,7 @@ def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Ite
         to, name = (following[0][0], _name(following[0][1], "name")) if following else ("completed", None)
         rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}
         label = f"Add a rule to {name or end_words(to, '')}"
-        fix = f"Fix: add a rule to {name or end_words(to, '')}"
-        yield Remedy(label, fix, (edits.add_rule(place.station, rule),), "plus")
+        yield Remedy(label, (edits.add_rule(place.station, rule),), "plus")
 
 
 MAKERS = (_unknown_key, _joined, _gone, _knob, _pair, _switched_off, _no_rules)
