@@ -33,7 +33,7 @@ class RunnerUnknown(Exception):
 
 Refusal: TypeAlias = TokenOutOfForce | RunnerUnknown | Invalid
 Answered: TypeAlias = list[ReportAnswer] | Refusal
-"""One answer for each report, or why the call is refused. Who asked says it, in their language."""
+"""One answer for each report, or why the call is refused."""
 
 
 @dataclass(frozen=True)

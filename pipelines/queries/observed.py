@@ -142,7 +142,7 @@ def _coverage(members: Mapping[str, Any], by: str) -> list[FactRow]:
     lines = members.get("lines")
     if not isinstance(lines, int | float):
         return []
-    return [FactRow("check", f"{f'{lines:.0f}'} % of the lines covered", by)]
+    return [FactRow("check", f"{lines:.0f} % of the lines covered", by)]
 
 
 def _claims(members: Mapping[str, Any], by: str) -> list[FactRow]:

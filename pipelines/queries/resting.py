@@ -15,6 +15,6 @@ def waiting_for_a_time(last: Mapping[int, Job]) -> dict[int, Sentence]:
         return {}
     found = {}
     for due in Due.objects.filter(job_id__in=waits, kind="wait"):
-        text = f"Waiting until {f'{due.due_at:%Y-%m-%d %H:%M:%S}'} UTC."
+        text = f"Waiting until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."
         found[waits[due.job_id or 0]] = Sentence(text, "Continues automatically.")
     return found

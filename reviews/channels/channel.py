@@ -10,8 +10,6 @@ from typing import Any
 
 from pipelines.work.outgoing.fetching import Call, HttpAnswer
 
-Words = str
-
 
 class ChannelError(Exception):
     """The server refused a message; the message says why. It is not tried again by itself."""
@@ -71,19 +69,19 @@ class ChannelKind:
     given back."""
 
     key: str
-    label: Words
-    address_label: Words
-    address_help: Words
+    label: str
+    address_label: str
+    address_help: str
     address: str
-    secret_label: Words
-    secret_help: Words
+    secret_label: str
+    secret_help: str
     call: Callable[[ReviewMessage, Target], Call]
     read: Callable[[HttpAnswer], str]
     rooms: bool = False
     changes: bool = False
     makes_secret: bool = False
-    signing_help: Words = ""
-    signing_label: Words = ""
+    signing_help: str = ""
+    signing_label: str = ""
     gives_back: bool = False
 
 

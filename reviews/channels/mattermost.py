@@ -48,7 +48,7 @@ def _menu(message: ReviewMessage) -> dict[str, Any]:
 def _lines(message: ReviewMessage) -> list[str]:
     facts = f"{message.task} · {message.place} · {message.requester}"
     said = message.outcome or message.summary
-    return [plain(said), plain(facts), f"[{'Open the review'}]({message.link})"]
+    return [plain(said), plain(facts), f"[Open the review]({message.link})"]
 
 
 def plain(text: str) -> str:

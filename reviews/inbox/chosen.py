@@ -17,7 +17,6 @@ from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.line_filter import choices, named, of_line
 from pipelines.web.shell.scope import PageScope, dates_of, scope_of
 from reviews.decision.asked import Narrowed, Place
-from reviews.inbox.item import Words
 from reviews.inbox.kinds import BY_KEY
 
 OLDEST = "oldest"
@@ -95,7 +94,7 @@ class ReviewList:
         return bool(self.kind or self.line or self.gate or self.state or self.dates)
 
     @property
-    def nothing(self) -> Words:
+    def nothing(self) -> str:
         """What an empty list says."""
         return NOTHING[self.tab]
 

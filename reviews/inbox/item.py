@@ -17,9 +17,6 @@ from pipelines.engine.moves.roles import ProjectRoles, roles_of
 from pipelines.models import ApiToken, Project, Task, User
 from pipelines.routing.sentences.waits import Sentence
 
-Words = str
-"""A text, or one that is translated when it is shown."""
-
 
 @dataclass
 class Mine:
@@ -99,7 +96,7 @@ class Link:
     """A verb that has a page of its own."""
 
     key: str
-    label: Words
+    label: str
     to: Callable[[InboxItem], str]
     offered: Callable[[InboxItem, Mine], bool] = lambda need, mine: True
 
@@ -110,7 +107,7 @@ class Act:
     through the engine and says what was done; it raises what the engine raises."""
 
     key: str
-    label: Words
+    label: str
     fields: str
     form: type[forms.Form]
     act: Callable[[InboxItem, User, dict[str, Any]], str]
@@ -132,8 +129,8 @@ class InboxKind:
     subject, so that one who comes too late can be told so: it has a `task`."""
 
     key: str
-    label: Words
-    sentence: Words
+    label: str
+    sentence: str
     model: type[Model]
     query: Callable[[Mine], Iterable[InboxItem]]
     verbs: tuple[Verb, ...]

@@ -13,7 +13,6 @@ from pipelines.routing.basics.plural import plural
 from pipelines.web.shell.middleware import zone
 from reviews.mail.message import host, message
 from reviews.models import Digest, Notification, Posted
-from reviews.notifications.kind import Words
 from reviews.notifications.reading import Shown, entitled, with_words
 from reviews.notifications.table import KINDS
 
@@ -57,7 +56,7 @@ def _settled(digest: Digest) -> list[Notification]:
     )
 
 
-def _by_kind(shown: Iterable[Shown]) -> list[tuple[Words, list[tuple[Shown, str]]]]:
+def _by_kind(shown: Iterable[Shown]) -> list[tuple[str, list[tuple[Shown, str]]]]:
     """(label of the kind, its notifications with the address of each), the kinds in the order of the table."""
     found: dict[str, list[tuple[Shown, str]]] = {kind.key: [] for kind in KINDS}
     for each in shown:

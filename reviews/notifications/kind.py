@@ -19,7 +19,6 @@ from reviews.notifications.recipients import MailChoice, Recipient, members_at
 if TYPE_CHECKING:
     from reviews.models import Notification
 
-Words = str
 Told = TypeVar("Told", bound=Consequence)
 
 
@@ -42,9 +41,9 @@ class Said:
 
     text: str
     page: tuple[Any, ...]
-    verb: Words
+    verb: str
     anchor: str = ""
-    facts: Sequence[tuple[Words, str]] = ()
+    facts: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,8 @@ class NotificationKind:
     (`about`) needs nobody any more after a batch; those notifications become read."""
 
     key: str
-    label: Words
-    help: Words
+    label: str
+    help: str
     icon: str
     mail: MailChoice
     hears: tuple[type[Consequence], ...]
@@ -69,7 +68,7 @@ class NotificationKind:
     settled: Callable[[Sequence[Consequence]], Iterable[str]] = lambda batch: ()
 
     @property
-    def mails(self) -> list[tuple[str, Words]]:
+    def mails(self) -> list[tuple[str, str]]:
         """The choices of mail for this kind."""
         return [
             (str(choice), choice.label)

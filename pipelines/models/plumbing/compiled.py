@@ -10,7 +10,7 @@ Writing and compiling a QuerySet takes Django five times as long as PostgreSQL t
     versions_of(line=7)  # a list of LineVersion
 
 Ids of several rows are an array: `filter(pk__among=rows)` with `rows=ids()`. What is written may depend on nothing but
-these values: no time zone, no language, no setting."""
+these values: no time zone, no setting."""
 
 from __future__ import annotations
 

@@ -35,10 +35,8 @@ class Wording(str):
         return self
 
     def words(self) -> str:
-        if not self.template:
-            return ""  # a catalogue would give its header
-        said = self.template
-        return said % {key: words(value) for key, value in self.values.items()} if self.values else said
+        values = {key: words(value) for key, value in self.values.items()}
+        return self.template % values if values else self.template
 
 
 NOTHING = Wording("")
@@ -59,7 +57,7 @@ class PartName:
 
 
 def words(value: object) -> str:
-    """What people read of a value. A text that nobody marked as one stays as it is."""
+    """What people read of a value. Any other stays as it is."""
     return value.words() if isinstance(value, Wording | PartName) else str(value)
 
 

@@ -130,7 +130,7 @@ WORDS: Final[Mapping[str, str]] = {
     **ALONE,
     "range": RANGE,
 }
-"""Of everything that compares, still to be translated."""
+"""Of everything that compares."""
 
 
 def takes(operator: Any) -> str:

@@ -74,7 +74,7 @@ def _leaves(condition: c.Condition, prefix: str, way: _Way, nested: bool) -> lis
         case c.AnyOf(members):
             return _members(members, prefix, ("or", "never"), way, nested)
         case c.Not(inner):
-            return _leaves(inner, f"{prefix}{'not'} ", way, nested=True)
+            return _leaves(inner, f"{prefix}not ", way, nested=True)
     return [_leaf(condition, prefix, way)]
 
 

@@ -220,4 +220,4 @@ def _example(witness: Witness | None) -> str:
         return ""
     facts = witness.situation.get("facts")
     outcome = brief(witness.situation["outcome"])
-    return f"{outcome} {'with'} {brief(facts)}" if facts else outcome
+    return f"{outcome} with {brief(facts)}" if facts else outcome

@@ -104,7 +104,7 @@ OF_NONE = (
     Command("All tasks", "tasks-everywhere", "tasks"),
     Command("Projects, new project", "projects", "lines", "create switch"),
     Command("Second factor", "mfa_index", also="passkey 2fa recovery codes"),
-    Command("Personal settings", "account", also="profile name mail language time zone compact"),
+    Command("Personal settings", "account", also="profile name mail time zone compact"),
     Command("Password", "account", also="change", part="#password"),
     Command("New personal token (API key)", "account", "plus", "access", part="#tokens"),
     Command("Choose notifications", "account-notifications", "bell", "fewer digest quiet hours"),
@@ -221,7 +221,7 @@ def _projects(projects: Sequence[Project]) -> Iterator[PaletteOption]:
         keys = [each.owner.key, each.key]
         yield PaletteOption(
             f"Switch to {each.name or each.key}", reverse("lines", args=keys), "lines",
-            str(each), also=f"{each} {'project'}",
+            str(each), also=f"{each} project",
         )  # fmt: skip
 
 

@@ -260,7 +260,7 @@ class StepsView:
     def commands(self) -> str:
         found = self.stream.commands
         words = plural("%d command", "%d commands", found.run) % found.run
-        return f"{words}, {f'{found.failed} failed'}" if found.failed else words
+        return f"{words}, {found.failed} failed" if found.failed else words
 
     @property
     def note(self) -> str:

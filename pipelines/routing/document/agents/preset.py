@@ -32,7 +32,7 @@ class AgentSignIn:
 @dataclass(frozen=True, kw_only=True)
 class Preset:
     """Arguments may hold {model}, {prompt}, {file}, {folder}, {session}, {cost}, {command} and {tool}; each is filled
-    in as one argument, and no shell reads it. `name` is a product's name, and not translated."""
+    in as one argument, and no shell reads it."""
 
     key: str
     name: str

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 MOST = 5_000
-Name = str
 
 
 class NamedPart(BaseModel):

@@ -63,7 +63,7 @@ class RestField(FormField):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         said = parsed(typed[0]) if typed and typed[0].strip() else {}
         if type(said) is not dict:
-            raise FieldRefused("has to be an object", "for example {}".format('{"extra": {}}'))
+            raise FieldRefused("has to be an object", 'for example {"extra": {}}')
         kept = _minus(places.get(fragment, self.at), self.left(fragment))
         return places.put(fragment, self.at, places.overlaid(kept, said))
 
