@@ -9,6 +9,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Invalid
 from pipelines.lines import four_eyes, publishing
 from pipelines.models import Line, LineVersion, PublishRequest, User
+from pipelines.ports import clock
 from pipelines.queries.four_eyes import open_request
 
 REASON = 2_000
@@ -26,7 +27,7 @@ def publish_or_ask(line: Line, *, user: User, name: str = "", based_on: int) -> 
 def ask(line: Line, *, user: User, name: str, based_on: int) -> PublishRequest:
     """Ask for publishing what `publishing.publish` has just looked at. Raises DraftConflict."""
     stored = publishing.locked(line, based_on)
-    return four_eyes.note(stored, user, name, publishing.moment())
+    return four_eyes.note(stored, user, name, clock.now())
 
 
 @transaction.atomic
@@ -41,5 +42,5 @@ def send_back(line: Line, *, user: User, reason: str, based_on: int) -> PublishR
     if request is None:
         raise Conflict("Nobody asks for publishing this draft any more. Reload the page.")
     request.line = stored
-    four_eyes.refuse(request, user, words, publishing.moment())
+    four_eyes.refuse(request, user, words, clock.now())
     return request

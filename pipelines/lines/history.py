@@ -10,6 +10,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.formats.merging import same
 from pipelines.lines import comparing, publishing
 from pipelines.models import Line, LineEvent, LineVersion, User
+from pipelines.ports import clock
 
 NAME = 200
 
@@ -36,7 +37,7 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
             kind=LineEvent.RecordKind.RESTORED,
             version=None if kept else stored.versions.get(number=int(side.name)),
             by=user,
-            at=publishing.moment(),
+            at=clock.now(),
             data={
                 "source": side.name,
                 "draft": stored.draft_number,
@@ -75,7 +76,7 @@ def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
             kind=LineEvent.RecordKind.NAMED,
             version=stored,
             by=user,
-            at=publishing.moment(),
+            at=clock.now(),
             data={"was": stored.name, "name": wanted},
         )
         stored.name = wanted

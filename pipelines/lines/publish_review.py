@@ -20,6 +20,7 @@ from pipelines.formats.changes import DocumentChange
 from pipelines.lines import asking, comparing, migrating, publishing
 from pipelines.lines.four_eyes import SecondPersonNeeded
 from pipelines.models import Line, LineEvent, LineVersion, Migration, PublishRequest, User
+from pipelines.ports import clock
 from pipelines.routing.analysis.lint.examination import Examination
 from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.basics.problems import Problem
@@ -219,7 +220,7 @@ def _noted(line: Line, version: LineVersion, why: str, said: Confirmed, user: Us
         kind=LineEvent.RecordKind.NOT_MIGRATED,
         version=version,
         by=user,
-        at=publishing.moment(),
+        at=clock.now(),
         data=data,
     )
     return why

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Max
 
 from pipelines import access
@@ -31,6 +31,7 @@ from pipelines.models import (
     VersionStation,
 )
 from pipelines.models.people import slug
+from pipelines.ports import clock
 from pipelines.ports.observers import LineHint, publish_hints
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.credentials import credentials_among
@@ -59,7 +60,6 @@ __all__ = [
     "create_line",
     "executes",
     "locked",
-    "moment",
     "publish",
     "replace_draft",
     "save_draft",
@@ -231,7 +231,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
     if not 0 < len(name.strip()) <= 200:
         raise Invalid.at("name", "Give the line a name of at most 200 characters.")
     draft, text = _read(document)
-    now = moment()
+    now = clock.now()
     try:
         with transaction.atomic():
             return Line.objects.create(
@@ -263,7 +263,7 @@ def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_
 
 def replace_draft(stored: Line, draft: Mapping[str, Any], text: str, user: User) -> None:
     """Put another draft into a line that is `locked`, and note who changed what."""
-    now = moment()
+    now = clock.now()
     number = stored.draft_number + 1
     hand = Author(str(user.pk), number, now.isoformat())
     stored.draft_hands = noted(stored.draft_hands, stored.draft, draft, hand)
@@ -374,7 +374,7 @@ def _freeze(line: Line, parsed: routing.Line, user: User, name: str) -> LineVers
         revision=parsed.revision,
         name=name.strip()[:200],
         published_by=user,
-        published_at=moment(),
+        published_at=clock.now(),
     )
     write_rows(version, parsed)
     return version
@@ -414,10 +414,3 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     if not text and is_larger(draft, MAX_VALUES):
         raise Invalid.at("", f"the document holds more than {MAX_VALUES} values")
     return draft, text
-
-
-def moment() -> datetime:
-    """By the clock of the database."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        return cursor.fetchone()[0]

@@ -12,9 +12,9 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing
-from pipelines.lines.publishing import moment, replace_draft
+from pipelines.lines.publishing import replace_draft
 from pipelines.models import Line, Project, Scenario, User
-from pipelines.ports import audit
+from pipelines.ports import audit, clock
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.problems import DocumentError
 
@@ -68,7 +68,7 @@ def archive(line: Line, *, by: User) -> None:
         # Waits for tasks that are being started: they hold the key of the line.
         stored = _locked(line)
         if stored.archived_at is None:
-            stored.archived_at = moment()
+            stored.archived_at = clock.now()
             stored.save(update_fields=["archived_at"])
             _record("line.archived", stored, by)
     line.archived_at = stored.archived_at
@@ -112,7 +112,7 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
 
 
 def _record(what: str, line: Line, by: User, **data: Any) -> None:
-    at, about = moment(), f"line:{line.pk}"
+    at, about = clock.now(), f"line:{line.pk}"
     audit.record(what, by=by, at=at, project=line.project, about=about, name=line.name, **data)
 
 

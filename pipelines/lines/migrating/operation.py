@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 
 from pipelines import access, engine
@@ -16,6 +15,7 @@ from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.lines.migrating.impact import Impact, impact_of
 from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
+from pipelines.ports import clock
 from pipelines.queries import versions
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.line import Line as Parsed
@@ -74,7 +74,7 @@ def carry_on(migration: Migration) -> Migration:
         ]
         results = engine.migrate(members, actor)
     _write_errors(left, results)
-    migration.finished_at = _now()
+    migration.finished_at = clock.now()
     migration.save(update_fields=["finished_at"])
     return migration
 
@@ -94,7 +94,12 @@ def undo(migration: Migration, *, user: User, reason: str) -> Migration:
         for was in {entry.was for entry in entries}:
             _may_execute(user, line, was, {entry.to for entry in entries})
         made = Migration.objects.create(
-            line=line, undoes=migration, reason=reason.strip(), digest=migration.digest, by=user, at=_now()
+            line=line,
+            undoes=migration,
+            reason=reason.strip(),
+            digest=migration.digest,
+            by=user,
+            at=clock.now(),
         )
         MigrationEntry.objects.bulk_create(
             MigrationEntry(migration=made, task_id=each.task_id, was=each.to, to=each.was) for each in entries
@@ -196,7 +201,7 @@ def _record(found: Impact, user: User, reason: str) -> Migration:
         reason=reason.strip(),
         digest=found.digest,
         by=user,
-        at=_now(),
+        at=clock.now(),
     )
     MigrationEntry.objects.bulk_create(
         MigrationEntry(
@@ -215,12 +220,5 @@ def _write_errors(entries: Sequence[MigrationEntry], results: Sequence[MigrateRe
     """The engine writes what it did with the doing; what met an error it could not."""
     for entry, result in zip(entries, results, strict=True):
         if result.status == "error":
-            entry.result, entry.detail, entry.at = Result.REFUSED, result.detail, _now()
+            entry.result, entry.detail, entry.at = Result.REFUSED, result.detail, clock.now()
             entry.save(update_fields=["result", "detail", "at"])
-
-
-def _now() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
-        found: datetime = cursor.fetchone()[0]
-        return found
