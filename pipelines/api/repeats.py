@@ -16,6 +16,7 @@ from ninja import Header
 from pydantic import BaseModel
 
 from pipelines.api.auth import Request, actor_of
+from pipelines.api.statements import DELETE_EXPIRED_ANSWERS, DELETE_SURPLUS_ANSWERS, RECORD_KEY
 from pipelines.engine.core.transaction import run
 from pipelines.errors import Conflict
 from pipelines.models import RecordedAnswer
@@ -32,16 +33,6 @@ HOURS = 24
 LARGEST = 1_000
 """Answers kept for each person or machine; the oldest go first."""
 AT_ONCE = 100
-
-INSERT = """INSERT INTO pipelines_recordedanswer (actor, key, request_digest, status, body, at)
-            VALUES (%s, %s, %s, 0, '', clock_timestamp()) ON CONFLICT (actor, key) DO NOTHING RETURNING id"""
-# Concurrent requests clean up too: each takes other rows, so none waits for another.
-EXPIRED = """DELETE FROM pipelines_recordedanswer WHERE id IN (
-               SELECT id FROM pipelines_recordedanswer WHERE at < clock_timestamp() - make_interval(hours => %s)
-               ORDER BY at LIMIT %s FOR UPDATE SKIP LOCKED)"""
-SURPLUS = """DELETE FROM pipelines_recordedanswer WHERE id IN (
-               SELECT id FROM pipelines_recordedanswer WHERE actor = %s ORDER BY id DESC OFFSET %s
-               FOR UPDATE SKIP LOCKED)"""
 
 
 def answer_once(
@@ -62,11 +53,11 @@ def answer_once(
 
 def _once(actor: str, key: str, digest: str, work: Callable[[], BaseModel], status: int) -> HttpResponse:
     with connection.cursor() as cursor:
-        cursor.execute(EXPIRED, [HOURS, AT_ONCE])
-        cursor.execute(INSERT, [actor, key, digest])
+        cursor.execute(DELETE_EXPIRED_ANSWERS, [HOURS, AT_ONCE])
+        cursor.execute(RECORD_KEY, [actor, key, digest])
         inserted = cursor.fetchone()
         if inserted:
-            cursor.execute(SURPLUS, [actor, LARGEST])
+            cursor.execute(DELETE_SURPLUS_ANSWERS, [actor, LARGEST])
     if not inserted:
         return _repeat(RecordedAnswer.objects.get(actor=actor, key=key), digest)
     body = _json(work())

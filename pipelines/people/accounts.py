@@ -21,6 +21,7 @@ from pipelines import access
 from pipelines.models import ApiToken, Membership, Owner, Project, SignInLink, User
 from pipelines.models.plumbing import rows
 from pipelines.models.plumbing.statements import Statement, send
+from pipelines.people.statements import RUNNER_TOKENS
 from pipelines.ports import audit
 
 LINK_LASTS = timedelta(minutes=10)
@@ -29,11 +30,6 @@ LONGEST_TOKEN = timedelta(days=366)
 PREFIX = "gl_"
 # A token's last use is written at most this often.
 USE_NOTED = timedelta(minutes=1)
-RUNNERS = """
-    SELECT to_json(token)::text, to_json(project)::text, to_json(owner)::text
-    FROM pipelines_apitoken token JOIN pipelines_project project ON project.id = token.project_id
-      JOIN pipelines_owner owner ON owner.id = project.owner_id
-    WHERE token.digest = ANY(%s) AND token.kind = 'runner' AND token.revoked_at IS NULL AND token.expires_at > %s"""
 
 
 class LinkRefused(Exception):
@@ -189,7 +185,7 @@ def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
     server keeps."""
     by_digest = {digest_of(secret): secret for secret in secrets if secret.startswith(PREFIX)}
     found = {}
-    for row in send([Statement(RUNNERS, [list(by_digest), now])])[0] if by_digest else ():
+    for row in send([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ():
         its, project, owner = map(json.loads, row)
         token = rows.read(ApiToken, its)
         token.project = rows.read(Project, project)

@@ -6,10 +6,12 @@ from datetime import datetime
 
 from django.db import connection
 
+from pipelines.ports.statements import NOW
+
 
 def now() -> datetime:
     """Also inside a transaction, whose own time stands still."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp()")
+        cursor.execute(NOW)
         at: datetime = cursor.fetchone()[0]
     return at

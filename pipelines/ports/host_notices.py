@@ -12,6 +12,7 @@ from procrastinate.types import JSONDict
 from pipelines.models import HostLink, HostNotice
 from pipelines.ports import audit, clock, queue
 from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
+from pipelines.ports.statements import UNSENT_NOTICES
 
 STARTED, ENDED, STATUS, WITHDRAW = "started", "ended", "status", "withdraw"
 LATEST = timedelta(days=1)
@@ -20,15 +21,6 @@ AT_ONCE = 100
 LATE = "It was not sent within a day: no worker came to it."
 LOST = "It left the queue without being sent. The log of the worker says why."
 State = HostNotice.State
-# The ticket is written with the row and goes after it: a queued notice without one is nobody's.
-UNSENT = """
-    SELECT notice.id, notice.queued_at < %(before)s FROM pipelines_hostnotice notice
-    WHERE notice.state = 'queued' AND (%(among)s::bigint[] IS NULL OR notice.id = ANY(%(among)s))
-      AND (notice.queued_at < %(before)s OR NOT EXISTS (
-        SELECT FROM procrastinate_jobs ticket
-        WHERE ticket.queue_name = %(queue)s AND ticket.task_name = %(task)s AND ticket.status IN ('todo', 'doing')
-          AND (ticket.args ->> 'notice_id')::bigint = notice.id))
-    ORDER BY notice.id LIMIT %(most)s"""
 
 
 def note(wanted: Iterable[tuple[HostLink, str]], now: datetime) -> None:
@@ -95,5 +87,5 @@ def _unsent(most: int, among: list[int] | None = None) -> dict[int, bool]:
             "task": TELL_HOST,
             "most": most,
         }
-        cursor.execute(UNSENT, values)
+        cursor.execute(UNSENT_NOTICES, values)
         return dict(cursor.fetchall())

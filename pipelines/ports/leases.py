@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from pipelines.models.plumbing.compiled import array
+from pipelines.ports.statements import (
+    ANSWERS_OF_WORKERS,
+    CUT_LEASES_SHORT,
+    EXPIRED_LEASES,
+    LEASE_EXISTS,
+    LEASES_OF_WORKER,
+    OFFERS_OF_WORKERS,
+    RENEW_LEASES,
+)
 from pipelines.ports.terms import ALIVE_SECONDS, LEASE_SECONDS
 from pipelines.routing.document.kinds import needs
 from pipelines.routing.document.line import Station
@@ -71,38 +79,17 @@ class Held:
     worker_id: uuid.UUID
 
 
-GRANT = """INSERT INTO pipelines_lease (job_id, key, worker_id, expires_at)
-           SELECT job_id, key, %s, clock_timestamp() + make_interval(secs => %s)
-           FROM unnest(%s::bigint[], %s::uuid[]) AS new(job_id, key)
-           ON CONFLICT (job_id) DO UPDATE SET key = excluded.key, worker_id = excluded.worker_id,
-                                              expires_at = excluded.expires_at"""
-"""Writes the leases of jobs: worker, seconds, jobs and their keys. The caller holds the locks of their tasks, and no
-lease is in force."""
-DROP = f"DELETE FROM pipelines_lease WHERE job_id = ANY({array('bigint')})"
-"""Removes the leases of jobs that are no longer worked on. The caller holds their tasks' locks."""
-
-
 def able(owner: str) -> frozenset[str]:
     """Which evaluations the workers that are alive can answer for this owner, all together."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT DISTINCT jsonb_array_elements_text(answers) FROM pipelines_worker
-               WHERE answers <> '[]' AND (owners IS NULL OR jsonb_exists(owners, %s)) AND NOT stopping
-                 AND stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %s)""",
-            [owner, ALIVE_SECONDS],
-        )
+        cursor.execute(ANSWERS_OF_WORKERS, [owner, ALIVE_SECONDS])
         return frozenset(row[0] for row in cursor.fetchall())
 
 
 def claims() -> list[Claim]:
     """What the workers that are alive offer."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT id, labels::text, owners::text, offers::text, project_id FROM pipelines_worker
-               WHERE NOT stopping AND stopped_at IS NULL
-                 AND seen_at > clock_timestamp() - make_interval(secs => %s)""",
-            [ALIVE_SECONDS],
-        )
+        cursor.execute(OFFERS_OF_WORKERS, [ALIVE_SECONDS])
         rows = cursor.fetchall()
     return [
         Claim(
@@ -129,17 +116,8 @@ def renew(
     Also the worker's sign of life: `seen_at`. A lease that has expired but that nobody swept yet is renewed: nobody
     else holds it."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            """WITH seen AS (UPDATE pipelines_worker SET seen_at = clock_timestamp() WHERE id = %(worker)s)
-               UPDATE pipelines_lease SET expires_at = clock_timestamp() + make_interval(secs => %(seconds)s)
-               WHERE worker_id = %(worker)s AND NOT job_id = ANY(%(but)s) RETURNING job_id, key""",
-            {"worker": worker, "seconds": seconds, "but": list(but)},
-        )
+        cursor.execute(RENEW_LEASES, {"worker": worker, "seconds": seconds, "but": list(but)})
         return dict(cursor.fetchall())
-
-
-HELD = """SELECT lease.job_id, job.task_id, job.token_id, lease.key, lease.worker_id
-          FROM pipelines_lease lease JOIN pipelines_job job ON job.id = lease.job_id """
 
 
 def expired(limit: int = 100) -> list[Held]:
@@ -148,37 +126,25 @@ def expired(limit: int = 100) -> list[Held]:
     None while the server has only just started: nobody could renew while it was away. (A worker that lived through
     the restart waits longer, see `work.scheduler`.)"""
     with connection.cursor() as cursor:
-        cursor.execute(
-            HELD
-            + """WHERE lease.expires_at < clock_timestamp()
-                   AND pg_postmaster_start_time() < clock_timestamp() - make_interval(secs => %s)
-                 ORDER BY lease.expires_at LIMIT %s""",
-            [AFTER_A_RESTART, limit],
-        )
+        cursor.execute(EXPIRED_LEASES, [AFTER_A_RESTART, limit])
         return [Held(*row) for row in cursor.fetchall()]
 
 
 def held_by(worker: uuid.UUID) -> list[Held]:
     """Every lease of one worker, for its planned stop."""
     with connection.cursor() as cursor:
-        cursor.execute(HELD + "WHERE lease.worker_id = %s ORDER BY lease.job_id", [worker])
+        cursor.execute(LEASES_OF_WORKER, [worker])
         return [Held(*row) for row in cursor.fetchall()]
 
 
 def cut_short(worker: uuid.UUID) -> None:
     """What a worker held whose process is known to be gone: the next sweep takes it, and counts the attempt."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE pipelines_lease SET expires_at = clock_timestamp() - interval '1 second' WHERE worker_id = %s",
-            [worker],
-        )
+        cursor.execute(CUT_LEASES_SHORT, [worker])
 
 
 def is_held(job_id: int, key: uuid.UUID, worker: uuid.UUID) -> bool:
     """Whether this worker has this lease of the job."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT 1 FROM pipelines_lease WHERE job_id = %s AND key = %s AND worker_id = %s",
-            [job_id, key, worker],
-        )
+        cursor.execute(LEASE_EXISTS, [job_id, key, worker])
         return cursor.fetchone() is not None

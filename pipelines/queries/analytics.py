@@ -17,6 +17,7 @@ from django.db import connection
 from pipelines.models import Line, LineVersion, VersionRule
 from pipelines.queries import times, versions
 from pipelines.queries.dates import EVER, Dates
+from pipelines.queries.statements import GATE_WORDS, MATCHED_RULES, STATION_OUTCOMES, TESTED_RULES
 from pipelines.queries.times import Spread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, study
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
@@ -158,51 +159,20 @@ class _Wanted:
             return list(cursor.fetchall())
 
 
-# The decisions under these versions in this time; those that read no trace are of an index alone.
-DECISIONS = """unnest(%(versions)s::bigint[]) AS of(version) CROSS JOIN LATERAL (
-    SELECT id, pinned_id, station, job_id, task_id, trace FROM pipelines_decision
-    WHERE pinned_id = of.version AND at >= %(start)s AND at < %(end)s OFFSET 0
-) AS decision"""
-
-TESTED = f"""
-SELECT decision.station, coalesce(rule.key, entry->>'rule', ''),
-       CASE WHEN entry->>'why' ~ '^(no_rules|no_match|on_failure|failure_rules): '
-            THEN split_part(entry->>'why', ' after ', 1)
-            WHEN entry->>'why' LIKE 'blocked, and%%' THEN 'blocked' ELSE '' END AS knob,
-       count(DISTINCT decision.job_id)
-FROM {DECISIONS} CROSS JOIN LATERAL jsonb_array_elements(decision.trace) entry
-LEFT JOIN (pipelines_versionrule rule JOIN pipelines_versionstation station ON station.id = rule.station_id)
-ON station.version_id = decision.pinned_id AND station.key = decision.station
-AND rule.position < (entry->>'untaken')::int
-WHERE entry->>'step' = 'rules' OR rule.id IS NOT NULL GROUP BY 1, 2, 3"""
-"""`untaken`: the first so many rules of the station were false. One that was left out there had been tested before."""
-
-TAKEN = f"""
-SELECT decision.station, counted.rule, count(*), max(event.at)
-FROM {DECISIONS} JOIN pipelines_event event ON event.decision_id = decision.id
-CROSS JOIN LATERAL jsonb_object_keys(event.data #> '{{count,rules}}') counted(rule)
-WHERE jsonb_typeof(event.data #> '{{count,rules}}') = 'object' GROUP BY 1, 2"""
-
-OUTCOMES = f"""
-SELECT decision.pinned_id, decision.station, count(DISTINCT decision.job_id), count(DISTINCT decision.task_id), count(*)
-FROM {DECISIONS} GROUP BY GROUPING SETS ((decision.pinned_id, decision.station), ())"""
-"""The row without a station is of all."""
-
-
 def _counts(wanted: _Wanted) -> _Counts:
     found = _Counts()
-    for version, station, outcomes, tasks, decisions in wanted.rows(OUTCOMES):
+    for version, station, outcomes, tasks, decisions in wanted.rows(STATION_OUTCOMES):
         if station is None:
             found.tasks_of_all, found.decisions = tasks, decisions
         else:
             found.outcomes[station] += outcomes
             found.tasks[version, station] = tasks
-    for station, rule, knob, outcomes in wanted.rows(TESTED):
+    for station, rule, knob, outcomes in wanted.rows(TESTED_RULES):
         if knob:
             found.policy[station, knob] += outcomes
         elif rule:
             found.tested[station, rule] += outcomes
-    for station, rule, taken, last in wanted.rows(TAKEN):
+    for station, rule, taken, last in wanted.rows(MATCHED_RULES):
         found.taken[station, rule] = (taken, last)
     return found
 
@@ -275,18 +245,11 @@ def _never(shown: Parsed, key: str, rule: str, tasks: int) -> Never:
 
 # Times
 
-# A row without a state says how long the decisions of its gate took.
-WORDS = f"""WITH {times.JOBS}
-SELECT visit.gate, visit.state, visit.word, count(*), count(*) FILTER (WHERE visit.state = 'decided'),
-  {times.SHARES.format("visit.decided_at - visit.opened_at")} FILTER (WHERE visit.state = 'decided')
-FROM jobs JOIN pipelines_gatevisit visit ON visit.job_id = jobs.id
-GROUP BY GROUPING SETS ((visit.gate, visit.state, visit.word), (visit.gate))"""
-
 
 def _gates(wanted: _Wanted, shown: Parsed) -> tuple[GateNumbers, ...]:
     words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in shown.gates}
     deciding: dict[str, Spread] = {}
-    for gate, state, word, count, decided, spread in wanted.rows(WORDS):
+    for gate, state, word, count, decided, spread in wanted.rows(GATE_WORDS):
         if state is not None:
             words.setdefault(gate, Counter())[state, word] += count
         elif decided:

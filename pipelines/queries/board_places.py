@@ -15,78 +15,9 @@ from django.db.models import QuerySet
 
 from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task
 from pipelines.queries import versions
+from pipelines.queries.statements import BOARD_PLACES
 
 FOR_PEOPLE = (Status.AWAITING_REVIEW, Status.BLOCKED, Status.HELD, WAITING_FOR_INPUT)
-# Texts are compared by their bytes: what is sorted is only told apart.
-SQL = """
-    WITH tasks(task_id, seq, due_at, pinned_id) AS MATERIALIZED ({tasks}),
-    chosen AS MATERIALIZED (
-        SELECT t.id, t.task_id, t.station, t.status, t.entered_at, t.changed_at, k.seq, k.due_at,
-          k.pinned_id, t.status = '{blocked}' AND t.wait ? 'question' AND NOT t.wait ? 'evaluation' AS asks
-        FROM tasks k CROSS JOIN LATERAL (
-          SELECT id, task_id, station, status, wait, entered_at, changed_at FROM pipelines_token
-          WHERE task_id = k.task_id AND ended_at IS NULL AND NOT forked OFFSET 0
-        ) AS t
-    ),
-    -- Each looks for what its positions may have, and none for what they have not: a job, or visits.
-    placed AS (
-        SELECT t.*, last.kind, last.started_at, NULL AS gate, NULL::timestamptz AS opened_at, NULL::timestamptz AS due
-        FROM chosen t LEFT JOIN LATERAL (
-          SELECT j.kind, j.started_at FROM pipelines_job j WHERE j.token_id = t.id AND j.purpose = '{purpose}'
-          ORDER BY j.id DESC LIMIT 1
-        ) AS last ON true
-        WHERE t.status = '{running}'
-        UNION ALL (
-        SELECT DISTINCT ON (t.id) t.*, NULL, NULL::timestamptz, visit.gate, visit.opened_at, visit.due_at
-        FROM chosen t LEFT JOIN pipelines_gatevisit visit ON visit.token_id = t.id AND visit.state = 'open'
-        WHERE t.status = '{review}' ORDER BY t.id, visit.position)
-        UNION ALL
-        SELECT t.*, NULL, NULL::timestamptz, NULL, NULL::timestamptz, NULL::timestamptz
-        FROM chosen t WHERE t.status NOT IN ('{running}', '{review}')
-    ),
-    told AS (
-        SELECT t.id, t.task_id, t.seq, t.entered_at,
-          CASE WHEN t.gate IS NULL THEN 'station:' || t.station ELSE 'gate:' || t.gate END COLLATE "C" AS place,
-          CASE
-            WHEN t.asks THEN '{input}'
-            WHEN t.kind = 'manual' THEN '{input}'
-            ELSE t.status
-          END COLLATE "C" AS status,
-          coalesce(
-            t.opened_at, t.started_at,
-            CASE WHEN t.status IN ('{stuck}', '{review}', '{blocked}', '{held}') THEN t.changed_at END,
-            t.entered_at
-          ) AS since,
-          CASE
-            WHEN t.due IS NOT NULL THEN t.due < %(now)s
-            WHEN t.due_at < %(now)s THEN true
-            ELSE coalesce(
-              t.status = '{running}'
-              AND extract(epoch FROM %(now)s - coalesce(t.started_at, t.entered_at)) > limits.seconds, false)
-          END AS late
-        FROM placed t
-        LEFT JOIN unnest(%(versions)s::bigint[], %(stations)s::text[], %(seconds)s::float[])
-          AS limits(version, station, seconds) ON limits.version = t.pinned_id AND limits.station = t.station
-    ),
-    living AS MATERIALIZED (
-        SELECT *, CASE
-            WHEN %(late)s THEN late ELSE %(statuses)s::text[] IS NULL OR status = ANY(%(statuses)s::text[])
-          END AS shown
-        FROM told
-    ),
-    counted AS MATERIALIZED (
-        SELECT place, status, late, shown, count(*) AS number, min(since) AS oldest, sum(seq) AS seq
-        FROM living GROUP BY place, status, late, shown
-    )
-    SELECT place, status, late, shown, number, oldest, seq, NULL::bigint[] FROM counted
-    UNION ALL
-    -- Looking through all for each place is cheaper than sorting all by it, up to about a dozen places.
-    SELECT place, NULL, NULL, NULL, NULL, NULL, NULL, ARRAY(
-      SELECT id FROM living l WHERE l.shown AND l.place = p.place ORDER BY entered_at, id LIMIT %(most)s)
-    FROM (SELECT DISTINCT place FROM counted WHERE shown) p
-    UNION ALL
-    SELECT NULL, NULL, NULL, NULL, count(DISTINCT task_id), NULL, NULL, NULL FROM living
-"""
 
 
 @dataclass(slots=True)
@@ -135,7 +66,7 @@ def places(
     `statuses` (None: any) or, with `late`, among those that are late."""
     chosen, given = tasks.order_by().values_list("pk", "seq", "due_at", "pinned_id").query.sql_with_params()
     names = {f"of_{number}": value for number, value in enumerate(given)}
-    sql = SQL.format(
+    sql = BOARD_PLACES.format(
         tasks=chosen % tuple(f"%({name})s" for name in names),
         input=WAITING_FOR_INPUT,
         purpose=Purpose.STATION.value,

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from pipelines.models import ENDED, Delivery, Job, Status, VisitCommit
+from pipelines.queries.statements import LOCK_BRANCH
 from pipelines.routing.document.kinds.deliver import MERGE
 
 LONGEST = timedelta(hours=1)
@@ -25,7 +26,7 @@ def lock(repository: int, branch: str) -> None:
     """Until the end of the transaction: of two that look, the second sees what the first was cleared for."""
     digest = sha256(f"delivery\0{repository}\0{branch}".encode()).digest()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int.from_bytes(digest[:8], signed=True)])
+        cursor.execute(LOCK_BRANCH, [int.from_bytes(digest[:8], signed=True)])
 
 
 def wait(job: Job, repository: int, branch: str) -> float:

@@ -15,16 +15,13 @@ from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
 from pipelines.models.plumbing.compiled import compiled, ids
+from pipelines.queries.statements import HOME_TIMES
 from pipelines.queries.tasks import WAITING
-from pipelines.queries.unmerged import UNMERGED, is_unmerged
+from pipelines.queries.unmerged import is_unmerged
 
 SHOWN = 8
 DAYS = 14
 WORKING = (Status.RUNNING, Status.EVALUATING)
-
-MEDIANS = f"""SELECT line_id, percentile_cont(0.5) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM ended_at - created_at))
-FROM pipelines_task task
-WHERE line_id = ANY(%s) AND status = 'completed' AND ended_at >= %s AND NOT {UNMERGED} GROUP BY line_id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,5 +139,5 @@ def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[dat
 
 def _medians(lines: Sequence[int], since: datetime) -> dict[int, float]:
     with connection.cursor() as cursor:
-        cursor.execute(MEDIANS, [list(lines), since])
+        cursor.execute(HOME_TIMES, [list(lines), since])
         return {line: float(seconds) for line, seconds in cursor.fetchall()}

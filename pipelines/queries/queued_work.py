@@ -15,48 +15,13 @@ from pipelines.models.plumbing.compiled import from_kept
 from pipelines.ports.leases import Claim
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
+from pipelines.queries.statements import QUEUED_EVERYWHERE, QUEUED_IN_LINE, QUEUED_IN_PROJECT
 from pipelines.routing.document.evaluations import MACHINES
 from pipelines.routing.document.kinds import needs, runs_programs, secrets
 from pipelines.routing.document.line import Station
 
 SERVER_ONLY: Final = frozenset({"kind:deliver", "kind:wait_for_checks"})
 """What pushes or asks a host with the credentials of the project: the server's own workers do it, no runner."""
-_NEXT: Final = """
-    SELECT job.pinned_id, job.station, job.purpose, job.kind FROM pipelines_job job
-    WHERE job.state = 'queued' AND {}
-    ORDER BY job.pinned_id, job.station, job.purpose, job.kind LIMIT 1"""
-_STATIONS: Final = f"""
-    waiting AS (
-      SELECT head.* FROM version CROSS JOIN LATERAL ({_NEXT.format("job.pinned_id = version.id")}) head
-      UNION ALL
-      SELECT following.* FROM waiting CROSS JOIN LATERAL ({
-    _NEXT.format(
-        "job.pinned_id = waiting.pinned_id AND"
-        " (job.station, job.purpose, job.kind) > (waiting.station, waiting.purpose, waiting.kind)"
-    )
-}) following)
-    SELECT waiting.*, line.id, project.id, owner.id, owner.key FROM waiting
-    JOIN pipelines_lineversion pinned ON pinned.id = waiting.pinned_id
-    JOIN pipelines_line line ON line.id = pinned.line_id
-    JOIN pipelines_project project ON project.id = line.project_id
-    JOIN pipelines_owner owner ON owner.id = project.owner_id"""
-IN_PROJECT: Final = f"""
-    WITH RECURSIVE version AS (
-      SELECT version.id FROM pipelines_lineversion version
-      JOIN pipelines_line line ON line.id = version.line_id WHERE line.project_id = %s),
-    {_STATIONS}"""
-IN_LINE: Final = f"""
-    WITH RECURSIVE version AS (SELECT id FROM pipelines_lineversion WHERE line_id = %s), {_STATIONS}"""
-_FIRST: Final = (
-    "SELECT job.pinned_id FROM pipelines_job job WHERE job.state = 'queued' {} ORDER BY job.pinned_id LIMIT 1"
-)
-EVERYWHERE: Final = f"""
-    WITH RECURSIVE version(id) AS (
-      ({_FIRST.format("")})
-      UNION ALL
-      SELECT following.pinned_id FROM version CROSS JOIN LATERAL (
-        {_FIRST.format("AND job.pinned_id > version.id")}) following),
-    {_STATIONS}"""
 
 
 @dataclass(frozen=True)
@@ -81,15 +46,15 @@ class QueuedWork:
 
 def everywhere() -> list[QueuedWork]:
     """Return the work that waits in all projects."""
-    return _read(EVERYWHERE, [])
+    return _read(QUEUED_EVERYWHERE, [])
 
 
 def in_project(project: int) -> list[QueuedWork]:
-    return _read(IN_PROJECT, [project])
+    return _read(QUEUED_IN_PROJECT, [project])
 
 
 def in_line(line: int) -> list[QueuedWork]:
-    return _read(IN_LINE, [line])
+    return _read(QUEUED_IN_LINE, [line])
 
 
 def _read(text: str, values: list[int]) -> list[QueuedWork]:

@@ -10,22 +10,15 @@ from itertools import pairwise
 
 from django.db import connection
 
+from pipelines.queries.statements import RULE_COUNTS
 from pipelines.routing.document.line import Line
 
-LATEST = 500
-"""Of so many tasks that ended last."""
 FEWEST = 20
 """Of fewer tasks nothing is told."""
 CLEARLY = 1.5
 """A rule comes before the next one when it was taken by so many times as many tasks."""
 KEPT = 300
 """Seconds for which a process does not ask again."""
-
-# A task counts once for each of its rules: one that went round a hundred times is no hundred tasks.
-COUNTS = f"""SELECT rule, count(*) FROM (
-  SELECT rules FROM pipelines_task WHERE line_id = %s AND ended_at IS NOT NULL
-  ORDER BY ended_at DESC LIMIT {LATEST}
-) AS latest, jsonb_object_keys(latest.rules) AS rule GROUP BY rule"""
 
 
 def ranks(line: Line, line_id: int) -> dict[str, int]:
@@ -55,5 +48,5 @@ def ranked(counts: Mapping[str, int]) -> dict[str, int]:
 @lru_cache(maxsize=512)
 def _counts(line_id: int, _period: int) -> Mapping[str, int]:
     with connection.cursor() as cursor:
-        cursor.execute(COUNTS, [line_id])
+        cursor.execute(RULE_COUNTS, [line_id])
         return dict(cursor.fetchall())

@@ -11,40 +11,7 @@ from typing import Any
 from django.db import connection
 
 from pipelines.models import Line, LineVersion, Project, VersionStation
-
-SHARES = "percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY EXTRACT(EPOCH FROM {})::float8)"
-SPREAD = f"count(*), {SHARES}"
-
-# The jobs of these versions that began in this time, as `jobs`: those that are done from an index alone, which has no
-# others; few are not.
-JOBS = """jobs AS MATERIALIZED (
-    SELECT of.line_id, job.id, job.station,
-      CASE WHEN job.kind <> 'manual' AND job.purpose = 'station' THEN job.started_at - job.created_at END AS waiting,
-      CASE WHEN job.purpose = 'station' THEN job.ended_at - coalesce(job.started_at, job.created_at) END AS working
-    FROM pipelines_lineversion of CROSS JOIN LATERAL (
-      SELECT id, station, kind, purpose, created_at, started_at, ended_at FROM pipelines_job
-      WHERE pinned_id = of.id AND state = 'done' AND created_at >= %(start)s AND created_at < %(end)s OFFSET 0
-    ) AS job
-    WHERE of.id = ANY(%(versions)s)
-    UNION ALL
-    SELECT of.line_id, job.id, job.station,
-      CASE WHEN job.kind <> 'manual' AND job.purpose = 'station' THEN job.started_at - job.created_at END, NULL
-    FROM pipelines_job job JOIN pipelines_lineversion of ON of.id = job.pinned_id
-    WHERE job.state <> 'done' AND job.pinned_id = ANY(%(versions)s)
-      AND job.created_at >= %(start)s AND job.created_at < %(end)s
-)"""
-
-# A visit is over after its job began.
-OF_STATIONS = f"""WITH {JOBS}, held AS (
-    SELECT jobs.line_id, jobs.station, {SPREAD.format("visit.decided_at - visit.opened_at")}
-    FROM pipelines_gatevisit visit JOIN jobs ON jobs.id = visit.job_id
-    WHERE visit.decided_at >= %(start)s GROUP BY 1, 2
-), worked AS (
-    SELECT line_id, station, count(waiting), {SHARES.format("waiting")},
-      count(working), {SHARES.format("working")}
-    FROM jobs GROUP BY 1, 2
-)
-SELECT worked.*, held.count, held.percentile_cont FROM worked LEFT JOIN held USING (line_id, station)"""
+from pipelines.queries.statements import STATION_TIMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +51,7 @@ def of_stations(
 ) -> dict[tuple[int, str], list[Spread | None]]:
     """By line and station: `waiting`, `working` and `gates` of the jobs that began in that time."""
     with connection.cursor() as cursor:
-        cursor.execute(OF_STATIONS, narrowed(versions, since, until))
+        cursor.execute(STATION_TIMES, narrowed(versions, since, until))
         return {
             (line, key): [
                 Spread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -11,21 +11,6 @@ from pipelines.models import Delivery, Status, Task, VersionStation, VisitCommit
 from pipelines.models.plumbing.compiled import ids, kept
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
-
-UNMERGED: Final = f"""(
-    EXISTS (SELECT FROM pipelines_versionstation station
-            WHERE station.version_id = task.pinned_id AND station.kind = '{DELIVER.key}')
-    AND EXISTS (
-      SELECT FROM pipelines_visitcommit last
-      WHERE last.task_id = task.id AND last.before <> '{{}}'
-        AND NOT EXISTS (
-          SELECT FROM pipelines_visitcommit later
-          WHERE later.task_id = task.id AND later.job_id > last.job_id)
-        AND NOT EXISTS (
-          SELECT FROM pipelines_delivery delivery
-          WHERE delivery.task_id = task.id AND delivery.landed_at IS NOT NULL
-            AND delivery.job_id >= last.job_id)))"""
-"""True of a completed row `task` whose last commit differs from its base and was never delivered."""
 
 
 def is_unmerged() -> Q:

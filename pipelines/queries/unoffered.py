@@ -6,7 +6,6 @@ import json
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from django.conf import settings
 from django.db import connection
@@ -16,6 +15,7 @@ from pipelines.ports.leases import Claim, claims
 from pipelines.ports.vault.finding import Reach, brought
 from pipelines.queries import environments, queued_work, versions
 from pipelines.queries.queued_work import QueuedWork
+from pipelines.queries.statements import UNOFFERED_COUNT
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.agents import PRESETS
 from pipelines.routing.document.kinds import (
@@ -32,16 +32,6 @@ from pipelines.routing.document.kinds.runner import KIND as ALP_RUNNER
 from pipelines.routing.document.line import Station
 from pipelines.routing.sentences.waits import Sentence
 
-COUNT: Final = """
-    SELECT (SELECT count(*) FROM (
-      SELECT FROM pipelines_job job JOIN pipelines_token token ON token.id = job.token_id
-      WHERE job.state = 'queued' AND job.pinned_id = work.version AND job.station = work.station
-        AND job.purpose = 'station' AND job.kind = work.kind AND token.status = 'queued'
-      LIMIT %s) waiting)
-    FROM ROWS FROM (jsonb_to_recordset(%s::jsonb) AS (version bigint, station text, kind text))
-      WITH ORDINALITY AS work(version, station, kind, number)
-    ORDER BY work.number"""
-"""How many jobs wait at each of these stations, at most so many."""
 MOST_COUNTED = 1_000
 
 
@@ -107,7 +97,7 @@ def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaime
         return []
     rows = [{"version": work.version, "station": work.station, "kind": work.kind} for work, _why in lacking]
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, [most, json.dumps(rows)])
+        cursor.execute(UNOFFERED_COUNT, [most, json.dumps(rows)])
         numbers = [number for (number,) in cursor.fetchall()]
     counted = zip(lacking, numbers, strict=True)
     return [Unclaimed(work, number, sentence) for (work, sentence), number in counted if number]

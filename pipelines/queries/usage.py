@@ -14,23 +14,24 @@ from typing import Any
 from django.db import connection
 
 from pipelines.queries.dates import EVER, Dates
+from pipelines.queries.statements import (
+    COST_OF_TASK,
+    ENDED_BEFORE,
+    ENDED_SINCE,
+    IN_PROJECT,
+    IN_THIS_MONTH,
+    LINES,
+    MONTH_ENDED,
+    OF_LINE,
+    OF_TASK,
+    OF_TASKS,
+    USAGE_SUMS,
+    VERSIONS,
+    WITHOUT_JOB,
+)
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.judging import exactly
 
-# Spelt as the index job_of_cost has it.
-USAGE = "(job.outcome #> '{facts,usage}')"
-COST = f"({USAGE} ->> 'cost_usd')::numeric"
-TOKENS_IN, TOKENS_OUT = (
-    f"coalesce(({USAGE} ->> '{key}')::numeric, 0)" for key in ("tokens_in", "tokens_out")
-)
-METERED = f"count(*) FILTER (WHERE {COST} IS NOT NULL OR {TOKENS_IN} + {TOKENS_OUT} > 0)"
-SUMS = f"""SELECT %(what)s, sum({COST}), count({COST}), {METERED}, sum({TOKENS_IN}), sum({TOKENS_OUT})
-           FROM pipelines_job job %(joined)s
-           WHERE {USAGE} IS NOT NULL AND %(which)s
-           GROUP BY 1 HAVING {METERED} > 0 ORDER BY 1"""
-# An index of jobs by task has those of stations alone.
-OF_TASK = "job.token_id IN (SELECT id FROM pipelines_token WHERE task_id = %s)"
-OF_TASKS = "job.token_id IN (SELECT id FROM pipelines_token WHERE task_id = ANY(%s))"
 CENT = Decimal("0.01")
 
 
@@ -124,12 +125,9 @@ def reported(outcome: Mapping[str, Any] | None) -> Spending:
 
 def cost_of_task(task_id: int, but: int | None = None) -> float | int:
     """What the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
-    others = "" if but is None else " AND job.id <> %s"
+    others = "" if but is None else WITHOUT_JOB
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT coalesce(sum({COST}), 0) FROM pipelines_job job WHERE {OF_TASK}{others}",
-            [task_id, *([] if but is None else [but])],
-        )
+        cursor.execute(COST_OF_TASK + others, [task_id, *([] if but is None else [but])])
         total: Decimal = cursor.fetchone()[0]
     return int(total) if total == total.to_integral_value() else float(total)
 
@@ -152,12 +150,7 @@ def of_jobs(task_id: int) -> dict[int, Spending]:
 def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> dict[str, Spending]:
     """By its stations, over all of its tasks: runs under the `version` with this number, that began in these days."""
     start, end = dates.bounds
-    narrowed = [
-        ("version.line_id = %s", line_id),
-        ("version.number = %s", version),
-        ("job.created_at >= %s", start),
-        ("job.created_at < %s", end),
-    ]
+    narrowed = zip(OF_LINE, (line_id, version, start, end), strict=True)
     given = [(condition, value) for condition, value in narrowed if value is not None]
     which = " AND ".join(condition for condition, _value in given)
     return _sums("job.station", which, [value for _condition, value in given], VERSIONS)
@@ -165,35 +158,26 @@ def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> di
 
 def by_month(project_id: int) -> dict[date, Spending]:
     """Of a project, by the month in which the run ended, as UTC has it."""
-    what = "date_trunc('month', job.ended_at AT TIME ZONE 'UTC')::date"
-    return _sums(what, "line.project_id = %s", [project_id], LINES)
+    return _sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
 
 
 def of_month(project_id: int, but: int | None = None) -> Spending:
     """Of a project in the calendar month that runs, as UTC has it, without the job `but`. What runs now counts when it
     has reported."""
-    which = "line.project_id = %s AND job.ended_at >= date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
-    which += "" if but is None else " AND job.id <> %s"
+    which = IN_THIS_MONTH + ("" if but is None else WITHOUT_JOB)
     values = [project_id, *([] if but is None else [but])]
     return total(_sums("line.project_id", which, values, LINES))
 
 
 def by_line(project_id: int, since: datetime, until: datetime | None) -> dict[int, Spending]:
     """Of a project, by its lines: runs that ended in this time."""
-    which = "line.project_id = %s AND job.ended_at >= %s" + (
-        "" if until is None else " AND job.ended_at < %s"
-    )
+    which = ENDED_SINCE + ("" if until is None else ENDED_BEFORE)
     return _sums("version.line_id", which, [project_id, since, *([] if until is None else [until])], LINES)
-
-
-VERSIONS = "JOIN pipelines_lineversion version ON version.id = job.pinned_id"
-LINES = f"{VERSIONS} JOIN pipelines_line line ON line.id = version.line_id"
-"""Of which line a run is its version says: no task is read."""
 
 
 def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:
     with connection.cursor() as cursor:
-        cursor.execute(SUMS % {"what": what, "which": which, "joined": joined}, values)
+        cursor.execute(USAGE_SUMS % {"what": what, "which": which, "joined": joined}, values)
         return {
             key: Spending(cost, priced, runs, int(tokens_in), int(tokens_out))
             for key, cost, priced, runs, tokens_in, tokens_out in cursor.fetchall()

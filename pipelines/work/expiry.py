@@ -10,20 +10,11 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from pipelines.models import Artifact, Blob, RunnerUpload, Snapshot, Upload, VisitCommit
+from pipelines.work.statements import UNUSED_UPLOADS
 from pipelines.work.storage import artifacts
 
 AT_ONCE = 100
 """Files of one transaction."""
-# A task uses the files its inputs name, and those handed over by a person who did the work of a station.
-UNUSED = """
-SELECT u.id, u.blob_id FROM pipelines_upload u
-WHERE u.at < %(before)s AND NOT EXISTS (
-    SELECT 1 FROM pipelines_task t
-    WHERE t.project_id = u.project_id AND (t.ended_at IS NULL OR t.ended_at >= %(before)s)
-      AND (strpos(t.inputs::text, u.blob_id) > 0 OR EXISTS (
-          SELECT 1 FROM pipelines_token k JOIN pipelines_job j ON j.token_id = k.id
-          WHERE k.task_id = t.id AND strpos(j.outcome::text, u.blob_id) > 0)))
-ORDER BY u.id LIMIT %(most)s FOR UPDATE OF u SKIP LOCKED"""
 
 
 def expire(now: datetime) -> int:
@@ -42,7 +33,7 @@ def expire_some(now: datetime) -> int:
     before = now - timedelta(days=settings.UPLOAD_DAYS)
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(UNUSED, {"before": before, "most": AT_ONCE})
+            cursor.execute(UNUSED_UPLOADS, {"before": before, "most": AT_ONCE})
             found: dict[int, str] = dict(cursor.fetchall())
         # Locked before checking who else shares the bytes: a new row for them waits, and then finds them gone.
         blobs = list(Blob.objects.select_for_update().filter(pk__in=found.values()).order_by("pk"))

@@ -14,17 +14,9 @@ from pipelines.models import GateVisit, User
 from pipelines.models.plumbing.compiled import compiled
 from reviews.attention.hints import hint
 from reviews.models import ReviewClaim
+from reviews.models.statements import CLAIM
 
 LASTS = timedelta(hours=1)
-# One statement, so that of two people who claim at once one wins and the other is told.
-CLAIM = """
-    INSERT INTO reviews_reviewclaim AS held (visit_id, user_id, at, until)
-    SELECT g.id, %s, clock_timestamp(), clock_timestamp() + %s * interval '1 second'
-    FROM pipelines_gatevisit g WHERE g.id = %s AND g.state = 'open'
-    ON CONFLICT (visit_id) DO UPDATE SET user_id = excluded.user_id, at = excluded.at, until = excluded.until
-    WHERE held.user_id = excluded.user_id OR held.until <= clock_timestamp()
-    RETURNING held.visit_id
-"""
 
 
 @transaction.atomic

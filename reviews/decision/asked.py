@@ -19,13 +19,34 @@ from pipelines.engine.moves.absences import Seat, seats
 from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import rows
-from pipelines.models.plumbing.compiled import array
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import fillable
 from reviews.decision.gates import gate_at
 from reviews.models import AskedPlace
+from reviews.models.statements import (
+    AFTER_PLACE,
+    AMONG_VISITS,
+    ASKED,
+    AT_GATE,
+    DECIDED,
+    DECIDED_AFTER_PLACE,
+    DECIDED_AS,
+    DECIDED_AT_GATE,
+    DECIDED_BEFORE,
+    DECIDED_IN_PROJECTS,
+    DECIDED_ON_LINES,
+    DECIDED_SINCE,
+    DELETE_PLACES,
+    ON_LINES,
+    OPENED_BEFORE,
+    OPENED_SINCE,
+    REQUESTED,
+    SNOOZED,
+    TEAM,
+    VISIT_STATES,
+)
 
 AFTER_ALL_DUE = timedelta(days=365_000)
 """What has no due time comes after what has one, the oldest first."""
@@ -33,19 +54,7 @@ MOST = 200
 """A count says “200+” beyond it."""
 LONGEST_NAME = 150
 
-SNOOZED = """EXISTS (SELECT 1 FROM reviews_reviewsnooze s
-              WHERE s.visit_id = a.visit_id AND s.user_id = %s AND s.until > clock_timestamp())"""
-CLAIMED = """EXISTS (SELECT 1 FROM reviews_reviewclaim c
-              WHERE c.visit_id = a.visit_id AND c.until > clock_timestamp())"""
-STATES = {
-    "claimed": CLAIMED,
-    "unclaimed": f"NOT {CLAIMED}",
-    "asked": """EXISTS (SELECT 1 FROM reviews_reviewquestion q
-                WHERE q.visit_id = a.visit_id AND q.answered_at IS NULL)""",
-}
-"""What is asked of an open visit besides: who looks after it, whether its requester was asked."""
 
-OVER = f"DELETE FROM reviews_askedplace WHERE visit_id = ANY({array('uuid')})"
 Place = tuple[datetime, UUID]
 """The place of a visit in a list: `order_at`, then its id."""
 
@@ -60,7 +69,7 @@ def keep(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
     if still_open:
         rows.add([row for visit in still_open for row in places_of(visit)])
     if over:
-        send([Statement(OVER, [over])])
+        send([Statement(DELETE_PLACES, [over])])
 
 
 def places_of(visit: GateVisit) -> list[AskedPlace]:
@@ -120,112 +129,43 @@ class Narrowed:
         """Conditions on a row `a`, each with its values."""
         told: list[tuple[str, list[Any]]] = []
         if self.lines is not None:
-            told.append(("a.line_id = ANY(%s)", [list(self.lines)]))
+            told.append((ON_LINES, [list(self.lines)]))
         if self.gate:
-            told.append(("a.gate = %s", [self.gate]))
+            told.append((AT_GATE, [self.gate]))
         if self.since:
-            told.append(("a.opened_at >= %s", [self.since]))
+            told.append((OPENED_SINCE, [self.since]))
         if self.until:
-            told.append(("a.opened_at < %s", [self.until]))
+            told.append((OPENED_BEFORE, [self.until]))
         if self.visits is not None:
-            told.append(("a.visit_id = ANY(%s)", [list(self.visits)]))
+            told.append((AMONG_VISITS, [list(self.visits)]))
         if self.reader is not None:
             told.append((SNOOZED if self.state == "snoozed" else f"NOT {SNOOZED}", [self.reader]))
-        if self.state in STATES:
-            told.append((STATES[self.state], []))
+        if self.state in VISIT_STATES:
+            told.append((VISIT_STATES[self.state], []))
         if after:
-            told.append((f"(a.{self.column}, a.visit_id) > (%s, %s)", [*after]))
+            told.append((AFTER_PLACE.format(column=self.column), [*after]))
         return _joined(told)
 
     def over(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
         """The same for what is over: a visit `g` of a task `t`. `at`, `visit`: what its list is sorted by."""
-        told: list[tuple[str, list[Any]]] = [("t.project_id = ANY(%s)", [list(self.projects or ())])]
+        told: list[tuple[str, list[Any]]] = [(DECIDED_IN_PROJECTS, [list(self.projects or ())])]
         if self.lines is not None:
-            told.append(("t.line_id = ANY(%s)", [list(self.lines)]))
+            told.append((DECIDED_ON_LINES, [list(self.lines)]))
         if self.gate:
-            told.append(("g.gate = %s", [self.gate]))
+            told.append((DECIDED_AT_GATE, [self.gate]))
         if self.since:
-            told.append((f"{at} >= %s", [self.since]))
+            told.append((DECIDED_SINCE.format(at=at), [self.since]))
         if self.until:
-            told.append((f"{at} < %s", [self.until]))
+            told.append((DECIDED_BEFORE.format(at=at), [self.until]))
         if self.state:
-            told.append(("g.word = %s", [self.state]))
+            told.append((DECIDED_AS, [self.state]))
         if after:
-            told.append((f"({at}, {visit}) < (%s, %s)", [*after]))
+            told.append((DECIDED_AFTER_PLACE.format(at=at, visit=visit), [*after]))
         return _joined(told)
 
 
 def _joined(told: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
     return "".join(f" AND {text}" for text, _values in told), [v for _text, values in told for v in values]
-
-
-# For each place that the person fills, in their own seat or in that of somebody who is away, the first rows in order,
-# from an index; then the first of all of them. Nobody is asked who is barred, stands in for or through somebody who is,
-# or has voted; nor for a seat that has voted.
-ASKED = """
-    SELECT DISTINCT found.at, found.visit_id
-    FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::text[])
-        AS place(project_id, kind, name, seat, people)
-    CROSS JOIN LATERAL (
-        SELECT a.{column} AS at, a.visit_id
-        FROM reviews_askedplace a
-        WHERE a.project_id = place.project_id AND a.kind = place.kind AND a.name = place.name
-          AND NOT a.barred && place.people::int[]
-          AND (SELECT v.user_id FROM pipelines_vote v WHERE v.visit_id = a.visit_id AND v.user_id = %s) IS NULL
-          AND (SELECT v.user_id FROM pipelines_vote v
-               WHERE v.visit_id = a.visit_id AND coalesce(v.stands_for_id, v.user_id) = place.seat) IS NULL
-          {where}
-        ORDER BY a.{column}, a.visit_id
-        LIMIT %s
-    ) AS found
-    ORDER BY found.at, found.visit_id
-    LIMIT %s
-"""
-TEAM = """
-    SELECT found.at, found.visit_id
-    FROM unnest(%s::bigint[]) AS place(project_id)
-    CROSS JOIN LATERAL (
-        SELECT a.{column} AS at, a.visit_id
-        FROM reviews_askedplace a
-        WHERE a.project_id = place.project_id AND a.first
-          {where}
-        ORDER BY a.{column}, a.visit_id
-        LIMIT %s
-    ) AS found
-    ORDER BY found.at, found.visit_id
-    LIMIT %s
-"""
-REQUESTED = """
-    SELECT a.{column} AS at, a.visit_id
-    FROM reviews_askedplace a
-    WHERE a.requester_id = %s AND a.first AND a.project_id = ANY(%s)
-      {where}
-    ORDER BY a.{column}, a.visit_id
-    LIMIT %s
-"""
-
-DECIDED = """
-    SELECT DISTINCT found.at, found.visit_id
-    FROM (
-        (SELECT g.decided_at AS at, g.id AS visit_id
-         FROM pipelines_gatevisit g
-         JOIN pipelines_task t ON t.id = g.task_id
-         WHERE g.decided_by_id = %s AND g.decided_at IS NOT NULL {decided}
-         ORDER BY g.decided_at DESC, g.id DESC
-         LIMIT %s)
-        UNION ALL
-        (SELECT v.at, v.visit_id
-         FROM pipelines_vote v
-         JOIN pipelines_gatevisit g ON g.id = v.visit_id
-         JOIN pipelines_task t ON t.id = g.task_id
-         WHERE v.user_id = %s AND g.decided_at IS NOT NULL {voted}
-         ORDER BY v.at DESC, v.visit_id DESC
-         LIMIT %s)
-    ) AS found
-    ORDER BY found.at DESC, found.visit_id DESC
-    LIMIT %s
-"""
-"""A decision has the time of its last vote, so that whoever decided is found once."""
 
 
 Seats = Mapping[int, Sequence[Seat]]

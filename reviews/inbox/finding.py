@@ -36,6 +36,7 @@ from reviews.decision.asked import Narrowed, asked
 from reviews.decision.gates import approval_words, gate_at
 from reviews.inbox.item import InboxItem, Mine
 from reviews.models import ReviewQuestion
+from reviews.models.statements import PRESENT_KINDS
 
 # A page has to be readable: the rest of a kind shows up as these are done.
 LIMIT = 200
@@ -82,21 +83,11 @@ def _within(mine: Mine) -> Narrowed:
     return Narrowed([project.pk for project in mine.seen], reader=mine.user.pk)
 
 
-# Whether there may be any of a kind: asked in one cheap statement, as most kinds are empty most of the time.
-PRESENT = """SELECT
-    EXISTS (SELECT 1 FROM reviews_reviewquestion WHERE asked_id = %(user)s AND answered_at IS NULL),
-    EXISTS (SELECT 1 FROM pipelines_line line JOIN pipelines_task task ON task.line_id = line.id
-            WHERE line.project_id = ANY(%(projects)s) AND task.status IN ('stuck', 'blocked', 'held')),
-    EXISTS (SELECT 1 FROM pipelines_job WHERE state = 'running' AND kind = 'manual'),
-    EXISTS (SELECT 1 FROM pipelines_escalation WHERE state = 'open'),
-    EXISTS (SELECT 1 FROM pipelines_deadlock WHERE state = 'open')"""
-
-
 def _present(mine: Mine, kind: str) -> bool:
     """Whether anybody may have one of this kind: `reply`, `position`, `manual`, `escalation` or `deadlock`."""
     if mine.present is None:
         with connection.cursor() as cursor:
-            cursor.execute(PRESENT, {"user": mine.user.pk, "projects": [each.pk for each in mine.seen]})
+            cursor.execute(PRESENT_KINDS, {"user": mine.user.pk, "projects": [each.pk for each in mine.seen]})
             [there] = cursor.fetchall()
         kinds = ("reply", "position", "manual", "escalation", "deadlock")
         mine.present = {kind for kind, found in zip(kinds, there, strict=True) if found}

@@ -12,7 +12,7 @@ from django.db.models import QuerySet, UUIDField
 from pipelines.engine.moves.absences import StandIns, question_of_absences, stand_ins_in
 from pipelines.engine.moves.entitlement import EntitledPerson, people_in, question_of_projects
 from pipelines.models import GateVisit
-from pipelines.models.plumbing.compiled import Question, array, ids, kept
+from pipelines.models.plumbing.compiled import Question, ids, kept
 from pipelines.models.plumbing.statements import ask
 from pipelines.ports.observers import (
     Consequence,
@@ -23,16 +23,8 @@ from pipelines.ports.observers import (
     TaskMoved,
     TaskWaits,
 )
+from reviews.models.statements import KNOWN_FOLLOWERS
 
-KNOWN = f"""
-    SELECT ARRAY(
-        SELECT id FROM reviews_follow WHERE task_id = ANY(%s::bigint[])
-        UNION ALL
-        SELECT id FROM reviews_follow
-        WHERE line_id = ANY(ARRAY(SELECT DISTINCT line_id FROM pipelines_task WHERE id = ANY(%s::bigint[])))),
-      EXISTS (SELECT FROM reviews_channelconnection WHERE project_id = ANY({array("bigint")}) AND enabled),
-      EXISTS (SELECT FROM reviews_channelmessage WHERE visit_id = ANY({array("uuid")}) AND kind = 'opened'),
-      EXISTS (SELECT FROM reviews_mail WHERE visit_id = ANY({array("uuid")}))"""
 HEARD_BY_FOLLOWERS = (TaskMoved, TaskEnded, TaskWaits, GateDecided)
 
 
@@ -55,7 +47,7 @@ class Lookups:
         if not (tasks or opened or over):
             return
         projects = list({each.project_id for each in opened})
-        asked: list[Question[Any]] = [Question(KNOWN, [tasks, tasks, projects, over, over])]
+        asked: list[Question[Any]] = [Question(KNOWN_FOLLOWERS, [tasks, tasks, projects, over, over])]
         if opened:
             visits = _visits.question(visits=[each.visit_id for each in opened])
             asked += [visits, question_of_projects(projects), question_of_absences(projects)]

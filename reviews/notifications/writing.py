@@ -14,6 +14,7 @@ from pipelines.ports.observers import GateDecided, PersonHint, VoteCast, publish
 from pipelines.ports.queue import enqueue
 from pipelines.ports.queue_tasks import MAIL, SEND_DIGEST, SEND_NOTIFICATION
 from reviews.models import Digest, Notification, Posted
+from reviews.models.statements import SETTLE_NOTIFICATIONS, SETTLE_VOTER
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind
 from reviews.notifications.kinds import review
 from reviews.notifications.recipients import MailChoice, Recipient, recipients
@@ -22,12 +23,6 @@ from reviews.notifications.table import KINDS
 State = Posted.State
 Written = tuple[NotificationKind, NotificationEvent, Recipient]
 """Who is notified of what, and how they want it."""
-SETTLE = """UPDATE reviews_notification SET read_at = statement_timestamp()
-            WHERE kind = '{kind}' AND about = ANY(%s::text[]) AND read_at IS NULL RETURNING user_id"""
-SETTLE_VOTER = """UPDATE reviews_notification SET read_at = statement_timestamp()
-                  WHERE kind = 'review' AND about = ANY(%s::text[]) AND read_at IS NULL AND user_id = %s
-                  RETURNING user_id"""
-"""A text for each kind of the table: an index holds the unread ones of reviews alone."""
 
 
 def listening(heard: Heard) -> list[NotificationKind]:
@@ -122,7 +117,9 @@ def settle(heard: Heard) -> None:
     """Mark as read the notifications that their kinds say are settled; and, of a review that still asks others, that
     of whoever has voted."""
     settled = {kind.key: list(kind.settled(heard.batch)) for kind in listening(heard)}
-    over = [Statement(SETTLE.format(kind=kind), [about]) for kind, about in settled.items() if about]
+    over = [
+        Statement(SETTLE_NOTIFICATIONS.format(kind=kind), [about]) for kind, about in settled.items() if about
+    ]
     decided = {each.visit_id for each in heard.of(GateDecided)}
     over += [
         Statement(SETTLE_VOTER, [review.about(vote.visit_id), vote.user_id])

@@ -14,11 +14,10 @@ from pipelines.models import Line, Project
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.dates import Dates
 from pipelines.queries.health import MONTH
-from pipelines.queries.unmerged import UNMERGED
 from pipelines.queries.versions import by_id
 from pipelines.routing.decide.sampling import draw, is_below
+from reviews.models.statements import CHAIN_ROOTS, COMPLETED_TASKS, GATE_TIMES, UNDISPUTED_APPROVALS
 
-MOST = 200
 QUICK = 5
 """Seconds."""
 UNREMARKED = 200
@@ -26,92 +25,6 @@ UNREMARKED = 200
 LATELY = 90
 """Days of which approvals are counted for that."""
 RATES = (2, 5, 10, 20)
-
-# What was landed and later taken back: the branch came to the very tree that it had before.
-REVERTED = """
-    SELECT DISTINCT done.visit_id
-    FROM pipelines_delivery done
-    JOIN pipelines_task task ON task.id = done.task_id AND task.project_id = %(project)s
-    JOIN pipelines_delivery before ON before.commit = done.base AND before.commit <> ''
-        AND before.repository_id = done.repository_id AND before.branch = done.branch AND {before} <> {done}
-    JOIN pipelines_delivery later ON {later} = {before} AND later.repository_id = done.repository_id
-        AND later.branch = done.branch AND later.landed_at > done.landed_at
-    WHERE done.landed_at IS NOT NULL AND before.landed_at IS NOT NULL AND done.visit_id IS NOT NULL""".format(
-    **{name: f"coalesce(nullif({name}.landed_tree, ''), {name}.tree)" for name in ("before", "done", "later")}
-)
-
-GATES = f"""
-    WITH reverted AS ({REVERTED}),
-    sat AS (
-        SELECT sitting.visit_id, sum(sitting.seconds) AS seconds FROM reviews_sitting sitting
-        JOIN pipelines_gatevisit visit ON visit.id = sitting.visit_id
-        JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
-        GROUP BY sitting.visit_id
-    )
-    SELECT task.line_id, visit.gate,
-        count(*) FILTER (WHERE visit.word <> ''),
-        count(*) FILTER (WHERE visit.word = 'approve'),
-        count(*) FILTER (WHERE visit.word IN ('send_back', 'rework')),
-        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM visit.decided_at - visit.opened_at)::float8),
-        coalesce(sum(sat.seconds), 0),
-        count(*) FILTER (WHERE visit.word = 'approve' AND sat.seconds IS NOT NULL),
-        count(*) FILTER (WHERE visit.word = 'approve' AND sat.seconds <= %(quick)s),
-        count(*) FILTER (WHERE visit.word = 'approve' AND reverted.visit_id IS NOT NULL)
-    FROM pipelines_gatevisit visit
-    JOIN pipelines_task task ON task.id = visit.task_id AND task.project_id = %(project)s
-    LEFT JOIN sat ON sat.visit_id = visit.id
-    LEFT JOIN reverted ON reverted.visit_id = visit.id
-    WHERE visit.decided_at >= coalesce(%(since)s, '-infinity'::timestamptz)
-      AND visit.decided_at < coalesce(%(until)s, 'infinity'::timestamptz)
-    GROUP BY task.line_id, visit.gate
-    ORDER BY 7 DESC, 3 DESC, 1, 2 LIMIT {MOST}"""
-
-COMPLETED = f"""
-    SELECT line.id, done.n FROM pipelines_line line CROSS JOIN LATERAL (
-        SELECT count(*) AS n FROM pipelines_task task WHERE task.line_id = line.id AND task.status = 'completed'
-          AND NOT {UNMERGED}
-          AND task.ended_at >= coalesce(%(since)s, '-infinity'::timestamptz)
-          AND task.ended_at < coalesce(%(until)s, 'infinity'::timestamptz)
-    ) AS done
-    WHERE line.project_id = %(project)s"""
-
-# Approvals of late since somebody last said anything but “approve”, or wrote a remark or a reason; the newest of them,
-# and their tasks.
-UNDISPUTED = """
-    WITH said AS (
-        SELECT task.line_id, visit.gate, visit.id, visit.task_id, visit.decided_at,
-            visit.word <> 'approve' OR visit.reason <> ''
-            OR EXISTS (SELECT 1 FROM pipelines_vote vote WHERE vote.visit_id = visit.id AND vote.reason <> '')
-            OR EXISTS (SELECT 1 FROM reviews_remark remark WHERE remark.visit_id = visit.id) AS disputed
-        FROM pipelines_gatevisit visit
-        CROSS JOIN LATERAL (
-            SELECT line_id FROM pipelines_task WHERE id = visit.task_id AND project_id = %(project)s OFFSET 0
-        ) AS task
-        WHERE visit.word <> '' AND visit.decided_at > now() - make_interval(days => %(days)s)
-    ), since AS (
-        SELECT said.*, max(decided_at) FILTER (WHERE disputed) OVER (PARTITION BY line_id, gate) AS last FROM said
-    )
-    SELECT line_id, gate, count(*),
-        (array_agg(id ORDER BY decided_at DESC, id))[1:%(most)s],
-        (array_agg(task_id ORDER BY decided_at DESC, id))[1:%(most)s]
-    FROM since
-    WHERE last IS NULL OR decided_at > last
-    GROUP BY line_id, gate HAVING count(*) >= %(most)s ORDER BY 3 DESC, 1, 2 LIMIT 20"""
-
-# Of such visits, each with the first task of its chain: what the draw is about (law §15).
-ROOTS = f"""
-    WITH RECURSIVE reverted AS ({REVERTED}),
-    visits AS (SELECT * FROM unnest(%(visits)s::uuid[], %(tasks)s::bigint[]) AS visit(id, task_id)),
-    chain(start, id, follows_id) AS (
-        SELECT DISTINCT task.id, task.id, task.follows_id FROM pipelines_task task
-        JOIN visits ON visits.task_id = task.id
-        UNION SELECT chain.start, before.id, before.follows_id FROM chain CROSS JOIN LATERAL (
-            SELECT id, follows_id FROM pipelines_task WHERE id = chain.follows_id OFFSET 0
-        ) AS before
-    )
-    SELECT visits.id, chain.id, reverted.visit_id IS NOT NULL
-    FROM visits JOIN chain ON chain.start = visits.task_id AND chain.follows_id IS NULL
-    LEFT JOIN reverted ON reverted.visit_id = visits.id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +92,7 @@ def of_project(project: Project, dates: Dates) -> list[LineTimes]:
     since, until = dates.bounds
     since = since or timezone.now() - MONTH
     narrowed = {"project": project.pk, "since": since, "until": until, "quick": QUICK}
-    rows, completed = _rows(GATES, narrowed), dict(_rows(COMPLETED, narrowed))
+    rows, completed = _rows(GATE_TIMES, narrowed), dict(_rows(COMPLETED_TASKS, narrowed))
     lines = _lines(row[0] for row in rows)
     found: dict[int, list[GateTimes]] = {}
     for line_id, gate, *figures in rows:
@@ -194,14 +107,16 @@ def of_project(project: Project, dates: Dates) -> list[LineTimes]:
 
 def offers(project: Project) -> list[SampleOffer]:
     """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
-    rows = _rows(UNDISPUTED, {"project": project.pk, "most": UNREMARKED, "days": LATELY})
+    rows = _rows(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": LATELY})
     lines = _lines(row[0] for row in rows)
     asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
     if not asks:
         return []
     visits, tasks = ([each for row in asks for each in row[place]] for place in (3, 4))
     roots: dict[UUID, list[tuple[int, bool]]] = {}
-    for visit, root, reverted in _rows(ROOTS, {"project": project.pk, "visits": visits, "tasks": tasks}):
+    for visit, root, reverted in _rows(
+        CHAIN_ROOTS, {"project": project.pk, "visits": visits, "tasks": tasks}
+    ):
         roots.setdefault(visit, []).append((root, reverted))
     found = []
     for line_id, gate, approvals, newest, _tasks in asks:

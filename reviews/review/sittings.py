@@ -16,23 +16,12 @@ from pipelines import access
 from pipelines.models import GateVisit
 from pipelines.web.shell.page import SignedIn, signed_in
 from reviews.decision.standing import Standings
+from reviews.models.statements import BEGIN_SITTING, CONTINUE_SITTING
 
 SILENCE = 60
 """Seconds. The page speaks every twenty; a longer silence was idle, hidden or offline."""
 MOST = 200
 """Pages of one review that are counted."""
-
-GO_ON = """
-    UPDATE reviews_sitting SET
-        seconds = seconds + CASE WHEN clock_timestamp() - last_at <= make_interval(secs => %s)
-            THEN greatest(0, extract(epoch FROM clock_timestamp() - last_at)) ELSE 0 END,
-        last_at = clock_timestamp()
-    WHERE id = %s AND visit_id = %s RETURNING id"""
-BEGIN = """
-    INSERT INTO reviews_sitting (id, visit_id, seconds, last_at)
-    SELECT %s, %s, 0, clock_timestamp()
-    WHERE (SELECT count(*) FROM (SELECT 1 FROM reviews_sitting WHERE visit_id = %s LIMIT %s) AS known) < %s
-    RETURNING id"""
 
 
 def look(visit: GateVisit, sitting: str) -> str:
@@ -41,11 +30,11 @@ def look(visit: GateVisit, sitting: str) -> str:
     known = _id(sitting)
     with connection.cursor() as cursor:
         if known:
-            cursor.execute(GO_ON, [SILENCE, known, visit.pk])
+            cursor.execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
             if cursor.fetchone():
                 return str(known)
         made = uuid.uuid4()
-        cursor.execute(BEGIN, [made, visit.pk, visit.pk, MOST, MOST])
+        cursor.execute(BEGIN_SITTING, [made, visit.pk, visit.pk, MOST, MOST])
         return str(made) if cursor.fetchone() else ""
 
 
@@ -54,7 +43,7 @@ def leave(visit: GateVisit, sitting: str) -> None:
     known = _id(sitting)
     if known and visit.state == GateVisit.State.OPEN:
         with connection.cursor() as cursor:
-            cursor.execute(GO_ON, [SILENCE, known, visit.pk])
+            cursor.execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
 
 
 def _id(said: str) -> uuid.UUID | None:

@@ -18,13 +18,12 @@ from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
+from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status
 from pipelines.ports import queue
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 
-TAKE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
 LOST = {"result": "cancelled", "reason": "lease_lost"}
-EXPIRED = " AND expires_at < clock_timestamp()"
 
 
 def start(job_id: int, claim: Claim) -> Job | None:
@@ -114,7 +113,7 @@ def _took(job_id: int, lease: UUID, expired: bool) -> bool:
     """Whether the lease was taken away. A worker renews without locking the task, so the row itself settles whether
     the lease has expired."""
     with connection.cursor() as cursor:
-        cursor.execute(TAKE_BACK + (EXPIRED if expired else ""), [job_id, lease])
+        cursor.execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease])
         return cursor.rowcount == 1
 
 

@@ -16,13 +16,13 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.pausing import WORKING, hold, let_go
 from pipelines.engine.moves.releases import CIRCLE
+from pipelines.engine.statements import LOCK_DEPENDENCIES
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import circle
 from pipelines.routing.decide.holds import LOST, each_of, is_dependency, joined, waits_for
 
 MOST = 50
-ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"
 
 
 def named(project: Project, names: Sequence[str], path: str = "depends_on") -> list[Task]:
@@ -98,7 +98,7 @@ def _one_at_a_time(project_id: int) -> None:
     """Serialise changes of dependencies, so that two that close a circle together see each other. Call before locking
     any task."""
     with connection.cursor() as cursor:
-        cursor.execute(ONE_AT_A_TIME, [project_id])
+        cursor.execute(LOCK_DEPENDENCIES, [project_id])
 
 
 def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> None:

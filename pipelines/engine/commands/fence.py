@@ -11,12 +11,8 @@ from django.db import connection
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Report, ReportResult
+from pipelines.engine.statements import COUNT_IGNORED
 from pipelines.models import ENDED, Job, Token
-
-COUNT = """INSERT INTO pipelines_ignoredreport (job_id, attempt, digest, count)
-           SELECT * FROM unnest(%s::bigint[], %s::int[], %s::text[], %s::int[])
-           ON CONFLICT (job_id, attempt, digest) DO UPDATE SET count = pipelines_ignoredreport.count + excluded.count
-           RETURNING job_id, attempt, digest, xmax = 0"""
 
 Key = tuple[int, int, str]
 
@@ -98,5 +94,5 @@ def _first_times(counts: dict[Key, int]) -> list[Key]:
         return []
     columns = [list(column) for column in zip(*counts, strict=True)]
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, [*columns, list(counts.values())])
+        cursor.execute(COUNT_IGNORED, [*columns, list(counts.values())])
         return [(job, attempt, digest) for job, attempt, digest, first in cursor.fetchall() if first]

@@ -17,6 +17,7 @@ from pipelines.engine.core.state import job_ref, token_state
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
+from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, versions
@@ -25,10 +26,6 @@ from pipelines.queries.protections import protection_of, proved_of
 from pipelines.routing.analysis.lint.promises import REFUTED
 from pipelines.routing.document.line import Problem
 from pipelines.routing.guarantees.protection import delivers
-
-NEXT = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
-          ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
-          RETURNING last, clock_timestamp()"""
 
 TASK_DUE = "task"
 """The kind of the due time of a whole task."""
@@ -247,7 +244,7 @@ def numbered(blank: Task) -> Task:
     """The number counter is locked before any task (house §2). Raises Conflict where the line or its project is
     archived: looked at after the row of the task has locked the key of its line, which whoever archives waits for."""
     with connection.cursor() as cursor:
-        cursor.execute(NEXT, [blank.project_id])
+        cursor.execute(NEXT_NUMBER, [blank.project_id])
         number, now = cursor.fetchone()
     values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
     values |= {"id": None, "number": number, "created_at": now, "changed_at": now}

@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.models import Count
 
 from pipelines.engine.core.locked import LockedTasks
+from pipelines.engine.statements import WAKE_WAITING
 from pipelines.models import Agent, Deadlock, Job, Status, Task
 from pipelines.ports import queue
 from pipelines.queries import versions
@@ -23,13 +24,6 @@ FACTS = "facts"
 """The kind of due time at which a token that is held is decided again."""
 MISSING = "agent:"
 TICKETS = 100
-
-WAITING = """
-    INSERT INTO pipelines_due (task_id, kind, key, token_id, set_at, due_at)
-    SELECT token.task_id, %(kind)s, token.id::text, token.id, clock_timestamp(), clock_timestamp()
-    FROM pipelines_token token JOIN pipelines_task task ON task.id = token.task_id
-    WHERE token.status = 'held' AND task.project_id = %(project)s AND token.wait -> 'missing' ? %(missing)s
-    ON CONFLICT DO NOTHING"""
 
 
 class Agents:
@@ -153,7 +147,7 @@ def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
     """Tokens that are held for this agent are decided again soon, and its jobs that nobody could take are offered
     anew. `opened`: jobs that are offered already."""
     with connection.cursor() as cursor:
-        cursor.execute(WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
+        cursor.execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
     queue.drive(offered.values_list("token_id", flat=True)[:TICKETS])

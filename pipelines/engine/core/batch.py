@@ -26,6 +26,7 @@ from pipelines.models.plumbing.compiled import Question
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases, observers
 from pipelines.ports import queue as outbox
+from pipelines.ports.statements import DROP_LEASES, GRANT_LEASES
 from pipelines.routing.decide.effects import status_of
 
 TICK = timedelta(microseconds=1)
@@ -369,7 +370,7 @@ class Batch:
             yield handing_on([each for heirs in self._handed_on.values() for each in heirs])
         for claim, jobs in self._granted.items():
             keys = [job.lease_key for job in jobs]
-            yield Statement(leases.GRANT, [claim.worker, claim.seconds, [job.id for job in jobs], keys])
+            yield Statement(GRANT_LEASES, [claim.worker, claim.seconds, [job.id for job in jobs], keys])
 
     def _news(self) -> Iterator[Statement]:
         """The same, and the leases that are over, also those that were handed on before."""
@@ -382,7 +383,7 @@ class Batch:
         )
         yield from (rows.insert([*which]) for which in new if which)
         if self._dropped:
-            yield Statement(leases.DROP, [list(self._dropped)])
+            yield Statement(DROP_LEASES, [list(self._dropped)])
 
     def _hints(self) -> list[observers.Hint]:
         moved = (self.tasks[pk] for pk in dict.fromkeys(event.task_id for event in self._events))

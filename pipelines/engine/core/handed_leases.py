@@ -7,12 +7,8 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pipelines.engine.statements import HAND_LEASES_ON
 from pipelines.models.plumbing.statements import Statement
-
-HAND_ON = """
-    UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,
-      expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)
-    FROM json_array_elements(%s::json) AS v(row) WHERE lease.job_id = (v.row ->> 0)::bigint"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +23,7 @@ class HandOn:
 
 def handing_on(handed: Sequence[HandOn]) -> Statement:
     rows = [*_rows(handed)]
-    return Statement(HAND_ON, [json.dumps(rows)], len(rows), "leases that were to be handed on")
+    return Statement(HAND_LEASES_ON, [json.dumps(rows)], len(rows), "leases that were to be handed on")
 
 
 def _rows(handed: Sequence[HandOn]) -> Iterator[tuple[int, int, str, float]]:

@@ -8,16 +8,13 @@ from typing import Any
 from django.db import connection
 
 from pipelines.engine.core import payload
+from pipelines.engine.statements import TASK_CHAIN
 from pipelines.models import GateVisit, SampledDraw, Task
 from pipelines.ports.sampling import sampling_key
 from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, SAME_CHANGE, SAME_REQUEST, is_drawn
 from pipelines.routing.document.line import Gate, Line
 
 CHANGE = "change:"
-CHAIN = """WITH RECURSIVE chain(id, follows_id) AS (
-            SELECT id, follows_id FROM pipelines_task WHERE id = %s
-            UNION SELECT task.id, task.follows_id FROM pipelines_task task JOIN chain ON task.id = chain.follows_id)
-          SELECT id FROM chain ORDER BY follows_id NULLS FIRST"""
 
 
 def samples(line: Line, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
@@ -72,7 +69,7 @@ def chain_of(task: Task) -> list[int]:
     if task.follows_id is None:
         return [int(task.pk)]
     with connection.cursor() as cursor:
-        cursor.execute(CHAIN, [task.pk])
+        cursor.execute(TASK_CHAIN, [task.pk])
         return [int(number) for (number,) in cursor.fetchall()] or [int(task.pk)]
 
 

@@ -27,6 +27,7 @@ from pipelines.engine.moves import escalations
 from pipelines.engine.moves.completion import GATE_DUE
 from pipelines.engine.moves.evaluations import UNTAKEN
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
+from pipelines.engine.statements import TAKE_DUE_TIME
 from pipelines.models import Due
 
 Fires = Callable[[Batch, Due], None]
@@ -45,8 +46,6 @@ KINDS: dict[str, Fires] = {
 }
 BESIDES: dict[str, Callable[[int], Iterable[int]]] = {CIRCLE: dependencies.parties}
 """Kinds that also need the locks of other tasks: which ones, by task id."""
-
-TAKE = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"
 
 
 def fire(due_id: int, now: datetime | None = None) -> str:
@@ -70,5 +69,5 @@ def _fire(due_id: int, now: datetime | None) -> str:
 
 def _taken(due: Due, now: datetime) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(TAKE, [due.pk, now])
+        cursor.execute(TAKE_DUE_TIME, [due.pk, now])
         return cursor.rowcount == 1

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from pipelines.engine.core.unassigned import MANUAL, UNLEASED, WAIT
 from pipelines.engine.invariants.reading import Whole, whole
+from pipelines.engine.statements import TICKETS_TO_DRIVE
 from pipelines.models import ENDED, Decision, GateVisit, Job, Lease, Purpose, Token
 from pipelines.models.plumbing.compiled import from_kept, ids, kept
 from pipelines.ports.observers import Violation
@@ -158,17 +159,12 @@ def _beyond(
             )
 
 
-# A ticket that found nothing to do is spent; the workers' sweep of unattended jobs finds the job
-# (work/transport/local/claimable.py).
-TICKETS = (
-    "SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs WHERE task_name = 'pipelines.drive'"
-)
 SWEPT_AFTER = timedelta(seconds=10)
 
 
 def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
     """I17: nothing non-terminal without something that would wake it: lease, due time, person or queue."""
-    tickets = {token_id for (token_id,) in from_kept(TICKETS)}
+    tickets = {token_id for (token_id,) in from_kept(TICKETS_TO_DRIVE)}
     for each in whole(task_ids, "tokens", "jobs", "visits", "dues"):
         for token in each.tokens:
             if token.status not in ENDED and not token.forked and not _wakes(each, token, tickets):

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 
+from pipelines.engine.statements import UNGUARDED_TABLES, VERSION_ROWS
 from pipelines.models import (
     Comment,
     Deadlock,
@@ -140,21 +141,13 @@ def _versions(task_ids: Ids) -> Iterable[LineVersion]:
     return LineVersion.objects.filter(tasks__in=task_ids).order_by("pk").distinct()
 
 
-ROWS = """
-    SELECT version_id, 'station', key, kind, position, 0 FROM pipelines_versionstation WHERE version_id = ANY(%(of)s)
-    UNION ALL
-    SELECT r.version_id, 'rule', s.key, r.key, s.position, r.position FROM pipelines_versionrule r
-      JOIN pipelines_versionstation s ON s.id = r.station_id WHERE r.version_id = ANY(%(of)s)
-    UNION ALL
-    SELECT version_id, 'gate', key, mode, position, 0 FROM pipelines_versiongate WHERE version_id = ANY(%(of)s)
-    ORDER BY 5, 6"""
 Rows = dict[str, list[tuple[str, str]]]
 
 
 def _rows(versions: list[int]) -> dict[int, Rows]:
     """Of each of these versions what was written for its document, in order: one statement for all."""
     found: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
-    for version, what, first, second, *_ in from_kept(ROWS, {"of": versions}):
+    for version, what, first, second, *_ in from_kept(VERSION_ROWS, {"of": versions}):
         found[version][what].append((first, second))
     return found
 
@@ -169,13 +162,10 @@ def _expected(version: LineVersion) -> Rows:
 
 
 GUARDED = ("event", "decision", "vote", "lineversion", "versionstation", "versionrule", "versiongate")
-UNGUARDED = """SELECT name FROM unnest(%s::text[]) AS name WHERE NOT EXISTS (
-                 SELECT FROM pg_trigger t WHERE t.tgrelid = ('pipelines_' || name)::regclass
-                 AND t.tgname = 'gateline_update' AND t.tgenabled = 'O')"""
 
 
 def events_stay(task_ids: Ids) -> Iterable[Violation]:
     """I15: events are append-only: the guard of every append-only table is there and in force. (Tampering that went
     around it shows as I2, I3 or I9.)"""
-    for (name,) in from_kept(UNGUARDED, [list(GUARDED)]):
+    for (name,) in from_kept(UNGUARDED_TABLES, [list(GUARDED)]):
         yield Violation("I15", f"table {name}", "its guard against update and delete is missing or disabled")

@@ -14,8 +14,9 @@ from pipelines.engine.moves.entitlement import (
     meets_any,
     people_of_projects,
 )
+from pipelines.engine.statements import STAND_INS
 from pipelines.models import GateVisit, Task, User, Vote
-from pipelines.models.plumbing.compiled import Question, array
+from pipelines.models.plumbing.compiled import Question
 from pipelines.models.plumbing.statements import ask
 from pipelines.routing.document.line import Approval
 
@@ -47,17 +48,6 @@ class Seat:
         return ""
 
 
-# Of a member who may sign in and is away, the stand-in: the one for the project, else the one for all.
-AWAY = f"""
-    SELECT DISTINCT ON (m.project_id, a.user_id) m.project_id, a.user_id, a.stand_in_id
-    FROM pipelines_absence a
-    JOIN pipelines_membership m ON m.user_id = a.user_id AND (a.project_id IS NULL OR a.project_id = m.project_id)
-    JOIN pipelines_user u ON u.id = a.user_id AND u.is_active
-    WHERE m.project_id = ANY({array("bigint")}) AND a.until > clock_timestamp()
-    ORDER BY m.project_id, a.user_id, a.project_id NULLS LAST
-"""
-
-
 def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
     """Who is away in these projects by the clock of the database, and who stands in; one statement."""
     return stand_ins_in(project_ids, *ask(question_of_absences(project_ids)))
@@ -65,7 +55,7 @@ def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
 
 def question_of_absences(project_ids: Collection[int]) -> Question[Any]:
     """What `stand_ins_in` reads, for whoever asks more besides."""
-    return Question(AWAY, [list(project_ids)])
+    return Question(STAND_INS, [list(project_ids)])
 
 
 def stand_ins_in(project_ids: Collection[int], away: Iterable[Any]) -> dict[int, dict[int, int]]:

@@ -9,13 +9,10 @@ from uuid import UUID
 from django.db.models import QuerySet, Subquery, UUIDField
 
 from pipelines.engine.core.errors import NotFound
+from pipelines.engine.statements import DECIDE
 from pipelines.models import GateVisit, Vote
 from pipelines.models.plumbing.compiled import kept
 from pipelines.models.plumbing.statements import Statement, send
-
-DECIDE = """UPDATE pipelines_gatevisit SET state = 'decided', word = %s, route = %s, reason = %s, decided_by_id = %s,
-              decided_at = %s, overridden = %s
-            WHERE id = %s AND state = 'open' AND token_version = %s RETURNING 1"""
 
 
 def visit_of(visit_id: UUID) -> GateVisit:

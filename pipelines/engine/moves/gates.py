@@ -16,6 +16,7 @@ from pipelines.engine.core.working_time import WorkingTime
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
+from pipelines.engine.statements import LOG_DIGEST
 from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Status, Task
 from pipelines.models.plumbing.compiled import Question, kept
 from pipelines.models.plumbing.statements import ask as ask_together
@@ -26,9 +27,6 @@ from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import Stay, shown_at
 from pipelines.routing.document.gates import JUMP
 from pipelines.routing.document.line import Approval, DuePolicy, Gate, Line
-
-LOG_DIGEST = """SELECT encode(sha256(string_agg(sha256(data), ''::bytea ORDER BY number)), 'hex')
-                FROM pipelines_logchunk WHERE job_id = %s AND attempt = %s"""
 
 
 def gate_of(line: Line, key: str) -> Gate | None:

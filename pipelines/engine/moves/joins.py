@@ -13,6 +13,7 @@ from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves.job_creation import open_job
+from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK
 from pipelines.models import ENDED, Job, Status, Task, Token
 from pipelines.models.plumbing import rows
 from pipelines.models.plumbing.statements import Statement, send
@@ -27,9 +28,6 @@ from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
 from pipelines.routing.decide.transitions import Transition, meeting
 from pipelines.routing.document.line import Line
 
-FAMILY = "SELECT to_json(token)::text FROM pipelines_token token WHERE task_id = %s"
-WRITES = """SELECT token_id, seq, (data -> 'context')::text FROM pipelines_event
-            WHERE task_id = %s AND token_id = ANY(%s::bigint[]) AND jsonb_exists(data, 'context')"""
 Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 
@@ -81,7 +79,7 @@ class Meeting:
     @cached_property
     def family(self) -> dict[int, Token]:
         """Every token of the task. Those that live are in the batch: only what has ended has to be read."""
-        [stored] = send([Statement(FAMILY, [self.task.pk])])
+        [stored] = send([Statement(TOKENS_OF_TASK, [self.task.pk])])
         family = [rows.read(Token, json.loads(row)) for (row,) in stored]
         return {token.pk: token for token in family} | {
             pk: token for pk, token in self.batch.tokens.items() if token.task_id == self.task.pk
@@ -258,7 +256,7 @@ class Meeting:
         """Of each arrived token: what it put into the context since the fork, and what was joined into it."""
         own = [self._part(token) for token in self.arrived]
         every = {pk for part in own for pk in part}
-        [stored] = send([Statement(WRITES, [self.task.pk, list(every)])])
+        [stored] = send([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])
         said = [(pk, seq, json.loads(values)) for pk, seq, values in stored]
         said += [
             (e.token_id, e.seq, e.data["context"])

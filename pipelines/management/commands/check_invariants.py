@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connection, transaction
 
 from pipelines.engine.invariants import check
+from pipelines.engine.statements import READ_ONE_SNAPSHOT
 from pipelines.management import printing
 from pipelines.models import Task
 from pipelines.ports.observers import Violation
@@ -35,7 +36,7 @@ class Command(printing.Command):
         outermost = not connection.in_atomic_block
         with transaction.atomic(), connection.cursor() as cursor:
             if outermost:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                cursor.execute(READ_ONE_SNAPSHOT)
             return check(ids)
 
 

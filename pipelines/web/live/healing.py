@@ -20,6 +20,7 @@ from django.db import DatabaseError, connection
 
 from pipelines.web.live.hints import Row
 from pipelines.web.live.subscriptions import Subscription, entitlement
+from pipelines.web.statements import CHANGED_TASKS, LINE_NUMBERS
 
 log = logging.getLogger(__name__)
 
@@ -46,19 +47,12 @@ class ChangedTask:
     seq: int
 
 
-LATELY = """
-    SELECT clock.now, task.project_id, task.line_id, task.key, task.number, task.seq
-    FROM (SELECT clock_timestamp() AS now) clock LEFT JOIN (
-        SELECT t.project_id, t.line_id, p.key, t.number, t.seq
-        FROM pipelines_task t JOIN pipelines_project p ON p.id = t.project_id
-        WHERE t.project_id = ANY(%s) AND t.changed_at >= %s ORDER BY t.changed_at DESC LIMIT %s
-    ) task ON true"""
-
-
 def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[ChangedTask]]:
     """The database's clock now, and what changed after `since` (None: only the clock), by one query."""
     with connection.cursor() as cursor:
-        cursor.execute(LATELY, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1])
+        cursor.execute(
+            CHANGED_TASKS, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1]
+        )
         rows = cursor.fetchall()
     found = [
         ChangedTask(project, line, f"WI-{key}-{number}", seq)
@@ -68,16 +62,10 @@ def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[d
     return rows[0][0], found
 
 
-ROOMS = """
-    SELECT l.id, l.draft_number, v.number,
-           (SELECT sum(c.revision) FROM pipelines_comment c WHERE c.line_id = l.id)
-    FROM pipelines_line l LEFT JOIN pipelines_lineversion v ON v.id = l.live_id WHERE l.id = ANY(%s)"""
-
-
 def rooms_now(line_ids: Iterable[int]) -> dict[tuple[int, str], int]:
     """The numbers of the lines that are open on a canvas, by one query."""
     with connection.cursor() as cursor:
-        cursor.execute(ROOMS, [list(line_ids)])
+        cursor.execute(LINE_NUMBERS, [list(line_ids)])
         rows = cursor.fetchall()
     found: dict[tuple[int, str], int] = {}
     for line_id, draft, live, comments in rows:

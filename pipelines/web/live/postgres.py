@@ -14,6 +14,8 @@ from typing import Any
 
 import psycopg
 
+from pipelines.web.statements import LISTEN, NOTIFY
+
 log = logging.getLogger(__name__)
 
 ALIVE: dict[str, Any] = {
@@ -58,9 +60,7 @@ class Listener:
                 with psycopg.connect(
                     self._conninfo, autocommit=True, application_name="gateline-listen", **ALIVE
                 ) as connection:
-                    connection.execute(
-                        psycopg.sql.SQL("LISTEN {}").format(psycopg.sql.Identifier(self._topic))
-                    )
+                    connection.execute(psycopg.sql.SQL(LISTEN).format(psycopg.sql.Identifier(self._topic)))
                     self.listening.set()
                     if connected_before:
                         self._lost()
@@ -135,9 +135,7 @@ class Notifier:
             self._sending = True
         try:
             if batch:
-                connection.execute(
-                    "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload", (self._topic, batch)
-                )
+                connection.execute(NOTIFY, (self._topic, batch))
         except psycopg.Error:
             self._give_back(batch)
             raise

@@ -17,27 +17,10 @@ from django.utils import timezone
 
 from pipelines.people import accounts
 from pipelines.web.shell import errors
+from pipelines.web.statements import COUNT_REQUEST, SWEEP_MINUTES
 
 View = Callable[[HttpRequest], HttpResponseBase]
 
-# One statement: the requests of this minute, with this one, how far the minute is, and those of the minute before.
-COUNT = """
-    WITH clock AS (SELECT clock_timestamp() AS now),
-    counted AS (
-        INSERT INTO pipelines_addressminute (address, minute, requests)
-        SELECT %(address)s, date_trunc('minute', now), 1 FROM clock
-        ON CONFLICT (address, minute) DO UPDATE SET requests = pipelines_addressminute.requests + 1
-        RETURNING requests
-    )
-    SELECT counted.requests, extract(second FROM clock.now)::float, coalesce((
-        SELECT requests FROM pipelines_addressminute
-        WHERE address = %(address)s AND minute = date_trunc('minute', clock.now) - interval '1 minute'
-    ), 0) FROM counted, clock"""
-SWEEP = """
-    DELETE FROM pipelines_addressminute WHERE id IN (
-        SELECT id FROM pipelines_addressminute WHERE minute < clock_timestamp() - interval '3 minutes'
-        LIMIT 1000 FOR UPDATE SKIP LOCKED
-    )"""
 MOST_REMEMBERED = 10_000
 UNKNOWN = "0.0.0.0"
 
@@ -116,10 +99,10 @@ def _is_in_force(request: HttpRequest) -> bool:
 def counted(address: str) -> tuple[int, float, int]:
     """Count one request: those of this minute, its second, and those of the minute before."""
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, {"address": address})
+        cursor.execute(COUNT_REQUEST, {"address": address})
         requests, second, before = cursor.fetchone()
         if requests == 1:
-            cursor.execute(SWEEP)
+            cursor.execute(SWEEP_MINUTES)
     return requests, second, before
 
 

@@ -17,6 +17,7 @@ from pipelines.models import Worker
 from pipelines.ports.bus import bus_errors
 from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.queries import unoffered
+from pipelines.web.statements import PING
 
 PATIENCE = 3.0
 
@@ -46,7 +47,7 @@ def _stored() -> tuple[bool, bool, bool, int]:
     have room, and how many jobs no worker offers to do."""
     try:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
+            cursor.execute(PING)
         lately = Now() - timedelta(seconds=ALIVE_SECONDS)
         alive = Worker.objects.filter(seen_at__gte=lately, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))

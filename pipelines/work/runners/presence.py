@@ -19,11 +19,11 @@ from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.queries.queued_work import SERVER_ONLY
+from pipelines.work.statements import RUNNER_OF_TOKEN
 from pipelines.work.transport.http.wire import PROTOCOL
 from pipelines.work.transport.local import jobs
 
 LONGEST: Final = 200
-OF_TOKEN: Final = "SELECT to_json(runner)::text FROM pipelines_worker runner WHERE id = %s AND token_id = %s"
 AS_TOLD: Final = ("name", "host", "pid", "isolation", "cuts_network", "limits_hosts", "concurrency")
 MACHINE: Final = ("os", "arch", "python", "git", "version")
 
@@ -78,7 +78,7 @@ def take_back(runner: uuid.UUID) -> None:
 
 def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
     """:raises NotFound: it never registered with this token"""
-    found = send([Statement(OF_TOKEN, [runner, token.pk])])[0]
+    found = send([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
     if not found:
         raise NotFound("This runner is not registered.")
     return rows.read(Worker, json.loads(found[0][0]))

@@ -14,33 +14,8 @@ from pipelines.models import ApiToken, Job, RunnerResult, Task, Worker
 from pipelines.models.plumbing import rows
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.work.runners import claiming
+from pipelines.work.statements import READ_REPORTED
 from pipelines.work.transport.protocol import HandedOver
-
-READ = """
-    WITH runner AS MATERIALIZED (
-        SELECT * FROM pipelines_worker
-        WHERE id = ANY(%s::uuid[]) AND token_id = ANY(%s::bigint[]) AND project_id = %s),
-      its AS MATERIALIZED (
-        SELECT task.* FROM pipelines_task task
-        WHERE task.id = ANY(ARRAY(SELECT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[])))
-          AND task.project_id = %s),
-      work AS MATERIALIZED (
-        SELECT job.* FROM pipelines_job job
-        WHERE job.id = ANY(%s::bigint[]) AND job.task_id IN (SELECT id FROM its))
-    SELECT (SELECT json_agg(runner)::text FROM runner),
-      (SELECT json_agg(its)::text FROM its),
-      (SELECT json_agg(work)::text FROM work),
-      (SELECT json_agg(json_build_array(left_by.job_id, left_by.name, left_by.media_type, blob.digest, blob.size)
-                       ORDER BY left_by.id)::text
-       FROM pipelines_artifact left_by JOIN pipelines_blob blob ON blob.digest = left_by.blob_id
-       WHERE left_by.job_id = ANY(ARRAY(SELECT id FROM work))),
-      (SELECT json_agg(result)::text FROM pipelines_runnerresult result
-       WHERE result.job_id = ANY(ARRAY(SELECT id FROM work))),
-      (SELECT json_agg(json_build_array(ran.task_id, ran.pinned_id))::text
-       FROM (SELECT DISTINCT job.task_id, job.pinned_id
-             FROM pipelines_token token JOIN pipelines_job job ON job.token_id = token.id
-             WHERE token.task_id = ANY(ARRAY(SELECT id FROM its))) ran),
-      ARRAY(SELECT DISTINCT job_id FROM pipelines_runnerupload WHERE job_id = ANY(ARRAY(SELECT id FROM work)))"""
 
 
 @dataclass(frozen=True)
@@ -72,7 +47,7 @@ def read(project: int, asked: Sequence[Reporter]) -> list[Reported | None]:
     wanted = list({job for each in asked for job in each.jobs})
     tokens = list({each.token.pk for each in asked})
     given = [list({each.runner for each in asked}), tokens, project, wanted, project, wanted]
-    [[found]] = send([Statement(READ, given)])
+    [[found]] = send([Statement(READ_REPORTED, given)])
     runners, its, work, artifacts, results, ran, uploads = found
     known = {(row["id"], row["token_id"]): rows.read(Worker, row) for row in json.loads(runners or "[]")}
     tasks = {row["id"]: row for row in json.loads(its or "[]")}

@@ -8,10 +8,7 @@ from django.db import connection
 from procrastinate.contrib.django import app
 
 from pipelines.ports.queue_tasks import TASKS
-
-WAITING = """
-    SELECT DISTINCT task_name, queue_name FROM procrastinate_jobs
-    WHERE status = 'todo' AND queue_name = ANY(%s) AND NOT task_name = ANY(%s) ORDER BY 1, 2"""
+from pipelines.work.statements import UNKNOWN_TICKETS
 
 
 class UnknownTask(Exception):
@@ -33,7 +30,7 @@ def load_tasks(queues: Collection[str]) -> None:
 def refuse_strangers(queues: Collection[str]) -> None:
     """:raises UnknownTask: a ticket waits in one of these queues whose task this release does not have"""
     with connection.cursor() as cursor:
-        cursor.execute(WAITING, [list(queues), list(app.tasks)])
+        cursor.execute(UNKNOWN_TICKETS, [list(queues), list(app.tasks)])
         strange = cursor.fetchone()
     if strange is not None:
         raise UnknownTask(

@@ -14,6 +14,7 @@ from django.db.models import F
 from pipelines import engine
 from pipelines.models import Job
 from pipelines.ports import leases
+from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, UNTIL_NEXT_DUE
 
 log = structlog.get_logger(__name__)
 
@@ -21,10 +22,6 @@ LONGEST_SLEEP = 1.0
 """Seconds: how late a time can be noticed that another process has set."""
 AFTER_A_FAULT = 60.0
 """Seconds until a due time is tried again whose function failed: it must not keep the others waiting."""
-
-PAST = "SELECT id FROM pipelines_due WHERE due_at <= coalesce(%s, clock_timestamp()) ORDER BY due_at, id LIMIT %s"
-UNTIL = "SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8 FROM pipelines_due"
-LATER = "UPDATE pipelines_due SET due_at = clock_timestamp() + make_interval(secs => %s) WHERE id = %s"
 
 
 def sweep(limit: int = 100) -> Counter[str]:
@@ -48,7 +45,7 @@ def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
     clock, unless told."""
     found: Counter[str] = Counter()
     with connection.cursor() as cursor:
-        cursor.execute(PAST, [now, limit])
+        cursor.execute(DUE_TIMES, [now, limit])
         past = [row[0] for row in cursor.fetchall()]
     for due_id in past:
         try:
@@ -59,13 +56,13 @@ def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
             log.exception("timer_failed", due=due_id)
             found["failed"] += 1
             with connection.cursor() as cursor:
-                cursor.execute(LATER, [AFTER_A_FAULT, due_id])
+                cursor.execute(DELAY_DUE_TIME, [AFTER_A_FAULT, due_id])
     return found
 
 
 def until_next() -> float:
     """Seconds to sleep until the next due time, at most LONGEST_SLEEP."""
     with connection.cursor() as cursor:
-        cursor.execute(UNTIL)
+        cursor.execute(UNTIL_NEXT_DUE)
         left = cursor.fetchone()[0]
     return LONGEST_SLEEP if left is None else min(max(left, 0.0), LONGEST_SLEEP)

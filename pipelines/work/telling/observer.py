@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.models import Delivery, HostLink
-from pipelines.models.plumbing.compiled import array
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.host_notices import ENDED, STATUS, WITHDRAW, note
 from pipelines.ports.observers import Consequence, GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast
+from pipelines.work.statements import LINKS_OF_TASKS
 
-LINKED = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array('bigint')})"
 Kind = HostLink.LinkKind
 
 
@@ -23,7 +22,7 @@ class HostObserver:
         heard = [each for each in batch if isinstance(each, self.hears)]
         links: dict[int, list[HostLink]] = {}
         # Most tasks have none: that is asked first, in the cheapest way.
-        [linked] = send([Statement(LINKED, [list({each.task_id for each in heard})])])
+        [linked] = send([Statement(LINKS_OF_TASKS, [list({each.task_id for each in heard})])])
         for link in HostLink.objects.filter(pk__in=[pk for (pk,) in linked]) if linked else ():
             links.setdefault(link.task_id, []).append(link)
         waiting = _waiting(heard) if links else set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.work.runners.reported import READ
+from pipelines.work.statements import READ_REPORTED
 from pipelines.work.transport.local.station_values import maskers_of
 from tests.factories import World
 from tests.plans import among_others, by_key, jobs_are_read_by_key, plan
@@ -17,7 +17,7 @@ def test_no_report_reads_the_jobs_of_others(world: World) -> None:
     task = among_others(world.start(world.line(stations=["a", "b"])))
     job = world.started(task)
     project = task.project_id
-    steps = plan(READ, [[world.worker.pk], [1], project, [job.pk], project, [job.pk]])
+    steps = plan(READ_REPORTED, [[world.worker.pk], [1], project, [job.pk], project, [job.pk]])
     assert len(steps) == 3
     assert all(map(by_key, steps)), steps
 

@@ -15,7 +15,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.agent_suspension import suspend
 from pipelines.models import Agent, Job, Repository, Task, Token, Worker
 from pipelines.ports.leases import Claim
-from pipelines.queries import queued_work
+from pipelines.queries.statements import QUEUED_IN_PROJECT
 from pipelines.work.transport.http.wire import PROTOCOL
 from pipelines.work.transport.local.claimable import claimable, unattended
 from tests.dialects.test_alp_runner import Runner as AlpRunner
@@ -203,5 +203,5 @@ def test_the_statements_of_a_claim_read_no_job_but_by_the_index(world: World) ->
     )
     with jobs_are_read_by_key():
         assert len(claimable(claim, ROOM)) == 4
-    steps = plan(queued_work.IN_PROJECT, [world.project.pk])
+    steps = plan(QUEUED_IN_PROJECT, [world.project.pk])
     assert steps and all(by_key(step) for step in steps), steps

@@ -4,7 +4,7 @@ that no number of such jobs stands before those that it may."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
@@ -17,51 +17,7 @@ from pipelines.ports.vault.finding import brought
 from pipelines.queries import environments, queued_work
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.kinds import IMAGES
-
-_CLAIMABLE: Final = """
-    SELECT job.id, work.queue
-    FROM jsonb_to_recordset((SELECT %s::jsonb)) AS work(
-      version bigint, station text, purpose text, kind text, agent text, project bigint,
-      queue text, most bigint, input text, refused jsonb)
-    CROSS JOIN LATERAL (
-      SELECT job.id, job.rank, job.created_at FROM pipelines_job job
-      WHERE job.state = 'queued' AND job.pinned_id = work.version AND job.station = work.station
-        AND job.purpose = work.purpose AND job.kind = work.kind
-        AND (SELECT token.status FROM pipelines_token token WHERE token.id = job.token_id)
-            IN ('queued', 'evaluating')
-        AND (work.input = '' OR NOT EXISTS (
-          SELECT FROM pipelines_task task WHERE task.id = job.task_id
-            AND jsonb_exists(work.refused, coalesce(task.inputs ->> work.input, ''))))
-        {}
-      ORDER BY job.rank, job.created_at, job.id LIMIT work.most) job
-    WHERE work.agent = '' OR (
-      NOT EXISTS (
-        SELECT FROM pipelines_deadlock deadlock JOIN pipelines_task task ON task.id = deadlock.task_id
-        WHERE deadlock.state = 'open' AND work.agent = ANY(deadlock.agents) AND task.project_id = work.project)
-      AND NOT EXISTS (
-        SELECT FROM pipelines_agent agent
-        WHERE agent.project_id = work.project AND agent.key = work.agent
-          AND (agent.suspended_at IS NOT NULL OR agent.capacity <= (
-            SELECT count(*) FROM pipelines_job running JOIN pipelines_task task ON task.id = running.task_id
-            WHERE running.agent = work.agent AND running.state = 'running'
-              AND task.project_id = work.project))))
-    ORDER BY job.rank, job.created_at, job.id"""
-CLAIMABLE: Final = _CLAIMABLE.format("AND (job.not_before IS NULL OR job.not_before <= clock_timestamp())")
-"""Rows (job, queue): of each station as many as there is room for, the most urgent first."""
-UNATTENDED: Final = (
-    "WITH since AS (SELECT clock_timestamp() - make_interval(secs => %s) AS at)"
-    + _CLAIMABLE.format(
-        """AND job.created_at < (SELECT at FROM since)
-        AND (job.not_before IS NULL OR job.not_before < (SELECT at FROM since))
-        AND job.token_id NOT IN (
-          SELECT (ticket.args ->> 'token_id')::bigint FROM procrastinate_jobs ticket
-          WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
-            AND ticket.args ->> 'token_id' IS NOT NULL
-            AND (ticket.scheduled_at IS NULL
-                 OR ticket.scheduled_at < clock_timestamp() + interval '1 second'))"""
-    )
-)
-"""The same of jobs for which no ticket is on its way: it came to a worker that does not do them, or was lost."""
+from pipelines.work.statements import CLAIMABLE, UNATTENDED
 
 
 def claimable(claim: Claim, room: Mapping[str, int]) -> dict[int, str]:

@@ -17,6 +17,7 @@ from django.db import connection, transaction
 from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
 from pipelines.work import storage
 from pipelines.work.results.files import opened
+from pipelines.work.statements import HOLD_LEASE
 from pipelines.work.transport.local.lineage import workspace_of
 from pipelines.work.transport.local.repositories import git_state, keep_commit
 from pipelines.work.transport.protocol import Before, Earlier, Given, LeaseLost, Leavings, Material, Wanted
@@ -124,10 +125,7 @@ def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: S
 def still_held(job_id: int, lease: uuid.UUID) -> datetime:
     """Hold the lease's row to the end of the transaction; the database's time."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT clock_timestamp() FROM pipelines_lease WHERE job_id = %s AND key = %s FOR UPDATE",
-            [job_id, lease],
-        )
+        cursor.execute(HOLD_LEASE, [job_id, lease])
         row = cursor.fetchone()
     if row is None:
         raise LeaseLost

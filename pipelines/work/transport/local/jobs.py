@@ -16,17 +16,11 @@ from pipelines.ports.leases import Claim
 from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS
 from pipelines.work import logs
+from pipelines.work.statements import SECONDS_FROM_NOW, TAKE_TICKETS
 from pipelines.work.transport.local.orders import orders_with, received
 from pipelines.work.transport.local.station_values import values_of
 from pipelines.work.transport.protocol import Started
 
-TAKE_TICKETS = """
-    DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(
-      SELECT id FROM procrastinate_jobs
-      WHERE status = 'todo' AND queue_name = %(queue)s AND task_name = 'pipelines.drive'
-        AND (scheduled_at IS NULL OR scheduled_at <= clock_timestamp())
-      ORDER BY priority DESC, id LIMIT %(most)s FOR UPDATE SKIP LOCKED))
-    RETURNING (args ->> 'token_id')::bigint"""
 INSTANT = tuple(key for key, kind in KINDS.items() if kind.instant)
 
 
@@ -60,7 +54,7 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
 
 def later(seconds: float) -> datetime:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT clock_timestamp() + make_interval(secs => %s)", [seconds])
+        cursor.execute(SECONDS_FROM_NOW, [seconds])
         found: datetime = cursor.fetchone()[0]
     return found
 

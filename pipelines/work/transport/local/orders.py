@@ -21,18 +21,11 @@ from pipelines.routing.document.kinds.route import labels
 from pipelines.routing.document.line import Line
 from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
+from pipelines.work.statements import RECEIVED_HANDOFFS
 from pipelines.work.transport.local.earlier_output import said
 from pipelines.work.transport.local.folders import folders_for, inputs_of
 from pipelines.work.transport.local.repositories import git_order
 from pipelines.work.transport.local.station_hosts import hosts_of
-
-RECEIVED = """
-    SELECT DISTINCT ON (job.id) job.id, handoff.document::text
-    FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS job(id, task_id, station)
-      JOIN pipelines_handoff handoff ON handoff.task_id = job.task_id
-      JOIN pipelines_job receiver ON receiver.id = handoff.to_id
-    WHERE receiver.id <= job.id AND receiver.station = job.station
-    ORDER BY job.id, receiver.id DESC, handoff.at DESC"""
 
 
 def orders_of(job: Job) -> Orders:
@@ -153,7 +146,7 @@ def received(jobs: Iterable[Job]) -> dict[int, Any]:
     wanted = [(job.pk, job.task_id, job.station) for job in jobs]
     if not wanted:
         return {}
-    [found] = send([Statement(RECEIVED, [list(column) for column in zip(*wanted, strict=True)])])
+    [found] = send([Statement(RECEIVED_HANDOFFS, [list(column) for column in zip(*wanted, strict=True)])])
     return {pk: json.loads(document) for pk, document in found}
 
 

@@ -1,0 +1,143 @@
+"""SQL of the engine, by the floors on which it is sent."""
+
+from __future__ import annotations
+
+from pipelines.models.plumbing.compiled import array
+
+# Loading the tasks of a batch
+
+# A job never changes its task, so finding the tasks needs no lock.
+TASKS_OF_JOBS = "ARRAY(SELECT DISTINCT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[]))"
+
+TASKS_BY_ID = array("bigint")
+
+LOCK_TASKS = """SELECT to_json(task)::text FROM pipelines_task task WHERE id = ANY({of})
+          ORDER BY id FOR NO KEY UPDATE"""
+
+# An open job has a living token, and by that it is found: a task's open jobs, not the installation's.
+READ_TASKS = """
+    WITH mine AS MATERIALIZED (SELECT {of} AS ids),
+      living AS MATERIALIZED (
+        SELECT token.* FROM pipelines_token token
+        WHERE task_id = ANY((SELECT ids FROM mine)::bigint[]) AND ended_at IS NULL),
+      work AS (
+        SELECT job.* FROM pipelines_job job
+        WHERE token_id = ANY(ARRAY(SELECT id FROM living)) AND state <> 'done'
+        UNION ALL
+        SELECT job.* FROM pipelines_job job WHERE id = ANY(%s::bigint[]) AND state = 'done')
+    SELECT clock_timestamp(),
+      ARRAY(SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)),
+      (SELECT json_agg(living)::text FROM living),
+      (SELECT json_agg(work)::text FROM work),
+      (SELECT json_agg(json_build_array(to_json(project), to_json(owner)))::text
+       FROM pipelines_project project JOIN pipelines_owner owner ON owner.id = project.owner_id
+       WHERE project.id IN (SELECT project_id FROM pipelines_task WHERE id = ANY((SELECT ids FROM mine)::bigint[]))),
+      (SELECT json_agg(due)::text FROM pipelines_due due WHERE task_id = ANY((SELECT ids FROM mine)::bigint[])),
+      (SELECT json_object_agg(task_id, names)::text FROM (
+         SELECT waits.task_id, json_object_agg('WI-' || project.key || '-' || other.number, other.status
+                                                ORDER BY other.id) names
+         FROM pipelines_dependency waits JOIN pipelines_task other ON other.id = waits.on_id
+           JOIN pipelines_project project ON project.id = other.project_id
+         WHERE waits.task_id = ANY((SELECT ids FROM mine)::bigint[]) AND other.status <> 'completed'
+         GROUP BY waits.task_id) unmet)"""
+
+JOB_IDS = "SELECT nextval(pg_get_serial_sequence('pipelines_job', 'id')) FROM generate_series(1, %s)"
+
+AWAITED_TASKS = """
+    SELECT on_id FROM pipelines_dependency WHERE on_id = ANY(%s::bigint[])
+    UNION
+    SELECT party.task_id
+    FROM pipelines_deadlock_tasks party JOIN pipelines_deadlock found ON found.id = party.deadlock_id
+    WHERE party.task_id = ANY(%s::bigint[]) AND found.state = 'open'"""
+
+
+# Leases, agents and draws
+
+HAND_LEASES_ON = """
+    UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,
+      expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)
+    FROM json_array_elements(%s::json) AS v(row) WHERE lease.job_id = (v.row ->> 0)::bigint"""
+
+WAKE_WAITING = """
+    INSERT INTO pipelines_due (task_id, kind, key, token_id, set_at, due_at)
+    SELECT token.task_id, %(kind)s, token.id::text, token.id, clock_timestamp(), clock_timestamp()
+    FROM pipelines_token token JOIN pipelines_task task ON task.id = token.task_id
+    WHERE token.status = 'held' AND task.project_id = %(project)s AND token.wait -> 'missing' ? %(missing)s
+    ON CONFLICT DO NOTHING"""
+
+TASK_CHAIN = """WITH RECURSIVE chain(id, follows_id) AS (
+            SELECT id, follows_id FROM pipelines_task WHERE id = %s
+            UNION SELECT task.id, task.follows_id FROM pipelines_task task JOIN chain ON task.id = chain.follows_id)
+          SELECT id FROM chain ORDER BY follows_id NULLS FIRST"""
+
+
+# Gates and joins
+
+LOG_DIGEST = """SELECT encode(sha256(string_agg(sha256(data), ''::bytea ORDER BY number)), 'hex')
+                FROM pipelines_logchunk WHERE job_id = %s AND attempt = %s"""
+
+DECIDE = """UPDATE pipelines_gatevisit SET state = 'decided', word = %s, route = %s, reason = %s, decided_by_id = %s,
+              decided_at = %s, overridden = %s
+            WHERE id = %s AND state = 'open' AND token_version = %s RETURNING 1"""
+
+TOKENS_OF_TASK = "SELECT to_json(token)::text FROM pipelines_token token WHERE task_id = %s"
+
+CONTEXT_WRITES = """SELECT token_id, seq, (data -> 'context')::text FROM pipelines_event
+            WHERE task_id = %s AND token_id = ANY(%s::bigint[]) AND jsonb_exists(data, 'context')"""
+
+# Of a member who may sign in and is away, the stand-in: the one for the project, else the one for all.
+STAND_INS = f"""
+    SELECT DISTINCT ON (m.project_id, a.user_id) m.project_id, a.user_id, a.stand_in_id
+    FROM pipelines_absence a
+    JOIN pipelines_membership m ON m.user_id = a.user_id AND (a.project_id IS NULL OR a.project_id = m.project_id)
+    JOIN pipelines_user u ON u.id = a.user_id AND u.is_active
+    WHERE m.project_id = ANY({array("bigint")}) AND a.until > clock_timestamp()
+    ORDER BY m.project_id, a.user_id, a.project_id NULLS LAST
+"""
+
+
+# Commands
+
+NEXT_NUMBER = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
+          ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
+          RETURNING last, clock_timestamp()"""
+
+COUNT_IGNORED = """INSERT INTO pipelines_ignoredreport (job_id, attempt, digest, count)
+           SELECT * FROM unnest(%s::bigint[], %s::int[], %s::text[], %s::int[])
+           ON CONFLICT (job_id, attempt, digest) DO UPDATE SET count = pipelines_ignoredreport.count + excluded.count
+           RETURNING job_id, attempt, digest, xmax = 0"""
+
+TAKE_LEASE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
+
+IF_EXPIRED = " AND expires_at < clock_timestamp()"
+
+LOCK_DEPENDENCIES = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"
+
+
+# Due times
+
+TAKE_DUE_TIME = "DELETE FROM pipelines_due WHERE id = %s AND due_at <= %s"
+
+
+# Invariants
+
+# A ticket that found nothing to do is spent; the workers' sweep of unattended jobs finds the job
+# (work/transport/local/claimable.py).
+TICKETS_TO_DRIVE = (
+    "SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs WHERE task_name = 'pipelines.drive'"
+)
+
+VERSION_ROWS = """
+    SELECT version_id, 'station', key, kind, position, 0 FROM pipelines_versionstation WHERE version_id = ANY(%(of)s)
+    UNION ALL
+    SELECT r.version_id, 'rule', s.key, r.key, s.position, r.position FROM pipelines_versionrule r
+      JOIN pipelines_versionstation s ON s.id = r.station_id WHERE r.version_id = ANY(%(of)s)
+    UNION ALL
+    SELECT version_id, 'gate', key, mode, position, 0 FROM pipelines_versiongate WHERE version_id = ANY(%(of)s)
+    ORDER BY 5, 6"""
+
+UNGUARDED_TABLES = """SELECT name FROM unnest(%s::text[]) AS name WHERE NOT EXISTS (
+                 SELECT FROM pg_trigger t WHERE t.tgrelid = ('pipelines_' || name)::regclass
+                 AND t.tgname = 'gateline_update' AND t.tgenabled = 'O')"""
+
+READ_ONE_SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"

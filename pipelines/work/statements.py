@@ -1,0 +1,149 @@
+"""SQL of work: jobs that may be claimed, what runners report, tickets and due times."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pipelines.models.plumbing.compiled import array
+
+# Claiming
+
+_CLAIMABLE: Final = """
+    SELECT job.id, work.queue
+    FROM jsonb_to_recordset((SELECT %s::jsonb)) AS work(
+      version bigint, station text, purpose text, kind text, agent text, project bigint,
+      queue text, most bigint, input text, refused jsonb)
+    CROSS JOIN LATERAL (
+      SELECT job.id, job.rank, job.created_at FROM pipelines_job job
+      WHERE job.state = 'queued' AND job.pinned_id = work.version AND job.station = work.station
+        AND job.purpose = work.purpose AND job.kind = work.kind
+        AND (SELECT token.status FROM pipelines_token token WHERE token.id = job.token_id)
+            IN ('queued', 'evaluating')
+        AND (work.input = '' OR NOT EXISTS (
+          SELECT FROM pipelines_task task WHERE task.id = job.task_id
+            AND jsonb_exists(work.refused, coalesce(task.inputs ->> work.input, ''))))
+        {}
+      ORDER BY job.rank, job.created_at, job.id LIMIT work.most) job
+    WHERE work.agent = '' OR (
+      NOT EXISTS (
+        SELECT FROM pipelines_deadlock deadlock JOIN pipelines_task task ON task.id = deadlock.task_id
+        WHERE deadlock.state = 'open' AND work.agent = ANY(deadlock.agents) AND task.project_id = work.project)
+      AND NOT EXISTS (
+        SELECT FROM pipelines_agent agent
+        WHERE agent.project_id = work.project AND agent.key = work.agent
+          AND (agent.suspended_at IS NOT NULL OR agent.capacity <= (
+            SELECT count(*) FROM pipelines_job running JOIN pipelines_task task ON task.id = running.task_id
+            WHERE running.agent = work.agent AND running.state = 'running'
+              AND task.project_id = work.project))))
+    ORDER BY job.rank, job.created_at, job.id"""
+
+CLAIMABLE: Final = _CLAIMABLE.format("AND (job.not_before IS NULL OR job.not_before <= clock_timestamp())")
+"""Rows (job, queue): of each station as many as there is room for, the most urgent first."""
+
+UNATTENDED: Final = (
+    "WITH since AS (SELECT clock_timestamp() - make_interval(secs => %s) AS at)"
+    + _CLAIMABLE.format(
+        """AND job.created_at < (SELECT at FROM since)
+        AND (job.not_before IS NULL OR job.not_before < (SELECT at FROM since))
+        AND job.token_id NOT IN (
+          SELECT (ticket.args ->> 'token_id')::bigint FROM procrastinate_jobs ticket
+          WHERE ticket.task_name = 'pipelines.drive' AND ticket.status IN ('todo', 'doing')
+            AND ticket.args ->> 'token_id' IS NOT NULL
+            AND (ticket.scheduled_at IS NULL
+                 OR ticket.scheduled_at < clock_timestamp() + interval '1 second'))"""
+    )
+)
+"""The same of jobs for which no ticket is on its way: it came to a worker that does not do them, or was lost."""
+
+TAKE_TICKETS = """
+    DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(
+      SELECT id FROM procrastinate_jobs
+      WHERE status = 'todo' AND queue_name = %(queue)s AND task_name = 'pipelines.drive'
+        AND (scheduled_at IS NULL OR scheduled_at <= clock_timestamp())
+      ORDER BY priority DESC, id LIMIT %(most)s FOR UPDATE SKIP LOCKED))
+    RETURNING (args ->> 'token_id')::bigint"""
+
+SECONDS_FROM_NOW = "SELECT clock_timestamp() + make_interval(secs => %s)"
+
+
+# Orders and results
+
+RECEIVED_HANDOFFS = """
+    SELECT DISTINCT ON (job.id) job.id, handoff.document::text
+    FROM unnest(%s::bigint[], %s::bigint[], %s::text[]) AS job(id, task_id, station)
+      JOIN pipelines_handoff handoff ON handoff.task_id = job.task_id
+      JOIN pipelines_job receiver ON receiver.id = handoff.to_id
+    WHERE receiver.id <= job.id AND receiver.station = job.station
+    ORDER BY job.id, receiver.id DESC, handoff.at DESC"""
+
+HOLD_LEASE = "SELECT clock_timestamp() FROM pipelines_lease WHERE job_id = %s AND key = %s FOR UPDATE"
+
+
+# Runners
+
+RUNNER_OF_TOKEN: Final = (
+    "SELECT to_json(runner)::text FROM pipelines_worker runner WHERE id = %s AND token_id = %s"
+)
+
+READ_REPORTED = """
+    WITH runner AS MATERIALIZED (
+        SELECT * FROM pipelines_worker
+        WHERE id = ANY(%s::uuid[]) AND token_id = ANY(%s::bigint[]) AND project_id = %s),
+      its AS MATERIALIZED (
+        SELECT task.* FROM pipelines_task task
+        WHERE task.id = ANY(ARRAY(SELECT task_id FROM pipelines_job WHERE id = ANY(%s::bigint[])))
+          AND task.project_id = %s),
+      work AS MATERIALIZED (
+        SELECT job.* FROM pipelines_job job
+        WHERE job.id = ANY(%s::bigint[]) AND job.task_id IN (SELECT id FROM its))
+    SELECT (SELECT json_agg(runner)::text FROM runner),
+      (SELECT json_agg(its)::text FROM its),
+      (SELECT json_agg(work)::text FROM work),
+      (SELECT json_agg(json_build_array(left_by.job_id, left_by.name, left_by.media_type, blob.digest, blob.size)
+                       ORDER BY left_by.id)::text
+       FROM pipelines_artifact left_by JOIN pipelines_blob blob ON blob.digest = left_by.blob_id
+       WHERE left_by.job_id = ANY(ARRAY(SELECT id FROM work))),
+      (SELECT json_agg(result)::text FROM pipelines_runnerresult result
+       WHERE result.job_id = ANY(ARRAY(SELECT id FROM work))),
+      (SELECT json_agg(json_build_array(ran.task_id, ran.pinned_id))::text
+       FROM (SELECT DISTINCT job.task_id, job.pinned_id
+             FROM pipelines_token token JOIN pipelines_job job ON job.token_id = token.id
+             WHERE token.task_id = ANY(ARRAY(SELECT id FROM its))) ran),
+      ARRAY(SELECT DISTINCT job_id FROM pipelines_runnerupload WHERE job_id = ANY(ARRAY(SELECT id FROM work)))"""
+
+
+# Due times
+
+DUE_TIMES = "SELECT id FROM pipelines_due WHERE due_at <= coalesce(%s, clock_timestamp()) ORDER BY due_at, id LIMIT %s"
+
+UNTIL_NEXT_DUE = "SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8 FROM pipelines_due"
+
+DELAY_DUE_TIME = (
+    "UPDATE pipelines_due SET due_at = clock_timestamp() + make_interval(secs => %s) WHERE id = %s"
+)
+
+
+# Tickets
+
+UNKNOWN_TICKETS = """
+    SELECT DISTINCT task_name, queue_name FROM procrastinate_jobs
+    WHERE status = 'todo' AND queue_name = ANY(%s) AND NOT task_name = ANY(%s) ORDER BY 1, 2"""
+
+
+# Hosts
+
+LINKS_OF_TASKS = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array('bigint')})"
+
+
+# Uploads
+
+# A task uses the files its inputs name, and those handed over by a person who did the work of a station.
+UNUSED_UPLOADS = """
+SELECT u.id, u.blob_id FROM pipelines_upload u
+WHERE u.at < %(before)s AND NOT EXISTS (
+    SELECT 1 FROM pipelines_task t
+    WHERE t.project_id = u.project_id AND (t.ended_at IS NULL OR t.ended_at >= %(before)s)
+      AND (strpos(t.inputs::text, u.blob_id) > 0 OR EXISTS (
+          SELECT 1 FROM pipelines_token k JOIN pipelines_job j ON j.token_id = k.id
+          WHERE k.task_id = t.id AND strpos(j.outcome::text, u.blob_id) > 0)))
+ORDER BY u.id LIMIT %(most)s FOR UPDATE OF u SKIP LOCKED"""
