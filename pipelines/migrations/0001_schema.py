@@ -96,6 +96,11 @@ REPLACED = [
     "0160_allowed_folders",
     "0161_protection",
     "0162_requesters",
+    "0172_left_at",
+    "0173_publish_requests",
+    "0175_opened_files",
+    "0176_programs_of_workers",
+    "0177_health_breaches",
 ]
 """The single steps of before: a database that has all of them goes on from here."""
 
@@ -197,6 +202,15 @@ MODELS = [
                     base_field=models.DateField(), blank=True, default=list, size=None
                 ),
             ),
+            (
+                "left_at",
+                models.DateTimeField(
+                    blank=True,
+                    editable=False,
+                    help_text="When a member last left, was removed or was deactivated. The database writes it.",
+                    null=True,
+                ),
+            ),
         ],
         options={
             "constraints": [models.UniqueConstraint(fields=("owner", "key"), name="project_key_in_owner")],
@@ -281,6 +295,14 @@ MODELS = [
                 models.BigIntegerField(
                     blank=True,
                     help_text="Of a runner of ALP, whose reports name none: the job it got last.",
+                    null=True,
+                ),
+            ),
+            (
+                "programs",
+                models.JSONField(
+                    blank=True,
+                    help_text="Tools of repositories on the path of stations; null: it did not say.",
                     null=True,
                 ),
             ),
@@ -453,6 +475,16 @@ MODELS = [
                 ),
             ),
             ("archived_at", models.DateTimeField(blank=True, null=True)),
+            (
+                "draft_writers",
+                django.contrib.postgres.fields.ArrayField(
+                    base_field=models.BigIntegerField(),
+                    blank=True,
+                    default=list,
+                    help_text="Ids of who saved the draft since the line was published.",
+                    size=None,
+                ),
+            ),
         ],
         options={
             "constraints": [models.UniqueConstraint(fields=("project", "key"), name="line_key_in_project")],
@@ -3343,6 +3375,7 @@ MODELS = [
                     on_delete=django.db.models.deletion.CASCADE, related_name="+", to=settings.AUTH_USER_MODEL
                 ),
             ),
+            ("marked", models.BooleanField(default=True, db_default=True)),
         ],
         options={
             "constraints": [
@@ -3856,7 +3889,12 @@ MODELS = [
                     max_length=1000,
                 ),
             ),
-            ("rules", models.JSONField(help_text="{approvals, groups, gates}")),
+            (
+                "rules",
+                models.JSONField(
+                    help_text="Approvals, groups and gates that are asked for, and whether two people publish."
+                ),
+            ),
             (
                 "owner",
                 models.ForeignKey(
@@ -3887,6 +3925,116 @@ MODELS = [
                     condition=models.Q(("project__isnull", True), ("owner__isnull", True), _connector="XOR"),
                     name="protection_of_one_of_both",
                 ),
+            ],
+        },
+    ),
+    migrations.CreateModel(
+        name="PublishRequest",
+        fields=[
+            (
+                "id",
+                models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+            ),
+            (
+                "draft",
+                models.PositiveIntegerField(help_text="The number of the draft; another one makes it void."),
+            ),
+            (
+                "digest",
+                models.CharField(help_text="Of the draft: other content makes it void.", max_length=64),
+            ),
+            ("name", models.CharField(blank=True, max_length=200)),
+            ("requested_at", models.DateTimeField()),
+            (
+                "state",
+                models.CharField(
+                    choices=[
+                        ("open", "Waits for another designer"),
+                        ("published", "Published"),
+                        ("sent_back", "Sent back"),
+                        ("replaced", "Asked for anew"),
+                    ],
+                    default="open",
+                    max_length=9,
+                ),
+            ),
+            ("decided_at", models.DateTimeField(blank=True, null=True)),
+            ("reason", models.TextField(blank=True)),
+            (
+                "requested_by",
+                models.ForeignKey(
+                    on_delete=django.db.models.deletion.PROTECT,
+                    related_name="+",
+                    to=settings.AUTH_USER_MODEL,
+                ),
+            ),
+            (
+                "decided_by",
+                models.ForeignKey(
+                    blank=True,
+                    null=True,
+                    on_delete=django.db.models.deletion.PROTECT,
+                    related_name="+",
+                    to=settings.AUTH_USER_MODEL,
+                ),
+            ),
+            (
+                "line",
+                models.ForeignKey(
+                    on_delete=django.db.models.deletion.CASCADE,
+                    related_name="publish_requests",
+                    to="pipelines.line",
+                ),
+            ),
+            (
+                "version",
+                models.OneToOneField(
+                    blank=True,
+                    null=True,
+                    on_delete=django.db.models.deletion.CASCADE,
+                    related_name="+",
+                    to="pipelines.lineversion",
+                ),
+            ),
+        ],
+        options={
+            "constraints": [
+                models.UniqueConstraint(
+                    condition=models.Q(("state", "open")),
+                    fields=("line",),
+                    name="one_open_publish_request_of_a_line",
+                )
+            ],
+        },
+    ),
+    migrations.CreateModel(
+        name="HealthBreach",
+        fields=[
+            (
+                "id",
+                models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID"),
+            ),
+            ("figure", models.CharField(max_length=30)),
+            (
+                "of",
+                models.CharField(
+                    blank=True, help_text="Line and gate, of the refusals of one gate.", max_length=300
+                ),
+            ),
+            ("since", models.DateTimeField()),
+            (
+                "project",
+                models.ForeignKey(
+                    db_index=False,
+                    on_delete=django.db.models.deletion.CASCADE,
+                    related_name="+",
+                    to="pipelines.project",
+                ),
+            ),
+        ],
+        options={
+            "constraints": [
+                models.UniqueConstraint(fields=("project", "figure", "of"), name="one_breach_of_a_figure")
             ],
         },
     ),
