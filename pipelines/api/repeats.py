@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Callable
 from functools import partial
 
-from django.db import connection
 from django.http import HttpResponse
 from ninja import Header
 from pydantic import BaseModel
@@ -20,6 +19,7 @@ from pipelines.api.statements import DELETE_EXPIRED_ANSWERS, DELETE_SURPLUS_ANSW
 from pipelines.engine.core.transaction import run
 from pipelines.errors import Conflict
 from pipelines.models import RecordedAnswer
+from pipelines.models.plumbing.compiled import execute, fetch
 
 IDEMPOTENCY_KEY = Header(
     None,
@@ -52,16 +52,13 @@ def answer_once(
 
 
 def _once(actor: str, key: str, digest: str, work: Callable[[], BaseModel], status: int) -> HttpResponse:
-    with connection.cursor() as cursor:
-        cursor.execute(DELETE_EXPIRED_ANSWERS, [HOURS, AT_ONCE])
-        cursor.execute(RECORD_KEY, [actor, key, digest])
-        inserted = cursor.fetchone()
-        if inserted:
-            cursor.execute(DELETE_SURPLUS_ANSWERS, [actor, LARGEST])
+    execute(DELETE_EXPIRED_ANSWERS, [HOURS, AT_ONCE])
+    inserted = fetch(RECORD_KEY, [actor, key, digest])
     if not inserted:
         return _repeat(RecordedAnswer.objects.get(actor=actor, key=key), digest)
+    execute(DELETE_SURPLUS_ANSWERS, [actor, LARGEST])
     body = _json(work())
-    RecordedAnswer.objects.filter(pk=inserted[0]).update(status=status, body=zlib.compress(body))
+    RecordedAnswer.objects.filter(pk=inserted[0][0]).update(status=status, body=zlib.compress(body))
     return _response(body, status)
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db import connection
-
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.statements import NOW
 
 
 def now() -> datetime:
     """Also inside a transaction, whose own time stands still."""
-    with connection.cursor() as cursor:
-        cursor.execute(NOW)
-        at: datetime = cursor.fetchone()[0]
+    at: datetime = fetch(NOW)[0][0]
     return at

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from procrastinate.types import JSONDict
 
 from pipelines.models import HostLink, HostNotice
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports import audit, clock, queue
 from pipelines.ports.queue_tasks import HOSTS, TELL_HOST
 from pipelines.ports.statements import UNSENT_NOTICES
@@ -79,13 +80,6 @@ def fail_unsent(most: int = AT_ONCE) -> int:
 
 def _unsent(most: int, among: list[int] | None = None) -> dict[int, bool]:
     """{id: whether it is too late} of queued notices that nobody will send."""
-    with connection.cursor() as cursor:
-        values = {
-            "among": among,
-            "before": clock.now() - LATEST,
-            "queue": HOSTS,
-            "task": TELL_HOST,
-            "most": most,
-        }
-        cursor.execute(UNSENT_NOTICES, values)
-        return dict(cursor.fetchall())
+    before = clock.now() - LATEST
+    values = {"among": among, "before": before, "queue": HOSTS, "task": TELL_HOST, "most": most}
+    return dict(fetch(UNSENT_NOTICES, values))

@@ -10,8 +10,7 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from django.db import connection
-
+from pipelines.models.plumbing.compiled import execute, fetch
 from pipelines.ports.statements import (
     ANSWERS_OF_WORKERS,
     CUT_LEASES_SHORT,
@@ -81,16 +80,12 @@ class Held:
 
 def able(owner: str) -> frozenset[str]:
     """Which evaluations the workers that are alive can answer for this owner, all together."""
-    with connection.cursor() as cursor:
-        cursor.execute(ANSWERS_OF_WORKERS, [owner, ALIVE_SECONDS])
-        return frozenset(row[0] for row in cursor.fetchall())
+    return frozenset(row[0] for row in fetch(ANSWERS_OF_WORKERS, [owner, ALIVE_SECONDS]))
 
 
 def claims() -> list[Claim]:
     """What the workers that are alive offer."""
-    with connection.cursor() as cursor:
-        cursor.execute(OFFERS_OF_WORKERS, [ALIVE_SECONDS])
-        rows = cursor.fetchall()
+    rows = fetch(OFFERS_OF_WORKERS, [ALIVE_SECONDS])
     return [
         Claim(
             worker,
@@ -115,9 +110,7 @@ def renew(
 
     Also the worker's sign of life: `seen_at`. A lease that has expired but that nobody swept yet is renewed: nobody
     else holds it."""
-    with connection.cursor() as cursor:
-        cursor.execute(RENEW_LEASES, {"worker": worker, "seconds": seconds, "but": list(but)})
-        return dict(cursor.fetchall())
+    return dict(fetch(RENEW_LEASES, {"worker": worker, "seconds": seconds, "but": list(but)}))
 
 
 def expired(limit: int = 100) -> list[Held]:
@@ -125,26 +118,19 @@ def expired(limit: int = 100) -> list[Held]:
 
     None while the server has only just started: nobody could renew while it was away. (A worker that lived through
     the restart waits longer, see `work.scheduler`.)"""
-    with connection.cursor() as cursor:
-        cursor.execute(EXPIRED_LEASES, [AFTER_A_RESTART, limit])
-        return [Held(*row) for row in cursor.fetchall()]
+    return [Held(*row) for row in fetch(EXPIRED_LEASES, [AFTER_A_RESTART, limit])]
 
 
 def held_by(worker: uuid.UUID) -> list[Held]:
     """Every lease of one worker, for its planned stop."""
-    with connection.cursor() as cursor:
-        cursor.execute(LEASES_OF_WORKER, [worker])
-        return [Held(*row) for row in cursor.fetchall()]
+    return [Held(*row) for row in fetch(LEASES_OF_WORKER, [worker])]
 
 
 def cut_short(worker: uuid.UUID) -> None:
     """What a worker held whose process is known to be gone: the next sweep takes it, and counts the attempt."""
-    with connection.cursor() as cursor:
-        cursor.execute(CUT_LEASES_SHORT, [worker])
+    execute(CUT_LEASES_SHORT, [worker])
 
 
 def is_held(job_id: int, key: uuid.UUID, worker: uuid.UUID) -> bool:
     """Whether this worker has this lease of the job."""
-    with connection.cursor() as cursor:
-        cursor.execute(LEASE_EXISTS, [job_id, key, worker])
-        return cursor.fetchone() is not None
+    return bool(fetch(LEASE_EXISTS, [job_id, key, worker]))

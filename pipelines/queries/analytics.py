@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from pipelines.models import Line, LineVersion, VersionRule
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries import times, versions
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.statements import GATE_WORDS, MATCHED_RULES, STATION_OUTCOMES, TESTED_RULES
@@ -154,9 +153,7 @@ class _Wanted:
     dates: Dates
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        with connection.cursor() as cursor:
-            cursor.execute(sql, times.narrowed(self.versions, *self.dates.bounds))
-            return list(cursor.fetchall())
+        return fetch(sql, times.narrowed(self.versions, *self.dates.bounds))
 
 
 def _counts(wanted: _Wanted) -> _Counts:

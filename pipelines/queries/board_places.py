@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from pipelines.models import WAITING_FOR_INPUT, Job, Line, Purpose, Status, Task
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries import versions
 from pipelines.queries.statements import BOARD_PLACES
 
@@ -76,16 +76,14 @@ def places(
     values = {**names, **_limits(line), "now": now, "late": late, "most": most}
     values["statuses"] = None if statuses is None else [str(each) for each in statuses]
     found = BoardPlaces()
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        for place, status, late_ones, shown, number, oldest, seq, ids in cursor.fetchall():
-            if status is not None:
-                found.add(place, status, late_ones, shown, number, oldest)
-                found.version += int(seq)
-            elif place is not None:
-                found.of.setdefault(place, BoardPlace()).ids = ids
-            else:
-                found.tasks = number
+    for place, status, late_ones, shown, number, oldest, seq, ids in fetch(sql, values):
+        if status is not None:
+            found.add(place, status, late_ones, shown, number, oldest)
+            found.version += int(seq)
+        elif place is not None:
+            found.of.setdefault(place, BoardPlace()).ids = ids
+        else:
+            found.tasks = number
     return found
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from datetime import timedelta
 from hashlib import sha256
 
-from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
 from pipelines.models import ENDED, Delivery, Job, Status, VisitCommit
+from pipelines.models.plumbing.compiled import execute
 from pipelines.queries.statements import LOCK_BRANCH
 from pipelines.routing.document.kinds.deliver import MERGE
 
@@ -25,8 +25,7 @@ RESTS = (Status.AWAITING_REVIEW, Status.HELD, Status.BLOCKED, Status.STUCK, *END
 def lock(repository: int, branch: str) -> None:
     """Until the end of the transaction: of two that look, the second sees what the first was cleared for."""
     digest = sha256(f"delivery\0{repository}\0{branch}".encode()).digest()
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK_BRANCH, [int.from_bytes(digest[:8], signed=True)])
+    execute(LOCK_BRANCH, [int.from_bytes(digest[:8], signed=True)])
 
 
 def wait(job: Job, repository: int, branch: str) -> float:

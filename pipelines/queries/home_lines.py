@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from django.db import connection
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from pipelines.models import Line, Project, Status, Task
-from pipelines.models.plumbing.compiled import compiled, ids
+from pipelines.models.plumbing.compiled import compiled, fetch, ids
 from pipelines.queries.statements import HOME_TIMES
 from pipelines.queries.tasks import WAITING
 from pipelines.queries.unmerged import is_unmerged
@@ -138,6 +137,4 @@ def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[dat
 
 
 def _medians(lines: Sequence[int], since: datetime) -> dict[int, float]:
-    with connection.cursor() as cursor:
-        cursor.execute(HOME_TIMES, [list(lines), since])
-        return {line: float(seconds) for line, seconds in cursor.fetchall()}
+    return {line: float(seconds) for line, seconds in fetch(HOME_TIMES, [list(lines), since])}

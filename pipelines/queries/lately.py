@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db import connection
-
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries.medians import DAYS
 from pipelines.queries.statements import LINE_FIGURES, MAX_TASKS
 from pipelines.queries.usage import dollars
@@ -29,9 +28,9 @@ class Lately:
 
 
 def of_line(line_id: int) -> Lately:
-    with connection.cursor() as cursor:
-        cursor.execute(LINE_FIGURES, {"line": line_id, "days": DAYS, "most": MAX_TASKS})
-        ended, completed, seconds, cost = cursor.fetchone()
+    [(ended, completed, seconds, cost)] = fetch(
+        LINE_FIGURES, {"line": line_id, "days": DAYS, "most": MAX_TASKS}
+    )
     return Lately(
         min(ended, MAX_TASKS), ended > MAX_TASKS, completed, None if seconds is None else float(seconds), cost
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from django.db import connection
-
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries.statements import GATE_MEDIANS, LINE_MEDIAN, STATION_MEDIANS
 
 DAYS = 7
@@ -25,6 +24,6 @@ def of_line(line_id: int) -> float | None:
 
 
 def _pairs(sql: str, line_id: int) -> dict[str, float]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, {"line": line_id, "days": DAYS})
-        return {key: float(value) for key, value in cursor.fetchall() if value is not None}
+    return {
+        key: float(value) for key, value in fetch(sql, {"line": line_id, "days": DAYS}) if value is not None
+    }

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
-from django.db import connection
-
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries.statements import RULE_COUNTS
 from pipelines.routing.document.line import Line
 
@@ -47,6 +46,4 @@ def ranked(counts: Mapping[str, int]) -> dict[str, int]:
 
 @lru_cache(maxsize=512)
 def _counts(line_id: int, _period: int) -> Mapping[str, int]:
-    with connection.cursor() as cursor:
-        cursor.execute(RULE_COUNTS, [line_id])
-        return dict(cursor.fetchall())
+    return dict(fetch(RULE_COUNTS, [line_id]))

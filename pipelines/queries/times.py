@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
-
 from pipelines.models import Line, LineVersion, Project, VersionStation
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries.statements import STATION_TIMES
 
 
@@ -50,14 +49,12 @@ def of_stations(
     versions: Iterable[int], since: datetime | None, until: datetime | None
 ) -> dict[tuple[int, str], list[Spread | None]]:
     """By line and station: `waiting`, `working` and `gates` of the jobs that began in that time."""
-    with connection.cursor() as cursor:
-        cursor.execute(STATION_TIMES, narrowed(versions, since, until))
-        return {
-            (line, key): [
-                Spread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)
-            ]
-            for line, key, *rest in cursor.fetchall()
-        }
+    return {
+        (line, key): [
+            Spread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)
+        ]
+        for line, key, *rest in fetch(STATION_TIMES, narrowed(versions, since, until))
+    }
 
 
 def of_project(project: Project, since: datetime, until: datetime | None = None) -> list[StationTimes]:

@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import connection
 
 from pipelines.models import Job, Purpose, Task
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.leases import Claim, claims
 from pipelines.ports.vault.finding import Reach, brought
 from pipelines.queries import environments, queued_work, versions
@@ -96,9 +96,7 @@ def _unclaimed(waiting: Sequence[QueuedWork], most: int | None) -> list[Unclaime
     if not lacking:
         return []
     rows = [{"version": work.version, "station": work.station, "kind": work.kind} for work, _why in lacking]
-    with connection.cursor() as cursor:
-        cursor.execute(UNOFFERED_COUNT, [most, json.dumps(rows)])
-        numbers = [number for (number,) in cursor.fetchall()]
+    numbers = [number for (number,) in fetch(UNOFFERED_COUNT, [most, json.dumps(rows)])]
     counted = zip(lacking, numbers, strict=True)
     return [Unclaimed(work, number, sentence) for (work, sentence), number in counted if number]
 

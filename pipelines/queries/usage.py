@@ -11,8 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from django.db import connection
-
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries.dates import EVER, Dates
 from pipelines.queries.statements import (
     COST_OF_TASK,
@@ -126,9 +125,7 @@ def reported(outcome: Mapping[str, Any] | None) -> Spending:
 def cost_of_task(task_id: int, but: int | None = None) -> float | int:
     """What the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
     others = "" if but is None else WITHOUT_JOB
-    with connection.cursor() as cursor:
-        cursor.execute(COST_OF_TASK + others, [task_id, *([] if but is None else [but])])
-        total: Decimal = cursor.fetchone()[0]
+    total: Decimal = fetch(COST_OF_TASK + others, [task_id, *([] if but is None else [but])])[0][0]
     return int(total) if total == total.to_integral_value() else float(total)
 
 
@@ -176,12 +173,12 @@ def by_line(project_id: int, since: datetime, until: datetime | None) -> dict[in
 
 
 def _sums(what: str, which: str, values: list[Any], joined: str = "") -> dict[Any, Spending]:
-    with connection.cursor() as cursor:
-        cursor.execute(USAGE_SUMS % {"what": what, "which": which, "joined": joined}, values)
-        return {
-            key: Spending(cost, priced, runs, int(tokens_in), int(tokens_out))
-            for key, cost, priced, runs, tokens_in, tokens_out in cursor.fetchall()
-        }
+    return {
+        key: Spending(cost, priced, runs, int(tokens_in), int(tokens_out))
+        for key, cost, priced, runs, tokens_in, tokens_out in fetch(
+            USAGE_SUMS % {"what": what, "which": which, "joined": joined}, values
+        )
+    }
 
 
 def total(parts: Mapping[Any, Spending]) -> Spending:

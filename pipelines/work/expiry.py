@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from pipelines.models import Artifact, Blob, RunnerUpload, Snapshot, Upload, VisitCommit
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.work.statements import UNUSED_UPLOADS
 from pipelines.work.storage import artifacts
 
@@ -32,9 +33,7 @@ def expire_some(now: datetime) -> int:
         return 0
     before = now - timedelta(days=settings.UPLOAD_DAYS)
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(UNUSED_UPLOADS, {"before": before, "most": AT_ONCE})
-            found: dict[int, str] = dict(cursor.fetchall())
+        found: dict[int, str] = dict(fetch(UNUSED_UPLOADS, {"before": before, "most": AT_ONCE}))
         # Locked before checking who else shares the bytes: a new row for them waits, and then finds them gone.
         blobs = list(Blob.objects.select_for_update().filter(pk__in=found.values()).order_by("pk"))
         Upload.objects.filter(pk__in=found).delete()

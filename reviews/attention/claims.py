@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet, UUIDField
 from django.db.models.functions import Now
 
 from pipelines.errors import Conflict, Forbidden
 from pipelines.models import GateVisit, User
-from pipelines.models.plumbing.compiled import compiled
+from pipelines.models.plumbing.compiled import compiled, fetch
 from reviews.attention.hints import hint
 from reviews.models import ReviewClaim
 from reviews.models.statements import CLAIM
@@ -22,9 +22,7 @@ LASTS = timedelta(hours=1)
 @transaction.atomic
 def claim(visit: GateVisit, user: User) -> ReviewClaim:
     """Claim it for an hour, or for one more. Raises Conflict (closed, or claimed by somebody else)."""
-    with connection.cursor() as cursor:
-        cursor.execute(CLAIM, [user.pk, LASTS.total_seconds(), visit.pk])
-        won = cursor.fetchone() is not None
+    won = bool(fetch(CLAIM, [user.pk, LASTS.total_seconds(), visit.pk]))
     found = current(visit)
     if not won or found is None:
         if found is None:

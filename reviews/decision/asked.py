@@ -13,12 +13,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from pipelines.engine.moves.absences import Seat, seats
 from pipelines.engine.moves.entitlement import barred_people
 from pipelines.models import GateVisit, User
 from pipelines.models.plumbing import rows
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports.observers import Consequence, GateClosed, GateDecided
 from pipelines.queries import versions
@@ -181,7 +180,7 @@ def asked(
         return []
     where, values = within.where(after)
     given = [*places, user.pk, *values, most, most]
-    return _rows(ASKED.format(column=within.column, where=where), given)
+    return fetch(ASKED.format(column=within.column, where=where), given)
 
 
 def asked_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -> set[UUID]:
@@ -194,14 +193,14 @@ def of_team(user: User, within: Narrowed, most: int, after: Place | None = None)
     """Every open visit of the projects, whoever is asked, in order."""
     where, values = within.where(after)
     given = [list(within.projects or ()), *values, most, most]
-    return _rows(TEAM.format(column=within.column, where=where), given)
+    return fetch(TEAM.format(column=within.column, where=where), given)
 
 
 def requested(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
     """Open visits of tasks that this person requested, in order."""
     where, values = within.where(after)
     given = [user.pk, list(within.projects or ()), *values, most]
-    return _rows(REQUESTED.format(column=within.column, where=where), given)
+    return fetch(REQUESTED.format(column=within.column, where=where), given)
 
 
 def decided(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
@@ -209,7 +208,7 @@ def decided(user: User, within: Narrowed, most: int, after: Place | None = None)
     decided, values = within.over(after, "g.decided_at", "g.id")
     voted, others = within.over(after, "v.at", "v.visit_id")
     given = [user.pk, *values, most, user.pk, *others, most, most]
-    return _rows(DECIDED.format(decided=decided, voted=voted), given)
+    return fetch(DECIDED.format(decided=decided, voted=voted), given)
 
 
 def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
@@ -229,9 +228,3 @@ def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> li
 def _array(ids: Iterable[int]) -> str:
     """As PostgreSQL reads it: arrays of several lengths are no column of one array."""
     return "{" + ",".join(map(str, ids)) + "}"
-
-
-def _rows(sql: str, values: Sequence[Any]) -> list[Place]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        return list(cursor.fetchall())

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-from django.db import connection
 from django.db.models import Case, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
@@ -23,6 +22,7 @@ from pipelines.models import (
     Task,
     Token,
 )
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries import versions
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.evaluations import ANSWERS
@@ -86,9 +86,7 @@ def _within(mine: Mine) -> Narrowed:
 def _present(mine: Mine, kind: str) -> bool:
     """Whether anybody may have one of this kind: `reply`, `position`, `manual`, `escalation` or `deadlock`."""
     if mine.present is None:
-        with connection.cursor() as cursor:
-            cursor.execute(PRESENT_KINDS, {"user": mine.user.pk, "projects": [each.pk for each in mine.seen]})
-            [there] = cursor.fetchall()
+        [there] = fetch(PRESENT_KINDS, {"user": mine.user.pk, "projects": [each.pk for each in mine.seen]})
         kinds = ("reply", "position", "manual", "escalation", "deadlock")
         mine.present = {kind for kind, found in zip(kinds, there, strict=True) if found}
     return kind in mine.present

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from pipelines.models import Line, Project
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.queries.dates import Dates
 from pipelines.queries.health import MONTH
@@ -92,7 +92,7 @@ def of_project(project: Project, dates: Dates) -> list[LineTimes]:
     since, until = dates.bounds
     since = since or timezone.now() - MONTH
     narrowed = {"project": project.pk, "since": since, "until": until, "quick": QUICK}
-    rows, completed = _rows(GATE_TIMES, narrowed), dict(_rows(COMPLETED_TASKS, narrowed))
+    rows, completed = fetch(GATE_TIMES, narrowed), dict(fetch(COMPLETED_TASKS, narrowed))
     lines = _lines(row[0] for row in rows)
     found: dict[int, list[GateTimes]] = {}
     for line_id, gate, *figures in rows:
@@ -107,14 +107,14 @@ def of_project(project: Project, dates: Dates) -> list[LineTimes]:
 
 def offers(project: Project) -> list[SampleOffer]:
     """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
-    rows = _rows(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": LATELY})
+    rows = fetch(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": LATELY})
     lines = _lines(row[0] for row in rows)
     asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
     if not asks:
         return []
     visits, tasks = ([each for row in asks for each in row[place]] for place in (3, 4))
     roots: dict[UUID, list[tuple[int, bool]]] = {}
-    for visit, root, reverted in _rows(
+    for visit, root, reverted in fetch(
         CHAIN_ROOTS, {"project": project.pk, "visits": visits, "tasks": tasks}
     ):
         roots.setdefault(visit, []).append((root, reverted))
@@ -147,9 +147,3 @@ def _name(line: Line, gate: str) -> str:
 
 def _lines(ids: Any) -> dict[int, Line]:
     return Line.objects.in_bulk(set(ids))
-
-
-def _rows(sql: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        return list(cursor.fetchall())

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import uuid
 
-from django.db import connection
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
 from pipelines import access
 from pipelines.models import GateVisit
+from pipelines.models.plumbing.compiled import execute, fetch
 from pipelines.web.shell.page import SignedIn, signed_in
 from reviews.decision.standing import Standings
 from reviews.models.statements import BEGIN_SITTING, CONTINUE_SITTING
@@ -28,22 +28,17 @@ def look(visit: GateVisit, sitting: str) -> str:
     """Somebody is still there; `sitting`: what the last call returned, "" at first. Returns the id to go on with, ""
     where no more are counted. What is not of this visit begins anew."""
     known = _id(sitting)
-    with connection.cursor() as cursor:
-        if known:
-            cursor.execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
-            if cursor.fetchone():
-                return str(known)
-        made = uuid.uuid4()
-        cursor.execute(BEGIN_SITTING, [made, visit.pk, visit.pk, MOST, MOST])
-        return str(made) if cursor.fetchone() else ""
+    if known and fetch(CONTINUE_SITTING, [SILENCE, known, visit.pk]):
+        return str(known)
+    made = uuid.uuid4()
+    return str(made) if fetch(BEGIN_SITTING, [made, visit.pk, visit.pk, MOST, MOST]) else ""
 
 
 def leave(visit: GateVisit, sitting: str) -> None:
     """The last word of a page, with its decision: before the vote, so that the visit is still open."""
     known = _id(sitting)
     if known and visit.state == GateVisit.State.OPEN:
-        with connection.cursor() as cursor:
-            cursor.execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
+        execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
 
 
 def _id(said: str) -> uuid.UUID | None:

@@ -8,8 +8,6 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
 
-from django.db import connection
-
 from pipelines.engine.commands.report import report
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.expected_times import unwatch, watch
@@ -20,6 +18,7 @@ from pipelines.engine.core.values import ENGINE, Actor, Report
 from pipelines.engine.moves.job_creation import takes
 from pipelines.engine.statements import IF_EXPIRED, TAKE_LEASE_BACK
 from pipelines.models import Job, Purpose, Status
+from pipelines.models.plumbing.compiled import execute
 from pipelines.ports import queue
 from pipelines.ports.leases import MAX_ATTEMPTS, Claim
 
@@ -112,9 +111,7 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
 def _took(job_id: int, lease: UUID, expired: bool) -> bool:
     """Whether the lease was taken away. A worker renews without locking the task, so the row itself settles whether
     the lease has expired."""
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease])
-        return cursor.rowcount == 1
+    return execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease]) == 1
 
 
 def _tell(batch: Batch, job: Job, kind: str, actor: Actor) -> None:

@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 
-from django.db import connection
-
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict, Invalid, NotFound
@@ -18,6 +16,7 @@ from pipelines.engine.moves.pausing import WORKING, hold, let_go
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
+from pipelines.models.plumbing.compiled import execute
 from pipelines.ports import observers
 from pipelines.routing.decide.deadlocks import circle
 from pipelines.routing.decide.holds import LOST, each_of, is_dependency, joined, waits_for
@@ -97,8 +96,7 @@ def look_for_circle(batch: Batch, due: Due) -> None:
 def _one_at_a_time(project_id: int) -> None:
     """Serialise changes of dependencies, so that two that close a circle together see each other. Call before locking
     any task."""
-    with connection.cursor() as cursor:
-        cursor.execute(LOCK_DEPENDENCIES, [project_id])
+    execute(LOCK_DEPENDENCIES, [project_id])
 
 
 def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> None:

@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Report, ReportResult
 from pipelines.engine.statements import COUNT_IGNORED
 from pipelines.models import ENDED, Job, Token
+from pipelines.models.plumbing.compiled import fetch
 
 Key = tuple[int, int, str]
 
@@ -93,6 +92,8 @@ def _first_times(counts: dict[Key, int]) -> list[Key]:
     if not counts:
         return []
     columns = [list(column) for column in zip(*counts, strict=True)]
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT_IGNORED, [*columns, list(counts.values())])
-        return [(job, attempt, digest) for job, attempt, digest, first in cursor.fetchall() if first]
+    return [
+        (job, attempt, digest)
+        for job, attempt, digest, first in fetch(COUNT_IGNORED, [*columns, list(counts.values())])
+        if first
+    ]

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from django.db import connection
-
 from pipelines.engine.commands import dependencies
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core.batch import Batch
@@ -19,6 +17,7 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import NEXT_NUMBER
 from pipelines.models import ENDED, Line, LineVersion, Priority, Task, Token
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments, versions
 from pipelines.queries.four_eyes import published_by_two
@@ -243,9 +242,7 @@ def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **m
 def numbered(blank: Task) -> Task:
     """The number counter is locked before any task (house §2). Raises Conflict where the line or its project is
     archived: looked at after the row of the task has locked the key of its line, which whoever archives waits for."""
-    with connection.cursor() as cursor:
-        cursor.execute(NEXT_NUMBER, [blank.project_id])
-        number, now = cursor.fetchone()
+    [(number, now)] = fetch(NEXT_NUMBER, [blank.project_id])
     values = {field.attname: getattr(blank, field.attname) for field in Task._meta.concrete_fields}
     values |= {"id": None, "number": number, "created_at": now, "changed_at": now}
     task = Task.objects.create(**values)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from django.db import connection
 from django.db.models import Count
 
 from pipelines.engine.core.locked import LockedTasks
 from pipelines.engine.statements import WAKE_WAITING
 from pipelines.models import Agent, Deadlock, Job, Status, Task
+from pipelines.models.plumbing.compiled import execute
 from pipelines.ports import queue
 from pipelines.queries import versions
 
@@ -146,8 +146,7 @@ def _is_locked(project: int, key: str) -> bool:
 def wake(project: int, key: str, opened: Collection[int] = ()) -> None:
     """Tokens that are held for this agent are decided again soon, and its jobs that nobody could take are offered
     anew. `opened`: jobs that are offered already."""
-    with connection.cursor() as cursor:
-        cursor.execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
+    execute(WAKE_WAITING, {"kind": FACTS, "project": project, "missing": f"{MISSING}{key}"})
     queued = Job.objects.filter(agent=key, task__project=project, state=Job.State.QUEUED)
     offered = queued.filter(token__status=Status.QUEUED).exclude(pk__in=opened).order_by("pk")
     queue.drive(offered.values_list("token_id", flat=True)[:TICKETS])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import connection
-
 from pipelines.engine.core import payload
 from pipelines.engine.statements import TASK_CHAIN
 from pipelines.models import GateVisit, SampledDraw, Task
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, SAME_CHANGE, SAME_REQUEST, is_drawn
 from pipelines.routing.document.line import Gate, Line
@@ -68,9 +67,7 @@ def chain_of(task: Task) -> list[int]:
     follow-ups. The one with which they began comes first."""
     if task.follows_id is None:
         return [int(task.pk)]
-    with connection.cursor() as cursor:
-        cursor.execute(TASK_CHAIN, [task.pk])
-        return [int(number) for (number,) in cursor.fetchall()] or [int(task.pk)]
+    return [int(number) for (number,) in fetch(TASK_CHAIN, [task.pk])] or [int(task.pk)]
 
 
 def _of_task(root: int) -> str:

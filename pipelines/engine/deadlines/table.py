@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
-from django.db import connection
-
 from pipelines.engine.commands import deadlocks, dependencies
 from pipelines.engine.commands.reconsider import facts_changed
 from pipelines.engine.commands.submit import TASK_DUE
@@ -29,6 +27,7 @@ from pipelines.engine.moves.evaluations import UNTAKEN
 from pipelines.engine.moves.releases import CIRCLE, DEPENDENCY, RESUME
 from pipelines.engine.statements import TAKE_DUE_TIME
 from pipelines.models import Due
+from pipelines.models.plumbing.compiled import execute
 
 Fires = Callable[[Batch, Due], None]
 
@@ -68,6 +67,4 @@ def _fire(due_id: int, now: datetime | None) -> str:
 
 
 def _taken(due: Due, now: datetime) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE_DUE_TIME, [due.pk, now])
-        return cursor.rowcount == 1
+    return execute(TAKE_DUE_TIME, [due.pk, now]) == 1

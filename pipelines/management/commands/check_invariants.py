@@ -11,6 +11,7 @@ from pipelines.engine.invariants import check
 from pipelines.engine.statements import READ_ONE_SNAPSHOT
 from pipelines.management import printing
 from pipelines.models import Task
+from pipelines.models.plumbing.compiled import execute
 from pipelines.ports.observers import Violation
 
 
@@ -34,9 +35,9 @@ class Command(printing.Command):
     def _snapshot(self, ids: list[int] | None) -> list[Violation]:
         """On one snapshot: tasks that move meanwhile are seen as they were at one moment."""
         outermost = not connection.in_atomic_block
-        with transaction.atomic(), connection.cursor() as cursor:
+        with transaction.atomic():
             if outermost:
-                cursor.execute(READ_ONE_SNAPSHOT)
+                execute(READ_ONE_SNAPSHOT)
             return check(ids)
 
 

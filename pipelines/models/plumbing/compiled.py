@@ -27,6 +27,7 @@ from django.db.models.sql.compiler import SQLCompiler
 from pipelines.models.plumbing.private import CompiledStatement, is_watched, server
 
 Row = TypeVar("Row")
+Values = Sequence[Any] | Mapping[str, Any]
 if TYPE_CHECKING:
     AnyLookup = Lookup[Any]
 else:
@@ -100,8 +101,8 @@ class Compiled(Generic[Row]):
 
     def __call__(self, **given: Any) -> list[Row]:
         statement = self._once()
-        fetch = from_kept if self._kept else _from_cursor
-        return statement.read(fetch(statement.sql, _values(statement, given)))
+        send = from_kept if self._kept else fetch
+        return statement.read(send(statement.sql, _values(statement, given)))
 
     def question(self, **given: Any) -> Question[Row]:
         """The call, not made yet; of what the server keeps."""
@@ -141,17 +142,25 @@ def _values(statement: CompiledStatement, given: Mapping[str, Any]) -> list[Any]
     return [given[each.name] if isinstance(each, GivenValue) else each for each in statement.parameters]
 
 
-def _from_cursor(sql: str, values: Sequence[Any] | Mapping[str, Any]) -> Sequence[Sequence[Any]]:
+def fetch(sql: str, values: Values | None = None) -> list[Any]:
+    """Execute a statement, and return its rows."""
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute(sql, values)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
-def from_kept(sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> Sequence[Sequence[Any]]:
+def execute(sql: str, values: Values | None = None) -> int:
+    """Execute a statement without rows, and return how many it wrote."""
+    with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(sql, values)
+        return int(cursor.rowcount)
+
+
+def from_kept(sql: str, values: Values = ()) -> Sequence[Sequence[Any]]:
     """The rows of a statement that the server keeps. Django's own cursors write the values into the text, which the
     server then reads and plans anew."""
     if is_watched():
-        return _from_cursor(sql, values)
+        return fetch(sql, values)
     opened, errors = server()
     with errors:
         return psycopg.Cursor(opened).execute(sql, values).fetchall()

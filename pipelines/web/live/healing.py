@@ -16,8 +16,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from channels.db import database_sync_to_async
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.web.live.hints import Row
 from pipelines.web.live.subscriptions import Subscription, entitlement
 from pipelines.web.statements import CHANGED_TASKS, LINE_NUMBERS
@@ -49,11 +50,7 @@ class ChangedTask:
 
 def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[ChangedTask]]:
     """The database's clock now, and what changed after `since` (None: only the clock), by one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            CHANGED_TASKS, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1]
-        )
-        rows = cursor.fetchall()
+    rows = fetch(CHANGED_TASKS, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1])
     found = [
         ChangedTask(project, line, f"WI-{key}-{number}", seq)
         for _, project, line, key, number, seq in rows
@@ -64,9 +61,7 @@ def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[d
 
 def rooms_now(line_ids: Iterable[int]) -> dict[tuple[int, str], int]:
     """The numbers of the lines that are open on a canvas, by one query."""
-    with connection.cursor() as cursor:
-        cursor.execute(LINE_NUMBERS, [list(line_ids)])
-        rows = cursor.fetchall()
+    rows = fetch(LINE_NUMBERS, [list(line_ids)])
     found: dict[tuple[int, str], int] = {}
     for line_id, draft, live, comments in rows:
         found |= {

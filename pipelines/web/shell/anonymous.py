@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db import connection
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
+from pipelines.models.plumbing.compiled import execute, fetch
 from pipelines.people import accounts
 from pipelines.web.shell import errors
 from pipelines.web.statements import COUNT_REQUEST, SWEEP_MINUTES
@@ -98,11 +98,9 @@ def _is_in_force(request: HttpRequest) -> bool:
 
 def counted(address: str) -> tuple[int, float, int]:
     """Count one request: those of this minute, its second, and those of the minute before."""
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT_REQUEST, {"address": address})
-        requests, second, before = cursor.fetchone()
-        if requests == 1:
-            cursor.execute(SWEEP_MINUTES)
+    [(requests, second, before)] = fetch(COUNT_REQUEST, {"address": address})
+    if requests == 1:
+        execute(SWEEP_MINUTES)
     return requests, second, before
 
 

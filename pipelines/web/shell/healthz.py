@@ -7,13 +7,14 @@ from datetime import timedelta
 
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
-from django.db import Error, connection
+from django.db import Error
 from django.db.models.functions import Now
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from pipelines.models import Worker
+from pipelines.models.plumbing.compiled import execute
 from pipelines.ports.bus import bus_errors
 from pipelines.ports.terms import ALIVE_SECONDS
 from pipelines.queries import unoffered
@@ -46,8 +47,7 @@ def _stored() -> tuple[bool, bool, bool, int]:
     """Whether the database answers, whether a worker showed itself lately by the database's clock, whether all of those
     have room, and how many jobs no worker offers to do."""
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(PING)
+        execute(PING)
         lately = Now() - timedelta(seconds=ALIVE_SECONDS)
         alive = Worker.objects.filter(seen_at__gte=lately, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db import connection
 from procrastinate.contrib.django import app
 
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.queue_tasks import TASKS
 from pipelines.work.statements import UNKNOWN_TICKETS
 
@@ -29,11 +29,8 @@ def load_tasks(queues: Collection[str]) -> None:
 
 def refuse_strangers(queues: Collection[str]) -> None:
     """:raises UnknownTask: a ticket waits in one of these queues whose task this release does not have"""
-    with connection.cursor() as cursor:
-        cursor.execute(UNKNOWN_TICKETS, [list(queues), list(app.tasks)])
-        strange = cursor.fetchone()
-    if strange is not None:
+    for task, queue in fetch(UNKNOWN_TICKETS, [list(queues), list(app.tasks)]):
         raise UnknownTask(
-            f"The queue {strange[1]} holds the task {strange[0]}, which this release of Gateline does not have."
+            f"The queue {queue} holds the task {task}, which this release of Gateline does not have."
             " Start the release that wrote it."
         )

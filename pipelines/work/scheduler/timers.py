@@ -8,11 +8,12 @@ from collections import Counter
 from datetime import datetime
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError
 from django.db.models import F
 
 from pipelines import engine
 from pipelines.models import Job
+from pipelines.models.plumbing.compiled import execute, fetch
 from pipelines.ports import leases
 from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, UNTIL_NEXT_DUE
 
@@ -44,9 +45,7 @@ def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
     """Do what is due, the longest overdue first. Returns how many fired, were gone or failed. `now`: the database's
     clock, unless told."""
     found: Counter[str] = Counter()
-    with connection.cursor() as cursor:
-        cursor.execute(DUE_TIMES, [now, limit])
-        past = [row[0] for row in cursor.fetchall()]
+    past = [row[0] for row in fetch(DUE_TIMES, [now, limit])]
     for due_id in past:
         try:
             found[engine.fire(due_id, now)] += 1
@@ -55,14 +54,11 @@ def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
         except Exception:
             log.exception("timer_failed", due=due_id)
             found["failed"] += 1
-            with connection.cursor() as cursor:
-                cursor.execute(DELAY_DUE_TIME, [AFTER_A_FAULT, due_id])
+            execute(DELAY_DUE_TIME, [AFTER_A_FAULT, due_id])
     return found
 
 
 def until_next() -> float:
     """Seconds to sleep until the next due time, at most LONGEST_SLEEP."""
-    with connection.cursor() as cursor:
-        cursor.execute(UNTIL_NEXT_DUE)
-        left = cursor.fetchone()[0]
+    [(left,)] = fetch(UNTIL_NEXT_DUE)
     return LONGEST_SLEEP if left is None else min(max(left, 0.0), LONGEST_SLEEP)

@@ -12,9 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from pipelines.models import Artifact, Job, Purpose, Snapshot, Task, Upload
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.work import storage
 from pipelines.work.results.files import opened
 from pipelines.work.statements import HOLD_LEASE
@@ -124,10 +125,8 @@ def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: S
 
 def still_held(job_id: int, lease: uuid.UUID) -> datetime:
     """Hold the lease's row to the end of the transaction; the database's time."""
-    with connection.cursor() as cursor:
-        cursor.execute(HOLD_LEASE, [job_id, lease])
-        row = cursor.fetchone()
-    if row is None:
+    held = fetch(HOLD_LEASE, [job_id, lease])
+    if not held:
         raise LeaseLost
-    now: datetime = row[0]
+    now: datetime = held[0][0]
     return now

@@ -7,11 +7,12 @@ import uuid
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from pipelines import engine
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Job
+from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.leases import Claim
 from pipelines.ports.terms import QUICK
 from pipelines.routing.document.kinds import KINDS
@@ -39,9 +40,11 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
     """Claim the open jobs of a token and of others whose tickets wait in the queue of work that takes no time: at most
     so many, in one transaction. A ticket of which nothing can start is dealt with as one that came alone."""
     tokens = [token_id] if token_id is not None else []
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE_TICKETS, {"queue": QUICK, "most": most - len(tokens)})
-        tokens += dict.fromkeys(row[0] for row in cursor.fetchall() if row[0] != token_id)
+    tokens += dict.fromkeys(
+        row[0]
+        for row in fetch(TAKE_TICKETS, {"queue": QUICK, "most": most - len(tokens)})
+        if row[0] != token_id
+    )
     if not tokens:
         return []
     waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
@@ -53,9 +56,7 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
 
 
 def later(seconds: float) -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute(SECONDS_FROM_NOW, [seconds])
-        found: datetime = cursor.fetchone()[0]
+    found: datetime = fetch(SECONDS_FROM_NOW, [seconds])[0][0]
     return found
 
 
