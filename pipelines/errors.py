@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
 
 from pipelines.routing.basics.problems import Problem
+
+Row = TypeVar("Row")
 
 
 class Refused(Exception):
@@ -20,6 +25,14 @@ class Refused(Exception):
 
 class NotFound(Refused):
     says = "Not found here."
+
+
+def existing(rows: QuerySet[Any, Row], message: str = "") -> Row:
+    """Return the first of these rows. Raises NotFound, with this message, where there is none."""
+    row = rows.first()
+    if row is None:
+        raise NotFound(message)
+    return row
 
 
 class Forbidden(Refused):

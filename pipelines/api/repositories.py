@@ -13,7 +13,7 @@ from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import COSTS, PROJECT, Operations, in_turn, may
 from pipelines.api.schemas import Strict
-from pipelines.errors import NotFound
+from pipelines.errors import NotFound, existing
 from pipelines.models import HostNotice, Project, Repository, User
 from pipelines.people import host_notices, protections, repositories
 from pipelines.people.repositories import RepositorySettings
@@ -163,9 +163,7 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
 def protect_all(request: Request, owner: str, payload: ProtectionIn) -> ProtectionOut:
     """Protect every repository of every project of the owner. The caller has the role Admin
     in all of them."""
-    project = access.visible_projects(request.auth).filter(owner__key=owner).first()
-    if project is None:
-        raise NotFound
+    project = existing(access.visible_projects(request.auth).filter(owner__key=owner))
     of_owner = access.can_in_owner(request.auth, "repositories", project.owner)
     by, now = person_of(request.auth), timezone.now()
     protections.protect_all(project.owner, payload.rules, by=by, of_owner=of_owner, now=now)
@@ -245,12 +243,7 @@ def _notice(repository: Repository, notice: int) -> HostNotice:
 
 
 def _known(project: Project, name: str) -> Repository:
-    repository = (
-        Repository.objects.select_related("project__owner").filter(project=project, name=name).first()
-    )
-    if repository is None:
-        raise NotFound
-    return repository
+    return existing(Repository.objects.select_related("project__owner").filter(project=project, name=name))
 
 
 def _out(

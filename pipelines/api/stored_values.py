@@ -12,7 +12,7 @@ from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import CHANGES, PROJECT, Operations, may
 from pipelines.api.schemas import Strict
-from pipelines.errors import Forbidden, NotFound
+from pipelines.errors import Forbidden, NotFound, existing
 from pipelines.models import Line, Owner, Project, StoredValue
 from pipelines.ports.vault import store
 from pipelines.ports.vault.credentials import credentials_of
@@ -83,9 +83,7 @@ def delete(request: Request, project: Project, name: str, place: Where = "projec
 
 def _place(request: Request, project: Project, where: Where, line: str) -> store.Place:
     if where == "line":
-        found = project.lines.filter(key=line).first()
-        if found is None:
-            raise NotFound("This project has no such line.")
+        found = existing(project.lines.filter(key=line), "This project has no such line.")
         return store.Place(found)
     if where == "owner" and not access.can_in_owner(request.auth, "secrets", project.owner):
         raise Forbidden(

@@ -13,7 +13,7 @@ from django.db.models import F, Sum
 
 from pipelines import access
 from pipelines.engine.core import payload
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.errors import Conflict, Forbidden, Invalid, existing
 from pipelines.lines import mentions
 from pipelines.models import Comment, Line, User
 from pipelines.ports.observers import LineHint, publish_hints
@@ -165,9 +165,7 @@ def _again(known: Comment, line: Line, user: User) -> Comment:
 
 
 def _thread(line: Line, pk: uuid.UUID) -> Comment:
-    row = line.comments.filter(pk=pk).first()
-    if row is None:
-        raise NotFound
+    row = existing(line.comments.filter(pk=pk))
     if row.parent_id is not None:
         raise Invalid.at("parent", "is itself an answer", "Answer the comment that started the thread.")
     if row.resolved_at is not None:
@@ -195,10 +193,7 @@ def _said(text: str) -> str:
 
 def _found(line: Line, pk: uuid.UUID, user: User) -> Comment:
     access.require(user, "comment", line.project)
-    row = line.comments.select_for_update(of=("self",)).filter(pk=pk, deleted_at=None).first()
-    if row is None:
-        raise NotFound
-    return row
+    return existing(line.comments.select_for_update(of=("self",)).filter(pk=pk, deleted_at=None))
 
 
 def _own(line: Line, pk: uuid.UUID, user: User) -> Comment:

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from pipelines import access
 from pipelines.engine.commands import inputs as forms
 from pipelines.engine.core import payload
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.errors import Conflict, Forbidden, Invalid, NotFound, existing
 from pipelines.lines.publishing import Archived
 from pipelines.models import Job, Line, Purpose, StationTrial, User
 from pipelines.ports import audit, clock, queue
@@ -115,9 +115,7 @@ def _inputs(line: Line, asked: TrialRequest) -> dict[str, Any]:
 def _source(line: Line, station: str, job: int | None) -> int | None:
     if job is None:
         return None
-    found = _recorded(line, station).filter(pk=job).first()
-    if found is None:
-        raise NotFound("This station has no such run.")
+    found = existing(_recorded(line, station).filter(pk=job), "This station has no such run.")
     return found.pk
 
 
@@ -150,10 +148,7 @@ def newest(line: Line, user: User, station: str) -> StationTrial | None:
 
 def get(line: Line, user: User, trial: int) -> StationTrial:
     """Their own. Raises NotFound."""
-    found = _own(line, user).filter(pk=trial).first()
-    if found is None:
-        raise NotFound
-    return found
+    return existing(_own(line, user).filter(pk=trial))
 
 
 def _own(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from pipelines.engine.moves.absences import stand_ins
-from pipelines.errors import Invalid, NotFound
+from pipelines.errors import Invalid, existing
 from pipelines.models import Absence, Membership, Project, User
 from pipelines.ports import audit
 
@@ -50,9 +50,7 @@ def name(user: User, stand_in: User, project: Project | None, until: datetime, *
 @transaction.atomic
 def end(user: User, absence: int, *, now: datetime) -> None:
     """Raises NotFound."""
-    found = Absence.objects.filter(user=user, pk=absence).select_related("project").first()
-    if found is None:
-        raise NotFound()
+    found = existing(Absence.objects.filter(user=user, pk=absence).select_related("project"))
     found.delete()
     audit.record(
         "absence.ended", by=user, at=now, project=found.project, about=audit.ref(user), name=user.username

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from pipelines.errors import Conflict, NotFound
+from pipelines.errors import Conflict, existing
 from pipelines.models import Group, Membership, Project, Role, User
 from pipelines.people import invitations
 from pipelines.ports import audit, observers
@@ -90,9 +90,7 @@ def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
     # All admins are locked, so that two who demote each other do not leave none.
     admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
     admin_ids = {each.pk for each in admins}
-    found = Membership.objects.filter(project=project, pk=member).select_related("user").first()
-    if found is None:
-        raise NotFound
+    found = existing(Membership.objects.filter(project=project, pk=member).select_related("user"))
     if admin_ids == {found.pk} and not stays_admin:
         raise LastAdmin
     return found

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import BigIntegerField, CharField, QuerySet
 
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.errors import Conflict, Forbidden, Invalid, existing
 from pipelines.models import GateVisit, Membership, User
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.ports import clock
@@ -68,9 +68,10 @@ def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
 @transaction.atomic
 def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQuestion:
     """Raises NotFound, Forbidden (somebody else was asked), Invalid (path `text`), Conflict (answered before)."""
-    found = ReviewQuestion.objects.select_for_update().filter(pk=question, visit=visit).first()
-    if found is None:
-        raise NotFound("This question does not exist.")
+    found = existing(
+        ReviewQuestion.objects.select_for_update().filter(pk=question, visit=visit),
+        "This question does not exist.",
+    )
     if found.asked_id != user.pk:
         raise Forbidden("Only the person who was asked can answer.")
     if found.answered_at is not None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines import access
-from pipelines.errors import NotFound
+from pipelines.errors import existing
 from pipelines.models import User
 from pipelines.ports import audit
 from reviews.models import ChannelConnection, ChatAccount, ChatCode
@@ -30,9 +30,7 @@ def connections(user: User) -> QuerySet[ChannelConnection]:
 
 def begin(user: User, connection: int) -> str:
     """A new code; the one before it is void. Raises NotFound."""
-    found = connections(user).filter(pk=connection).first()
-    if found is None:
-        raise NotFound()
+    found = existing(connections(user).filter(pk=connection))
     code = secrets.token_urlsafe(12)
     ChatCode.objects.update_or_create(
         connection=found, user=user, defaults={"digest": _digest(code), "expires_at": Now() + VALID}
@@ -65,9 +63,7 @@ def link(connection: ChannelConnection, code: str, workspace: str, account: str)
 def unlink(user: User, pk: int) -> None:
     """Raises NotFound."""
     with transaction.atomic():
-        found = ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk).first()
-        if found is None:
-            raise NotFound()
+        found = existing(ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk))
         _record("chat.unlinked", user, found.connection, found.account)
         found.delete()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -130,10 +130,7 @@ def again(request: SignedIn, project: Project, message: int) -> HttpResponse:
 
 
 def _found(project: Project, channel: int) -> ChannelConnection:
-    found = ChannelConnection.objects.filter(project=project, pk=channel).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(ChannelConnection.objects.filter(project=project, pk=channel))
 
 
 def _record(request: SignedIn, kind: str, connection: ChannelConnection) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import BigIntegerField, CharField, DateTimeField, Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
+from pipelines.errors import Conflict, Forbidden, Invalid, existing
 from pipelines.formats.evidence.trees.remarks import CHANGED, GONE, MOVED, UNCHANGED, Fate, fate
 from pipelines.formats.evidence.trees.texts import side as text_side
 from pipelines.models import GateVisit, User, Vote
@@ -235,9 +235,10 @@ def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
     """
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
-    found = sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True).first()
-    if found is None:
-        raise NotFound("This remark does not exist.")
+    found = existing(
+        sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True),
+        "This remark does not exist.",
+    )
     if found.user_id != user.pk:
         raise Forbidden("Only the reviewer who made a remark can say whether it is resolved.")
     found.resolution = resolution if resolution in Remark.Resolution.values else ""

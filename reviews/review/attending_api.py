@@ -8,7 +8,7 @@ from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.lookup import CHANGES, TASK, Operations, may
 from pipelines.api.schemas import Strict
-from pipelines.errors import Conflict, NotFound
+from pipelines.errors import Conflict, NotFound, existing
 from pipelines.models import GateVisit, Task, User
 from reviews.attention import questions, snoozes
 from reviews.models import ReviewQuestion
@@ -49,9 +49,10 @@ def release(request: Request, task: Task, gate: str) -> None:
 def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
     """Of all rounds, the oldest first."""
     person_of(request.auth)
-    visit = task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at").first()
-    if visit is None:
-        raise NotFound("The task has not been at this gate.")
+    visit = existing(
+        task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at"),
+        "The task has not been at this gate.",
+    )
     return [QuestionOut.of(each) for each in questions.thread(visit)]
 
 
@@ -81,9 +82,7 @@ def answer(
     if not 0 < question < 2**63:
         raise NotFound("This question does not exist.")
     row = ReviewQuestion.objects.filter(pk=question, task=found, gate=gate)
-    asked = row.select_related("visit__task__project").first()
-    if asked is None:
-        raise NotFound("This question does not exist.")
+    asked = existing(row.select_related("visit__task__project"), "This question does not exist.")
     return QuestionOut.of(questions.answer(asked.visit, question, user, payload.text))
 
 

@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
@@ -37,15 +37,11 @@ class OverrideForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    found = (
+    found = get_object_or_404(
         GateVisit.objects.select_related(
             "task__project__owner", "task__line", "job", "asked_by", "decided_by"
-        )
-        .filter(pk=visit)
-        .first()
+        ).filter(pk=visit)
     )
-    if found is None:
-        raise Http404
     try:
         may_override(found, request.user)
     except NotFound as problem:

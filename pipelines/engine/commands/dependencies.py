@@ -8,13 +8,14 @@ from functools import partial
 
 from pipelines.engine.commands import deadlocks
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import ENGINE, Actor
 from pipelines.engine.moves.pausing import WORKING, hold, let_go
 from pipelines.engine.moves.releases import CIRCLE
 from pipelines.engine.statements import LOCK_DEPENDENCIES
+from pipelines.errors import existing
 from pipelines.models import ENDED, Dependency, Due, Job, Project, Status, Task, Token
 from pipelines.models.plumbing.compiled import execute
 from pipelines.ports import observers
@@ -44,9 +45,7 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
 
     Raises NotFound, Conflict (it has ended), Invalid (path `depends_on[…]`).
     """
-    task = Task.objects.select_related("project").filter(pk=task_id).first()
-    if task is None:
-        raise NotFound()
+    task = existing(Task.objects.select_related("project").filter(pk=task_id))
     others = named(task.project, names)
     if any(other.pk == task.pk for other in others):
         raise Invalid.at("depends_on", "a task cannot wait for itself")

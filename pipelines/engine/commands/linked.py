@@ -8,9 +8,10 @@ from pipelines.engine.commands.inputs import expired
 from pipelines.engine.commands.submit import begin, numbered
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
+from pipelines.errors import existing
 from pipelines.models import ENDED, Job, Purpose, Task
 from pipelines.queries import versions
 
@@ -38,9 +39,7 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
     Raises NotFound, Conflict (it has not ended; another retry from there is open; a file of it has expired), Invalid
     (path `station`).
     """
-    old = Task.objects.select_related("project", "line", "pinned").filter(pk=task_id).first()
-    if old is None:
-        raise NotFound()
+    old = existing(Task.objects.select_related("project", "line", "pinned").filter(pk=task_id))
     if old.status not in ENDED:
         raise Conflict(f"{old.name} has not ended yet. Retry the station in the task itself.")
     gone = expired(versions.by_id(old.pinned_id).inputs, old.inputs, old.project_id)

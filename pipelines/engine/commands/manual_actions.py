@@ -21,6 +21,7 @@ from pipelines.engine.moves.completion import Ending, end, finish_job
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.moves.pausing import let_go
 from pipelines.engine.moves.releases import answered, wait_no_longer
+from pipelines.errors import existing
 from pipelines.models import ENDED, Decision, Job, Purpose, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.ports.vault.finding import Reach
@@ -38,9 +39,7 @@ CHECKS_RERUN = "checks_rerun"
 def complete(job_id: int, *, user: User, token_version: int, outcome: dict[str, Any]) -> ReportResult:
     """Report a manual job on behalf of a person, after checking the form of its station. Raises NotFound, Invalid,
     Conflict."""
-    job = Job.objects.filter(pk=job_id, kind=MANUAL).first()
-    if job is None:
-        raise NotFound()
+    job = existing(Job.objects.filter(pk=job_id, kind=MANUAL))
     filled = _filled(job, outcome)
     result = report([Report(job_id, job.attempt, None, filled, str(Actor.person(user)), token_version)])[0]
     if result.status == "invalid":
@@ -276,9 +275,7 @@ def of_living(task_id: int) -> tuple[Batch, Task]:
 
 def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tuple[Batch, Task, Token]:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
-    task_id = Token.objects.filter(pk=token_id).values_list("task_id", flat=True).first()
-    if task_id is None:
-        raise NotFound()
+    task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)
     token = batch.tokens.get(token_id)
     if token is None or token.version != token_version or token.status not in statuses or token.forked:

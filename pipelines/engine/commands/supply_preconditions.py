@@ -19,11 +19,12 @@ from pipelines.engine.commands.reconsider import once_more
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, fresh, of_now, settle
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.handoffs import worker_of
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import effects
+from pipelines.errors import existing
 from pipelines.models import Handoff, Status, Task, Token, User
 from pipelines.ports.vault.finding import Reach
 from pipelines.routing.decide import effects as consequences
@@ -123,9 +124,7 @@ CHANGED = "This task changed after you opened the page. Reload the page."
 
 def _held(token_id: int, token_version: int) -> tuple[Batch, Task, Token]:
     """The token, read under its task's lock, if it has not changed since the person saw it."""
-    task_id = Token.objects.filter(pk=token_id).values_list("task_id", flat=True).first()
-    if task_id is None:
-        raise NotFound()
+    task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)
     token = batch.tokens.get(token_id)
     if token is None or token.version != token_version or not token.wait.get("missing"):

@@ -6,9 +6,10 @@ from functools import partial
 
 from pipelines.engine.core import payload
 from pipelines.engine.core.agent_capacity import wake
-from pipelines.engine.core.errors import Conflict, Invalid, NotFound
+from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import Actor
+from pipelines.errors import existing
 from pipelines.models import Agent, AgentEvent
 from pipelines.ports.clock import now
 
@@ -46,10 +47,7 @@ def _restore(agent_id: int, actor: Actor) -> Agent:
 
 
 def locked(agent_id: int) -> Agent:
-    agent = Agent.objects.select_for_update(no_key=True).filter(pk=agent_id).first()
-    if agent is None:
-        raise NotFound()
-    return agent
+    return existing(Agent.objects.select_for_update(no_key=True).filter(pk=agent_id))
 
 
 def _keep(agent: Agent, actor: Actor, kind: str, **data: str) -> None:

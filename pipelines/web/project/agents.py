@@ -6,8 +6,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count, Q
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -115,10 +115,7 @@ def _told(agent: Agent) -> list[dict[str, Any]]:
 
 
 def _found(project: Project, agent: int) -> Agent:
-    found = Agent.objects.filter(project=project, pk=agent).select_related("owner").first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(Agent.objects.filter(project=project, pk=agent).select_related("owner"))
 
 
 def _given(form: AgentForm) -> dict[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
@@ -44,9 +44,7 @@ def invite(request: SignedIn, project: Project) -> HttpResponse:
 @require_POST
 def change(request: SignedIn, project: Project, invitation: int) -> HttpResponse:
     """Renew it, or revoke it (`revoke` in the form)."""
-    found = Invitation.objects.filter(project=project, pk=invitation).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Invitation.objects.filter(project=project, pk=invitation))
     revoking = "revoke" in request.POST
     do = invitations.revoke if revoking else invitations.renew
     try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
@@ -146,9 +146,7 @@ def _page(request: SignedIn, found: Membership, **more: Any) -> HttpResponse:
 
 
 def _member(project: Project, member: int) -> Membership:
-    found = Membership.objects.filter(project=project, pk=member).select_related("user").first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Membership.objects.filter(project=project, pk=member).select_related("user"))
     found.project = project
     return found
 

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -205,9 +205,7 @@ def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpRes
 @require_POST
 def delete_trigger(request: SignedIn, project: Project, trigger: int) -> HttpResponse:
     held = IssueTrigger.objects.select_related("repository__project", "line")
-    found = held.filter(repository__project=project, pk=trigger).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(held.filter(repository__project=project, pk=trigger))
     issue_tasks.remove(found, by=request.user, now=timezone.now())
     return redirect("project-repository", project.owner.key, project.key, found.repository_id)
 
@@ -251,9 +249,7 @@ def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
 
 
 def of_project(project: Project, repository: int) -> Repository:
-    found = Repository.objects.filter(project=project, pk=repository).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Repository.objects.filter(project=project, pk=repository))
     found.project = project
     return found
 

@@ -12,8 +12,8 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -129,9 +129,9 @@ def _act(
     done: str,
 ) -> HttpResponse:
     _check(request.user, project)
-    found = ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.RUNNER).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(
+        ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.RUNNER)
+    )
     do(found, request.user, timezone.now())
     messages.success(request, done % {"name": found.name})
     return redirect("project-runners", project.owner.key, project.key)

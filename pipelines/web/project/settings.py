@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -111,9 +111,7 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("admin")
 @require_POST
 def change_group(request: SignedIn, project: Project, group: int) -> HttpResponse:
-    found = Group.objects.filter(project=project, pk=group).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Group.objects.filter(project=project, pk=group))
     if "delete" in request.POST:
         groups_of.delete(found, by=request.user, now=timezone.now())
         messages.success(request, "Group deleted")

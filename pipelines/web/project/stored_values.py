@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
@@ -135,9 +135,7 @@ def _words(value: StoredValue, project: Project) -> str:
 @in_project("secrets")
 @require_POST
 def delete(request: SignedIn, project: Project, value: int) -> HttpResponse:
-    found = store.of_project(project).filter(pk=value).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(store.of_project(project).filter(pk=value))
     if found.owner is not None and not _may_in_owner(request.user, found.owner):
         raise Http404
     of = found.line or found.project or found.owner

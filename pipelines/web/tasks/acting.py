@@ -7,8 +7,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 
 from pipelines.errors import Conflict, Forbidden, Invalid
@@ -24,10 +24,7 @@ def to_task(task: Task) -> HttpResponse:
 
 
 def token_of(task: Task, token: int) -> Token:
-    found = Token.objects.filter(task=task, pk=token).first()
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(Token.objects.filter(task=task, pk=token))
 
 
 def typed(request: SignedIn, name: str, label: str) -> Typed:

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
@@ -183,9 +184,7 @@ def cancel(request: SignedIn, task: Task) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def complete(request: SignedIn, task: Task, job: int) -> HttpResponse:
     """The form of a manual station, as a page or, in the inbox, in place."""
-    found = Job.objects.filter(task=task, pk=job, kind="manual").select_related("token").first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Job.objects.filter(task=task, pk=job, kind="manual").select_related("token"))
     station = versions.by_id(found.pinned_id).station(found.station)
     inputs = form_of(station)
     if request.method != "POST":

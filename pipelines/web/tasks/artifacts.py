@@ -8,6 +8,7 @@ import re
 from django.core.files import File
 from django.core.files.storage import storages
 from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -27,9 +28,7 @@ SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 @on_task("view")
 @require_safe
 def download(request: SignedIn, task: Task, artifact: int) -> FileResponse:
-    found = Artifact.objects.filter(task=task, pk=artifact).select_related("blob").first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(Artifact.objects.filter(task=task, pk=artifact).select_related("blob"))
     media = found.media_type if SAFE.match(found.media_type) else BYTES
     return attachment(found.blob, visible(found.name.rsplit("/", 1)[-1]), media)
 

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import redirect
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
@@ -234,9 +234,7 @@ def _sums(made: Migration) -> str:
 
 
 def _migration(line: Line, migration: UUID) -> Migration:
-    found = migrating.migrations_of(line).filter(pk=migration).first()
-    if found is None:
-        raise Http404
+    found = get_object_or_404(migrating.migrations_of(line).filter(pk=migration))
     found.line = line
     return found
 

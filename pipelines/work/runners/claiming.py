@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable
 
-from pipelines.errors import NotFound
+from pipelines.errors import NotFound, existing
 from pipelines.models import Event, Job, RunnerUpload, Worker
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
@@ -27,9 +27,7 @@ def held(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
     job = Job.objects.select_related("task__project__owner").filter(
         pk=job_id, task__project=runner.project_id
     )
-    found = job.first()
-    if found is None:
-        raise NotFound
+    found = existing(job)
     if not leases.is_held(job_id, lease, runner.pk):
         raise LeaseLost
     return found
