@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -52,28 +53,35 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Lines, tasks and reviews of a Gateline server. Sign in first: gateline login https://your-server",
 )
-for room in (
-    login,
-    lines,
-    lint,
-    test,
-    backtest,
-    plan,
-    publish,
-    migrate,
-    import_,
-    export,
-    submit,
-    watch,
-    logs,
-    events,
-    review,
-    rerun,
-    checkout,
-    runner,
-    doctor,
-):
-    room.install(app)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "login": login.login,
+    "logout": login.logout,
+    "profiles": login.show,
+    "lines": lines.lines,
+    "lint": lint.lint,
+    "test": test.test,
+    "backtest": backtest.backtest,
+    "plan": plan.plan,
+    "publish": publish.publish,
+    "migrate": migrate.migrate,
+    "import": import_.import_,
+    "export": export.export,
+    "submit": submit.submit,
+    "watch": watch.watch,
+    "logs": logs.logs,
+    "events": events.events,
+    "review": review.review,
+    "rerun": rerun.rerun,
+    "checkout": checkout.checkout,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+# What follows these is for the program that they start, --help too.
+for program in (runner.runner, doctor.doctor):
+    app.command(
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+        add_help_option=False,
+    )(program)
 
 
 def _version(wanted: bool) -> None:

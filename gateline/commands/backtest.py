@@ -24,10 +24,6 @@ WORDS = {
 }
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(backtest)
-
-
 def backtest(
     ctx: typer.Context,
     line: Annotated[

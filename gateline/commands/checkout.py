@@ -51,10 +51,6 @@ class Clone:
         return ""
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(checkout)
-
-
 def checkout(
     ctx: typer.Context,
     task: Annotated[

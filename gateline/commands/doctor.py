@@ -9,13 +9,6 @@ from gateline.commands import runner
 DOCTOR = "pipelines.work.program.doctor"
 
 
-def install(app: typer.Typer) -> None:
-    app.command(
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-        add_help_option=False,
-    )(doctor)
-
-
 def doctor(ctx: typer.Context) -> None:
     """Say what this machine offers to stations, or what a token may do at GitHub or GitLab.
 

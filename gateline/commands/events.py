@@ -13,10 +13,6 @@ from gateline.failures import Usage
 from gateline.session import client
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(events)
-
-
 def events(
     ctx: typer.Context,
     task: Annotated[

@@ -14,10 +14,6 @@ from gateline.output import Json, plain
 from gateline.session import client
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(export)
-
-
 def export(
     ctx: typer.Context,
     line: Annotated[

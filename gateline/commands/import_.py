@@ -22,10 +22,6 @@ MOST = 500
 COLUMNS = ("File", "Dialect", "Line", "Stations", "Rules", "Gates", "Losses", "Findings")
 
 
-def install(app: typer.Typer) -> None:
-    app.command("import")(import_)
-
-
 def import_(
     ctx: typer.Context,
     what: Annotated[Path, typer.Argument(help="A document, or a folder of them.", metavar="FILE|FOLDER")],

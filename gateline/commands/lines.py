@@ -16,10 +16,6 @@ from gateline.places import LinePlace
 from gateline.session import client
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(lines)
-
-
 def lines(
     ctx: typer.Context,
     line: Annotated[

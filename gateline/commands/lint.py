@@ -21,10 +21,6 @@ SEVERITIES = {
 }
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(lint)
-
-
 def lint(
     ctx: typer.Context,
     what: Annotated[

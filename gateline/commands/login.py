@@ -15,12 +15,6 @@ from gateline.output import Json, plain, say
 from gateline.profiles import Profile, address_of
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(login)
-    app.command()(logout)
-    app.command("profiles")(show)
-
-
 def login(
     ctx: typer.Context,
     url: Annotated[str, typer.Argument(help="Address of the server, such as https://gateline.example.com.")],

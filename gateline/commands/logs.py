@@ -17,10 +17,6 @@ from gateline.places import TaskPlace
 from gateline.session import client
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(logs)
-
-
 def logs(
     ctx: typer.Context,
     task: Annotated[

@@ -21,10 +21,6 @@ EFFECTS = {
 }
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(migrate)
-
-
 def migrate(
     ctx: typer.Context,
     line: Annotated[

@@ -28,10 +28,6 @@ ANSWERS = {
 }
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(plan)
-
-
 def plan(
     ctx: typer.Context,
     file: Annotated[str, typer.Argument(help="A file, or - for standard input.", metavar="FILE")],

@@ -21,10 +21,6 @@ KEYS = ("what", "affects", "sentence")
 LAYOUT = "layout"
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(publish)
-
-
 @dataclass(frozen=True)
 class PublishProposal:
     """What would be published: a line's draft, or the text of a file. `line` is None where the file begins a line."""

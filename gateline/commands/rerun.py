@@ -11,10 +11,6 @@ from gateline.output import Json, say
 from gateline.session import client
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(rerun)
-
-
 def rerun(
     ctx: typer.Context,
     task: Annotated[

@@ -27,10 +27,6 @@ VERDICTS = {"confirmed": "[green]✓[/green]", "contradicted": "[red]✗[/red]",
 MARKS = {"added": "[green]A[/green]", "deleted": "[red]D[/red]", "renamed": "R"}
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(review)
-
-
 def review(
     ctx: typer.Context,
     task: Annotated[

@@ -22,13 +22,6 @@ runpy.run_module(module, run_name="__main__", alter_sys=True)
 """
 
 
-def install(app: typer.Typer) -> None:
-    app.command(
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
-        add_help_option=False,
-    )(runner)
-
-
 def runner(ctx: typer.Context) -> None:
     """Do the work of a project's stations on this machine, for a server elsewhere.
 

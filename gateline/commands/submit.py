@@ -18,10 +18,6 @@ from gateline.session import client
 from gateline.typed import pair, typed
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(submit)
-
-
 def submit(
     ctx: typer.Context,
     line: Annotated[

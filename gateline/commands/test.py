@@ -12,10 +12,6 @@ from gateline.output import Json, plain, say
 from gateline.session import client
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(test)
-
-
 def test(
     ctx: typer.Context,
     line: Annotated[

@@ -45,10 +45,6 @@ PATIENCE = 60.0
 """Seconds in which a server that went away may come back."""
 
 
-def install(app: typer.Typer) -> None:
-    app.command()(watch)
-
-
 def watch(
     ctx: typer.Context,
     task: Annotated[
