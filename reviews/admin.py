@@ -49,7 +49,6 @@ class ReviewSnoozeAdmin(ReadOnly):
 @admin.register(Follow)
 class FollowAdmin(ReadOnly):
     list_display = ["user", "project", "task", "line", "station", "at"]
-    list_select_related = ["user", "project__owner", "task__project", "line"]
 
 
 @admin.register(ChannelConnection)
@@ -59,27 +58,23 @@ class ChannelConnectionAdmin(ReadOnly):
 
     list_display = ["name", "kind", "project", "enabled", "created_by", "created_at"]
     list_filter = ["kind", "enabled"]
-    list_select_related = ["project__owner", "created_by"]
     exclude = ["secret", "signing", "address"]
 
 
 @admin.register(ChatAccount)
 class ChatAccountAdmin(ReadOnly):
     list_display = ["user", "connection", "workspace", "account", "linked_at"]
-    list_select_related = ["user", "connection"]
 
 
 @admin.register(ChatCode)
 class ChatCodeAdmin(ReadOnly):
     list_display = ["user", "connection", "expires_at"]
-    list_select_related = ["user", "connection"]
     exclude = ["digest"]
 
 
 @admin.register(MailLink)
 class MailLinkAdmin(ReadOnly):
     list_display = ["user", "visit", "created_at", "used_at"]
-    list_select_related = ["user", "visit"]
     exclude = ["digest"]
 
 

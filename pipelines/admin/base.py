@@ -5,10 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import ForeignKey
 from django.http import HttpRequest
 
+from pipelines.models import LineVersion, Project, Task
 
-class ReadOnly(admin.ModelAdmin):
+READ_BY_NAME: dict[Any, str] = {Project: "owner", Task: "project", LineVersion: "line"}
+"""Rows that the name of such a row reads."""
+
+
+class ListAdmin(admin.ModelAdmin):
+    """A list of rows, read by one statement with the rows that its columns name."""
+
+    def get_list_select_related(self, request: HttpRequest) -> list[str]:
+        paths = [READ_BY_NAME[self.model]] if self.model in READ_BY_NAME else []
+        for field in self.model._meta.concrete_fields:
+            if isinstance(field, ForeignKey) and field.name in self.list_display:
+                besides = READ_BY_NAME.get(field.related_model)
+                paths.append(f"{field.name}__{besides}" if besides else field.name)
+        return paths
+
+
+class ReadOnly(ListAdmin):
     """Shown, never added, changed or deleted: what the engine or publishing wrote, or a credential."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -21,53 +21,44 @@ from pipelines.models import (
 @admin.register(Repository)
 class RepositoryAdmin(ReadOnly):
     list_display = ("name", "project", "address", "default_branch", "pushing", "tested_at")
-    list_select_related = ("project__owner",)
     search_fields = ("name", "address")
 
 
 @admin.register(AllowedFolder)
 class AllowedFolderAdmin(ReadOnly):
     list_display = ("owner", "path", "origin", "allowed_by", "allowed_at")
-    list_select_related = ("owner", "allowed_by")
 
 
 @admin.register(RepositoryProtection)
 class RepositoryProtectionAdmin(ReadOnly):
     list_display = ("place", "owner", "project", "rules")
-    list_select_related = ("owner", "project__owner")
 
 
 @admin.register(VisitCommit)
 class VisitCommitAdmin(ReadOnly):
     list_display = ("task", "repository_name", "branch", "base", "head", "tree", "created_at")
-    list_select_related = ("task__project",)
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnly):
     list_display = ("task", "repository_name", "to", "branch", "tree", "commit", "cleared_at", "landed_at")
-    list_select_related = ("task__project",)
 
 
 @admin.register(IssueTrigger)
 class IssueTriggerAdmin(ReadOnly):
     list_display = ("repository", "on", "value", "line", "made_by", "created_at")
-    list_select_related = ("repository", "line__project", "made_by")
 
 
 @admin.register(HostLink)
 class HostLinkAdmin(ReadOnly):
     list_display = ("task", "kind", "number", "repository", "url")
-    list_select_related = ("task__project", "repository")
 
 
 @admin.register(HookReceipt)
 class HookReceiptAdmin(ReadOnly):
     list_display = ("repository", "at", "said", "task")
-    list_select_related = ("repository", "task__project")
 
 
 @admin.register(HostNotice)
 class HostNoticeAdmin(ReadOnly):
     list_display = ("link", "about", "state", "error", "created_at", "sent_at")
-    list_select_related = ("link",)

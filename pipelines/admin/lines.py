@@ -24,21 +24,18 @@ from pipelines.models import (
 @admin.register(Line)
 class LineAdmin(ReadOnly):
     list_display = ("project", "key", "name", "live", "draft_number")
-    list_select_related = ("project__owner", "live__line")
     search_fields = ("key", "name")
 
 
 @admin.register(Comment)
 class CommentAdmin(ReadOnly):
     list_display = ("line", "kind", "key", "author", "created_at", "resolved_at", "deleted_at")
-    list_select_related = ("line", "author")
     search_fields = ("text", "key")
 
 
 @admin.register(LineVersion)
 class LineVersionAdmin(ReadOnly):
     list_display = ("line", "number", "name", "digest", "published_by", "published_at")
-    list_select_related = ("line", "published_by")
     search_fields = ("line__key", "digest")
 
 
@@ -46,33 +43,28 @@ class LineVersionAdmin(ReadOnly):
 class LineEventAdmin(ReadOnly):
     list_display = ("line", "kind", "version", "by", "at")
     list_filter = ("kind",)
-    list_select_related = ("line", "version__line", "by")
 
 
 @admin.register(PublishRequest)
 class PublishRequestAdmin(ReadOnly):
     list_display = ("line", "draft", "state", "requested_by", "decided_by", "requested_at")
     list_filter = ("state",)
-    list_select_related = ("line", "requested_by", "decided_by")
 
 
 @admin.register(VersionStation)
 class VersionStationAdmin(ReadOnly):
     list_display = ("version", "position", "key", "name", "kind")
-    list_select_related = ("version__line",)
     list_filter = ("kind",)
 
 
 @admin.register(VersionRule)
 class VersionRuleAdmin(ReadOnly):
     list_display = ("version", "station", "position", "key", "label")
-    list_select_related = ("version__line", "station")
 
 
 @admin.register(VersionGate)
 class VersionGateAdmin(ReadOnly):
     list_display = ("version", "position", "key", "name", "mode")
-    list_select_related = ("version__line",)
     list_filter = ("mode",)
 
 
@@ -80,7 +72,6 @@ class VersionGateAdmin(ReadOnly):
 class ScenarioAdmin(ReadOnly):
     list_display = ("line", "key", "name", "source", "made_by", "at")
     list_filter = ("source",)
-    list_select_related = ("line", "made_by")
     search_fields = ("key", "name", "line__key")
 
 
@@ -88,14 +79,12 @@ class ScenarioAdmin(ReadOnly):
 class StationTrialAdmin(ReadOnly):
     list_display = ("line", "station", "by", "state", "why", "created_at")
     list_filter = ("state",)
-    list_select_related = ("line", "by")
     exclude = ("log", "outcome", "inputs", "context", "document")
 
 
 @admin.register(Migration)
 class MigrationAdmin(ReadOnly):
     list_display = ("line", "to", "undoes", "by", "at", "finished_at")
-    list_select_related = ("line", "to__line", "undoes__line", "by")
     search_fields = ("reason", "line__key")
 
 
@@ -103,4 +92,3 @@ class MigrationAdmin(ReadOnly):
 class MigrationEntryAdmin(ReadOnly):
     list_display = ("migration", "task", "was", "to", "result", "at")
     list_filter = ("result",)
-    list_select_related = ("migration__line", "task__project", "was__line", "to__line")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 
-from pipelines.admin.base import ReadOnly
+from pipelines.admin.base import ListAdmin, ReadOnly
 from pipelines.models import (
     AdministrativeAct,
     ApiToken,
@@ -42,31 +42,28 @@ class GroupInline(admin.TabularInline):
 
 
 @admin.register(Owner)
-class OwnerAdmin(admin.ModelAdmin):
+class OwnerAdmin(ListAdmin):
     list_display = ("key", "name")
     search_fields = ("key", "name")
 
 
 @admin.register(Project)
-class ProjectAdmin(admin.ModelAdmin):
+class ProjectAdmin(ListAdmin):
     list_display = ("__str__", "name")
-    list_select_related = ("owner",)
     search_fields = ("key", "name", "owner__key")
     inlines = (MembershipInline, GroupInline)
 
 
 @admin.register(Membership)
-class MembershipAdmin(admin.ModelAdmin):
+class MembershipAdmin(ListAdmin):
     list_display = ("project", "user", "roles_display", "execute")
     list_filter = ("execute",)
-    list_select_related = ("project__owner", "user")
     autocomplete_fields = ("project", "user")
 
 
 @admin.register(Group)
-class GroupAdmin(admin.ModelAdmin):
+class GroupAdmin(ListAdmin):
     list_display = ("project", "key", "name")
-    list_select_related = ("project__owner",)
     autocomplete_fields = ("project", "members")
     search_fields = ("key", "name")
 
@@ -85,7 +82,6 @@ class ApiTokenAdmin(ReadOnly):
         "revoked_at",
     )
     list_filter = ("kind", "role")
-    list_select_related = ("user", "project__owner")
     exclude = ("digest",)
 
 
@@ -101,14 +97,12 @@ class StoredValueAdmin(ReadOnly):
 @admin.register(SignInLink)
 class SignInLinkAdmin(ReadOnly):
     list_display = ("user", "created_at", "expires_at", "used_at")
-    list_select_related = ("user",)
     exclude = ("digest",)
 
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnly):
     list_display = ("project", "email", "roles", "created_by", "expires_at", "accepted_by", "revoked_at")
-    list_select_related = ("project__owner", "created_by", "accepted_by")
     exclude = ("key",)
 
 
@@ -116,7 +110,6 @@ class InvitationAdmin(ReadOnly):
 class AdministrativeActAdmin(ReadOnly):
     list_display = ("at", "actor", "kind", "name", "project")
     list_filter = ("kind",)
-    list_select_related = ("project__owner",)
     search_fields = ("actor", "about", "name")
 
 

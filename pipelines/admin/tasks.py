@@ -25,7 +25,6 @@ from pipelines.models import (
 class TaskAdmin(ReadOnly):
     list_display = ("name", "title", "line", "status", "requested_by", "created_at", "ended_at")
     list_filter = ("status", "priority")
-    list_select_related = ("project", "line")
     search_fields = ("title", "number")
     date_hierarchy = "created_at"
 
@@ -34,70 +33,59 @@ class TaskAdmin(ReadOnly):
 class TokenAdmin(ReadOnly):
     list_display = ("task", "station", "status", "version", "error", "changed_at")
     list_filter = ("status",)
-    list_select_related = ("task__project",)
 
 
 @admin.register(GateVisit)
 class GateVisitAdmin(ReadOnly):
     list_display = ("task", "gate", "round", "state", "word", "decided_by", "opened_at", "decided_at")
     list_filter = ("state", "word")
-    list_select_related = ("task__project", "decided_by")
 
 
 @admin.register(Vote)
 class VoteAdmin(ReadOnly):
     list_display = ("visit", "user", "word", "via", "at")
     list_filter = ("word", "via")
-    list_select_related = ("visit", "user")
 
 
 @admin.register(Event)
 class EventAdmin(ReadOnly):
     list_display = ("task", "seq", "kind", "source", "target", "trigger", "actor", "at")
     list_filter = ("kind",)
-    list_select_related = ("task__project",)
 
 
 @admin.register(Decision)
 class DecisionAdmin(ReadOnly):
     list_display = ("task", "station", "cause", "pinned", "revision", "micros", "at")
-    list_select_related = ("task__project", "pinned__line")
 
 
 @admin.register(Escalation)
 class EscalationAdmin(ReadOnly):
     list_display = ("task", "trigger", "role", "state", "opened_at", "due_at", "breached_at", "resolved_by")
     list_filter = ("state", "trigger")
-    list_select_related = ("task__project", "resolved_by")
 
 
 @admin.register(Incident)
 class IncidentAdmin(ReadOnly):
     list_display = ("task", "title", "opened_at")
-    list_select_related = ("task__project",)
 
 
 @admin.register(Deadlock)
 class DeadlockAdmin(ReadOnly):
     list_display = ("task", "kind", "role", "state", "found_at", "resolved_by")
     list_filter = ("state", "kind")
-    list_select_related = ("task__project", "resolved_by")
 
 
 @admin.register(Dependency)
 class DependencyAdmin(ReadOnly):
     list_display = ("task", "on", "made_at")
-    list_select_related = ("task__project", "on__project")
 
 
 @admin.register(Handoff)
 class HandoffAdmin(ReadOnly):
     list_display = ("__str__", "task", "source", "target", "by", "at")
-    list_select_related = ("task__project",)
 
 
 @admin.register(Due)
 class DueAdmin(ReadOnly):
     list_display = ("task", "kind", "key", "due_at")
     list_filter = ("kind",)
-    list_select_related = ("task__project",)

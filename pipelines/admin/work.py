@@ -23,13 +23,11 @@ class JobAdmin(ReadOnly):
     list_display = ("task", "station", "visit", "kind", "state", "attempt", "result", "worker", "created_at")
     exclude = ("lease_key",)
     list_filter = ("state", "kind", "result")
-    list_select_related = ("task__project", "worker")
 
 
 @admin.register(Agent)
 class AgentAdmin(ReadOnly):
     list_display = ("project", "key", "name", "owner", "capacity", "valid_until", "suspended_at")
-    list_select_related = ("project__owner", "owner")
     search_fields = ("key", "name")
 
 
@@ -37,7 +35,6 @@ class AgentAdmin(ReadOnly):
 class AgentEventAdmin(ReadOnly):
     list_display = ("agent", "kind", "actor", "at")
     list_filter = ("kind",)
-    list_select_related = ("agent__project",)
 
 
 @admin.register(Worker)
@@ -48,20 +45,17 @@ class WorkerAdmin(ReadOnly):
 @admin.register(Lease)
 class LeaseAdmin(ReadOnly):
     list_display = ("job", "worker", "expires_at")
-    list_select_related = ("job", "worker")
     exclude = ("key",)
 
 
 @admin.register(Artifact)
 class ArtifactAdmin(ReadOnly):
     list_display = ("task", "job", "name", "media_type")
-    list_select_related = ("task__project", "job")
 
 
 @admin.register(Upload)
 class UploadAdmin(ReadOnly):
     list_display = ("name", "project", "by", "at")
-    list_select_related = ("project__owner",)
 
 
 @admin.register(RecordedAnswer)
@@ -73,5 +67,4 @@ class RecordedAnswerAdmin(ReadOnly):
 @admin.register(LogChunk)
 class LogChunkAdmin(ReadOnly):
     list_display = ("job", "attempt", "number", "at")
-    list_select_related = ("job",)
     exclude = ("data",)
