@@ -20,7 +20,6 @@ from pipelines.routing.document.line import Line, Rule, Station
 from pipelines.routing.sentences.names import rule_name, station_name
 
 PATHS = 3
-Groups = Mapping[str, Mapping[str, Any]]
 
 
 def groups_of(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:

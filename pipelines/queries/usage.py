@@ -22,7 +22,6 @@ from pipelines.queries.statements import (
     LINES,
     MONTH_ENDED,
     OF_LINE,
-    OF_TASK,
     OF_TASKS,
     USAGE_SUMS,
     VERSIONS,
@@ -132,16 +131,6 @@ def cost_of_task(task_id: int, but: int | None = None) -> float | int:
 def of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
     """Of each of them that reported anything."""
     return _sums("job.task_id", OF_TASKS, [list(task_ids)])
-
-
-def of_stations(task_id: int) -> dict[str, Spending]:
-    """By the stations of one task."""
-    return _sums("job.station", OF_TASK, [task_id])
-
-
-def of_jobs(task_id: int) -> dict[int, Spending]:
-    """By the runs of one task."""
-    return _sums("job.id", OF_TASK, [task_id])
 
 
 def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> dict[str, Spending]:

@@ -108,11 +108,6 @@ def record(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
     Blob.objects.bulk_create(blobs, ignore_conflicts=True)
 
 
-def opened(blob: Blob) -> File:
-    """The bytes of a blob, for reading; close it."""
-    return artifacts().open(blob.name, "rb")
-
-
 def names(digests: Iterable[str]) -> dict[str, str]:
     """{digest: name in the storage} of stored bytes."""
     return dict(Blob.objects.filter(pk__in=list(digests)).values_list("pk", "name"))

@@ -60,7 +60,7 @@ def _override(visit_id: UUID, said: VoteRequest, confirm: str) -> VoteResult:
     tell(batch, task, visit, said, "gate.overridden", entitled_as=person.to_dict(), via=said.via)
     answer = decide_visit(batch, task, token, visit, said)
     batch.flush()
-    return VoteResult(0, visit.state, bool(answer), task.status, batch.now, answer)
+    return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
 
 def may_override(visit: GateVisit, user: User | None) -> EntitledPerson:

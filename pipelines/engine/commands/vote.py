@@ -114,7 +114,7 @@ def _vote(seen: GateVisit, said: VoteRequest) -> VoteResult:
     decides = _settled(task, visit, policy, votes)
     answer = decide_visit(batch, task, token, visit, said, votes, together) if decides else {}
     batch.flush()
-    return VoteResult(cast.pk, visit.state, bool(answer), task.status, batch.now, answer)
+    return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
 
 def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:

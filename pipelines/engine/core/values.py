@@ -73,7 +73,6 @@ class VoteResult:
     `moved`: this vote completed the decision and the task went on; `status` is the task's now. `answer`: what was then
     decided about it, as `decide` says it."""
 
-    vote_id: int
     state: str
     moved: bool
     status: str

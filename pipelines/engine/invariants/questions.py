@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from pipelines.engine.invariants.reading import Whole, whole
 from pipelines.models import Event, Job, Purpose
@@ -12,7 +11,6 @@ from pipelines.queries import versions
 from pipelines.routing.decide.effects import answer_of
 
 Ids = Sequence[int] | None
-Told = tuple[int | None, dict[str, Any]]
 
 
 def answers_were_given(task_ids: Ids) -> Iterable[Violation]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -20,7 +20,6 @@ from pipelines.models.plumbing.private import blank, link
 from pipelines.models.plumbing.statements import LostRow, Statement, send
 
 __all__ = ["LostRow", "add", "insert", "new", "read", "update", "updating"]
-Row = Mapping[str, Any]
 Model = TypeVar("Model", bound=models.Model)
 READ: dict[type[models.Field[Any, Any]], Callable[[Any], Any]] = {
     models.DateTimeField: datetime.fromisoformat,

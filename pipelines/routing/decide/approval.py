@@ -54,20 +54,6 @@ class Tally:
     lacking: tuple[int, ...] = ()
 
 
-def entitled(
-    approval: Approval, people: Iterable[Voter], requester: str | None, producers: Iterable[str] = ()
-) -> tuple[Voter, ...]:
-    """The people who may decide: those who fill some requirement and are not barred. `people`: all members of the
-    project; of a project of one nobody is barred.
-
-    The requester and the producers of what is reviewed may not, unless the gate says so (E30).
-    """
-    members, producers = tuple(people), frozenset(producers)
-    alone = len(members) == 1
-    wanted = [each for each in members if alone or not bar(approval, each.person, (requester,), producers)]
-    return tuple(each for each in wanted if any(fills(each, need) for need in approval.who))
-
-
 def bar(
     approval: Approval, person: Hashable, requesters: Collection[Hashable], producers: Collection[Hashable]
 ) -> str | None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 CIRCULAR, TIMEOUT = "circular_wait", "timeout"
-KINDS: Final = (CIRCULAR, TIMEOUT)
 FACTOR: Final = 2
 """How many times the expected time may pass before it is a deadlock."""
 

@@ -18,19 +18,6 @@ from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.document.rules import Rule
 
-STEPS = (
-    "fence",
-    "record",
-    "signal",
-    "blocked",
-    "station_gate",
-    "rules",
-    "target",
-    "rule_gates",
-    "effects",
-)
-"""Steps of law §5 as a trace names them; fence and record are the engine's."""
-
 
 @dataclass(slots=True, unsafe_hash=True)
 class TraceEntry:

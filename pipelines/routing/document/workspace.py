@@ -74,7 +74,6 @@ class GitWorkspace:
 
 
 GIT_WORKSPACE: Final[Record[GitWorkspace]] = Record.of(GitWorkspace)
-WORKSPACE: Final[Record[dict[str, Any]]] = Record(dict, {GIT: Field(required=True)})
 
 
 @dataclass(frozen=True, kw_only=True)

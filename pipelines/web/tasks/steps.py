@@ -71,8 +71,6 @@ ICONS: Final[Mapping[Verb, str]] = {
     Verb.TELL: "info",
 }
 
-CODE: Final = (Verb.READ, Verb.SEARCH, Verb.LIST)
-
 
 class DiffLine(NamedTuple):
     """`kind`: same, removed, added or gap."""

@@ -20,7 +20,6 @@ from pipelines.work.spec.ecosystems import PROGRAMS
 SECONDS: Final = 10.0
 """That a program may take to say its version."""
 LONGEST: Final = 80
-Installed = Mapping[str, Mapping[str, Any]]
 
 
 def programs(path: Sequence[str]) -> dict[str, tuple[str, float]]:

@@ -28,7 +28,6 @@ JOINED: Final = "_parallel_complete"
 MODES: Final = {"auto": "auto", "rules": "auto", "hold": "manual", "manual": "manual", "skip": "skip"}
 LIMITS: Final = {"timeoutSec": "max_timeout", "maxRetries": "max_retries"}
 READ_OF_STAGE: Final = ("name", "onPass", "onFail", "fallback", "rules", "gateMode", *LIMITS)
-READ_OF_CHECK: Final = ("field", "operator", "value", "severity", "onFail", "label")
 USUAL_ITERATIONS: Final = 10
 
 

@@ -9,7 +9,6 @@ from pipelines.formats.foreign.flux.reading import LIMITS, META_ROUTE, WAYS
 from pipelines.formats.foreign.parts import Json, extra, in_order, name_in, parted, texts
 
 OF_A_LOOP: Final = ("until", "maxIterations", "onComplete", "onExhausted")
-SHAPE: Final = ("type", "parallel", "children", "aggregation", *OF_A_LOOP)
 MODES: Final = {"manual": "hold", "skip": "skip"}
 NEAREST: Final = {
     "pass": {"result": "success"},

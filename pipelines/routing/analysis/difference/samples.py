@@ -31,7 +31,6 @@ DECISION = 120
 """What two decisions cost, in the units of `regions.effort`."""
 
 Situation = dict[str, Any]
-Claim = Callable[[Line, Situation], bool]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,6 @@ from pipelines.routing.document.work.model_keys import first_line
 from pipelines.routing.document.work.network import NONE
 from pipelines.routing.document.work.references import SECRET
 
-TOOL = "tool:"
-"""Before the name of a tool of the program; all else that is allowed is a command."""
 MOST_ALLOWED = 100
 BY_KEY, ON_RUNNER = "key", "runner"
 SIGN_INS = {BY_KEY: _("With a stored key"), ON_RUNNER: _("On the runner, by its own sign-in")}
