@@ -13,6 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from pipelines.routing.basics.values import all_texts
+
 RECORD = Path(__file__).with_name("record.json")
 FOLDERS = {
     "templates": ("*.html", "*.txt"),
@@ -71,11 +73,6 @@ def resolves(entry: str) -> bool:
 
 
 def _dotted(value: Any) -> Iterator[str]:
-    if isinstance(value, str) and "." in value and all(part.isidentifier() for part in value.split(".")):
-        yield value
-    elif isinstance(value, dict):
-        for entry in value.values():
-            yield from _dotted(entry)
-    elif isinstance(value, list | tuple):
-        for entry in value:
-            yield from _dotted(entry)
+    for text in all_texts(value):
+        if "." in text and all(part.isidentifier() for part in text.split(".")):
+            yield text

@@ -7,6 +7,7 @@ decimal number that its shortest text says, so 0.1 is 0.1 and 1e23 is 10 ** 23.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import reduce
@@ -246,3 +247,15 @@ def _fault_in_key(step: Any) -> str:
         if type(step) is str
         else _("keys are text, not %(kind)s", kind=type(step).__name__)
     )
+
+
+def all_texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, but for the names of members."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from all_texts(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from all_texts(member)

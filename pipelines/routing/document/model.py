@@ -45,7 +45,6 @@ FALLBACK_READS_AGAIN: Final = 2
 OUTPUT_DECIDES_NOTHING: Final = 2
 """The last revision under which what was observed of the output decides nothing: unreadable, refused, empty, or the
 line of a signal."""
-SIGNAL_RETRIES: Final = 3
 
 
 # Its own keys

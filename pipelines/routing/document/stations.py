@@ -35,6 +35,7 @@ from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.rules import RULE, Rule
 
 DEFAULT_WORK: Final = "manual"
+SIGNAL_RETRIES: Final = 3
 
 
 # Its limits
@@ -68,6 +69,11 @@ class Limits:
             help=_("As the work reports it. It is stopped beyond that, and failed."),
         )
     )
+
+    @property
+    def signal_retries(self) -> int:
+        """How often the work may ask for itself again."""
+        return SIGNAL_RETRIES if self.max_retries is None else self.max_retries
 
 
 LIMITS: Final = Record.of(Limits)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.values import MISSING
+from pipelines.routing.basics.values import MISSING, all_texts
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import template_variables
 from pipelines.routing.document.paths import look_up
@@ -59,15 +59,7 @@ def names(text: str) -> tuple[str, ...]:
 
 def texts(work: Any) -> Iterator[str]:
     """Every text in a station's work that may be a template."""
-    if isinstance(work, str):
-        if "{{" in work:
-            yield work
-    elif isinstance(work, Mapping):
-        for member in work.values():
-            yield from texts(member)
-    elif isinstance(work, list | tuple):
-        for member in work:
-            yield from texts(member)
+    return (text for text in all_texts(work) if "{{" in text)
 
 
 def wanted(work: Any) -> frozenset[tuple[str, str]]:

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
-from pipelines.routing.analysis.lint.visits import components
+from pipelines.routing.analysis.lint.visits import components, raise_bounds, visit_limit
 from pipelines.routing.decide.budget_usage import MoveTarget, spends
 from pipelines.routing.decide.steps.gates import gate_of
-from pipelines.routing.document.model import SIGNAL_RETRIES, Line
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.rules import ORIGIN, Rule
-from pipelines.routing.document.stations import Station
 from pipelines.routing.guarantees.marks import Mark, opens
 from pipelines.routing.guarantees.ways import SEND_BACK, WayOut
 
 MOST_PLACES = 12_000
 """Places with counts that are looked at for one guarantee: some seconds."""
-PATIENCE = 150
 UNLIMITED = 1_000_000
 Limit = tuple[str, str]
 """What is counted: its kind and its key."""
@@ -60,28 +58,19 @@ class LineCounts:
             after[source].add(target)
         most = dict.fromkeys(into, 0)
         for group in reversed(components(after)):
-            self._raise(sorted(group, key=self.line.position), into, most)
+            raise_bounds(
+                sorted(group, key=self.line.position),
+                most,
+                partial(entry_limit, self.line),
+                lambda key: self._sum(key, into[key], most),
+            )
         return most
-
-    def _raise(
-        self, group: list[str], into: Mapping[str, Mapping[str, int | None]], most: dict[str, int]
-    ) -> None:
-        """Until nothing changes; what goes on growing is as much as its own limits allow."""
-        rounds, changing = 0, True
-        while changing:
-            changing, rounds = False, rounds + 1
-            for key in group:
-                limit = entry_limit(self.line, key)
-                entered = min(self._sum(key, into[key], most), limit)
-                if entered > most[key]:
-                    most[key] = entered if rounds <= PATIENCE else limit
-                    changing = True
 
     def _sum(self, key: str, into: Mapping[str, int | None], most: Mapping[str, int]) -> int:
         """A visit is left once, so that it leads to each station at most once."""
         total = int(key == self.line.start)
         total += sum(most[source] if own is None else min(own, most[source]) for source, own in into.items())
-        return total * (1 + signal_reworks(self.line.station(key)))
+        return total * (1 + self.line.station(key).limits.signal_retries)
 
     def _moves(self) -> Iterator[tuple[str, str, int | None]]:
         """Each with its own limit, but for `rework` signals; what a rule takes counts once for each of its targets."""
@@ -236,7 +225,7 @@ class LineCounts:
         if way.by == "signal":
             if station is None:
                 return []
-            found.append((("signals", way.source), signal_reworks(station)))
+            found.append((("signals", way.source), station.limits.signal_retries))
         if way.by == "rule" and way.rule is not None:
             found += rule_limits(self.line, way, target)
         if way.by == "gate" and way.words.get(way.at) == SEND_BACK:
@@ -261,19 +250,12 @@ class LineCounts:
                 yield ("budget", f"{budget.key} {self.line.stage(source)}"), budget.most
 
 
-def signal_reworks(station: Station) -> int:
-    given = station.limits.max_retries
-    return SIGNAL_RETRIES if given is None else given
-
-
 def entry_limit(line: Line, key: str) -> int:
     """What holds every decided entry. At a join several groups of branches may have arrived before the first is
     counted, so nothing does."""
     if line.station(key).join is not None:
         return UNLIMITED
-    named = [each.most for each in line.named_limits if each.kind == "station" and key in each.stations]
-    given = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
-    return max(min(each for each in given if each is not None), int(key == line.start))
+    return max(visit_limit(line, key), int(key == line.start))
 
 
 def rule_limits(line: Line, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:

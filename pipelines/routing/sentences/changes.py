@@ -155,36 +155,22 @@ def _order(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
 
 def _added(change: ChangeOfDocument, new: Document) -> Wording:
     name = _name(new, change.kind, change.key)
-    match change.kind:
-        case "rule":
-            parts = _placed(change, change.new, new)
-            if parts["label"]:
-                return _("%(station)s has a new rule %(place)s, %(label)s: %(leads)s.", **parts)
-            return _("%(station)s has a new rule %(place)s: %(leads)s.", **parts)
-        case "station":
-            return _("Station %(name)s is new.", name=name)
-        case "gate":
-            return _("Gate %(name)s is new.", name=name)
-        case "end":
-            return _("End %(name)s is new.", name=name)
-    return _("Input %(name)s is new.", name=name)
+    if change.kind == "rule":
+        parts = _placed(change, change.new, new)
+        if parts["label"]:
+            return _("%(station)s has a new rule %(place)s, %(label)s: %(leads)s.", **parts)
+        return _("%(station)s has a new rule %(place)s: %(leads)s.", **parts)
+    return _("%(kind)s %(name)s is new.", kind=change.kind.capitalize(), name=name)
 
 
 def _removed(change: ChangeOfDocument, old: Document) -> Wording:
     name = _name(old, change.kind, change.key)
-    match change.kind:
-        case "rule":
-            parts = _placed(change, change.old, old)
-            if parts["label"]:
-                return _("%(station)s, rule %(place)s, %(label)s, is gone: %(leads)s.", **parts)
-            return _("%(station)s, rule %(place)s, is gone: %(leads)s.", **parts)
-        case "station":
-            return _("Station %(name)s is gone.", name=name)
-        case "gate":
-            return _("Gate %(name)s is gone.", name=name)
-        case "end":
-            return _("End %(name)s is gone.", name=name)
-    return _("Input %(name)s is gone.", name=name)
+    if change.kind == "rule":
+        parts = _placed(change, change.old, old)
+        if parts["label"]:
+            return _("%(station)s, rule %(place)s, %(label)s, is gone: %(leads)s.", **parts)
+        return _("%(station)s, rule %(place)s, is gone: %(leads)s.", **parts)
+    return _("%(kind)s %(name)s is gone.", kind=change.kind.capitalize(), name=name)
 
 
 def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:

@@ -7,8 +7,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from pipelines.routing.basics.values import all_texts
 from pipelines.routing.document.agents import PRESETS, AgentSignIn, Preset
 from pipelines.work.results.secrets import SecretFinder
 from pipelines.work.workspace_folder.folders import remove
@@ -77,7 +78,7 @@ def tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
 def tokens_of(data: bytes) -> tuple[str, ...]:
     """Of one file, as far as it can be read."""
     try:
-        return tuple(each for each in _texts(json.loads(data)) if is_token(each))
+        return tuple(each for each in all_texts(json.loads(data)) if is_token(each))
     except (ValueError, RecursionError):
         return ()
 
@@ -143,17 +144,6 @@ def _remove(path: Path) -> None:
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(LARGEST + 1)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
 
 
 def is_token(text: str) -> bool:

@@ -18,7 +18,6 @@ from pipelines.routing.analysis.regions.solver import Box, solve
 from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
 from pipelines.routing.analysis.regions.written import witness
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import SIGNAL_RETRIES
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
@@ -82,7 +81,9 @@ class Sides:
         both = replace(
             self.new,
             rules=(*self.old.rules, *self.new.rules),
-            limits=replace(self.new.limits, max_retries=max(map(_signal_retries, (self.old, self.new)))),
+            limits=replace(
+                self.new.limits, max_retries=max(each.limits.signal_retries for each in (self.old, self.new))
+            ),
         )
         line = self.pair.old if self.pair.old.policy.condition_scope == "merged" else self.pair.new
         gates = [
@@ -162,8 +163,3 @@ def as_recorded(box: Box) -> Box:
         return box
     seen = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
     return {variable: domain for variable, domain in seen.items() if variable != first(variable[:-1])}
-
-
-def _signal_retries(station: Station) -> int:
-    given = station.limits.max_retries
-    return SIGNAL_RETRIES if given is None else given

@@ -22,7 +22,7 @@ from pipelines.routing.document.budgets import BUDGET
 from pipelines.routing.document.escalations import ESCALATION
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.kinds import expects, failed
-from pipelines.routing.document.model import SIGNAL_RETRIES, Line
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.document.requirements import EVERYONE, Requirement
 from pipelines.routing.document.stations import Station
@@ -165,8 +165,8 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
     for each in _changed("max_visits", key, old.limits.max_visits, new.limits.max_visits):
         numbers = [n for n in (old.limits.max_visits, new.limits.max_visits) if n is not None]
         yield replace(each, sample=_first(pair, _entered(pair, [key], numbers)))
-    for each in _changed("signal_reworks", key, _signal_retries(old), _signal_retries(new)):
-        done = min(_signal_retries(old), _signal_retries(new))
+    for each in _changed("signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries):
+        done = min(old.limits.signal_retries, new.limits.signal_retries)
         given = {"result": "success", "signals": [{"verdict": "rework"}]}
         yield replace(each, sample=_first(pair, _here(key, given, {"signal_reworks": done})))
     required = [each.result_document == "required" for each in (old, new)]
@@ -186,11 +186,6 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
 
 def _asked(line: Line, station: Station) -> Any:
     return effects.of_gate(line, line.gate(station.gate)) if station.gate else None
-
-
-def _signal_retries(station: Station) -> int:
-    given = station.limits.max_retries
-    return SIGNAL_RETRIES if given is None else given
 
 
 def _expected(station: Station) -> Any:

@@ -6,6 +6,9 @@ A jump crosses no budget and is no cycle that somebody drew: only the cap and th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import CyclePath
 from pipelines.routing.decide.budget_usage import MoveTarget, spends
@@ -135,28 +138,34 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
                 after.setdefault(source, set()).add(target)
     after |= {key: set() for key in most if key not in after}
     for group in reversed(components(after)):
-        _raise(line, sorted(group, key=line.position), into, most)
+        raise_bounds(
+            sorted(group, key=line.position),
+            most,
+            partial(visit_limit, line),
+            lambda key: _entered(line, key, into.get(key, []), most),
+        )
     return most
 
 
-def _raise(
-    line: Line, group: list[str], into: dict[str, list[tuple[str, int | None]]], most: dict[str, int]
+def raise_bounds(
+    group: list[str], most: dict[str, int], limit_of: Callable[[str], int], entered_of: Callable[[str], int]
 ) -> None:
-    """Until nothing changes within the group, which lies after all that leads into it. What goes on growing after
-    PATIENCE rounds is as much as its own limits allow: still an upper bound."""
+    """Raise `most` until nothing changes within the group, which lies after all that leads into it. What goes on
+    growing after PATIENCE rounds is as much as its own limits allow: still an upper bound."""
     rounds = 0
     changing = True
     while changing:
         changing, rounds = False, rounds + 1
         for key in group:
-            limit = _limit(line, key)
-            entered = min(_entered(line, key, into.get(key, []), most), limit)
+            limit = limit_of(key)
+            entered = min(entered_of(key), limit)
             if entered > most[key]:
                 most[key] = entered if rounds <= PATIENCE else limit
                 changing = True
 
 
-def _limit(line: Line, key: str) -> int:
+def visit_limit(line: Line, key: str) -> int:
+    """Return how many visits of a station its own limits allow."""
     named = [each.most for each in line.named_limits if each.kind == "station" and key in each.stations]
     bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
     return min(each for each in bounds if each is not None)

@@ -35,7 +35,7 @@ from pipelines.routing.decide.situation import assumed
 from pipelines.routing.document.algebra import FactTest, PathTest
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import SIGNAL_RETRIES, Line
+from pipelines.routing.document.model import Line
 from pipelines.routing.document.stations import Station
 
 _ORDER = (
@@ -75,8 +75,7 @@ def witness(
     if met:
         facts["preconditions"] = met
     if any(signal["verdict"] == "rework" for signal in outcome.get("signals", ())):
-        limit = station.limits.max_retries
-        facts["signal_reworks"] = SIGNAL_RETRIES if limit is None else limit
+        facts["signal_reworks"] = station.limits.signal_retries
     free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
     written = []
     for seen in _observed(box, [each for each in free if isinstance(each[0], FactTest)]):

@@ -10,7 +10,6 @@ from pipelines.routing.decide.steps import gates
 from pipelines.routing.decide.steps.context import Case, TakenRoute, forced
 from pipelines.routing.decide.steps.gates import after_station_gate
 from pipelines.routing.decide.steps.targets import TransitionCandidate, arrive, enter, obstacle
-from pipelines.routing.document.model import SIGNAL_RETRIES
 from pipelines.routing.document.operand_trace import Seen
 
 STEP = "signal"
@@ -30,8 +29,7 @@ def follow(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
 
 def _rework(case: Case) -> Decision | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
-    given = case.station.limits.max_retries
-    most = SIGNAL_RETRIES if given is None else given
+    most = case.station.limits.signal_retries
     done = case.facts.signal_reworks
     if done < most:
         return enter(case, TransitionCandidate((case.station.key,), "signal"))
