@@ -118,6 +118,12 @@ class GateVisit(models.Model):
         return f"{self.gate} · {self.state}"
 
     @property
+    def decided_words(self) -> dict[str, str]:
+        """What was decided, as a situation has it."""
+        given = {"decision": self.word, "route": self.route, "reason": self.reason}
+        return {key: value for key, value in given.items() if value}
+
+    @property
     def decider(self) -> User | str | None:
         """The person whose word decided, or the due time that passed; None where nothing was decided."""
         return self.decided_by or (str(BY_DUE_TIME) if self.word else None)

@@ -175,7 +175,9 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
             return _Happened(ScenarioStep("outcome", outcome=job.outcome or {}), job.station)
         case "gate.decided", _trigger:
             visit = visits[event.data["visit"]]
-            return _Happened(ScenarioStep("gates", gates={visit.gate: _word(visit)}), visit.job.station)
+            return _Happened(
+                ScenarioStep("gates", gates={visit.gate: visit.decided_words}), visit.job.station
+            )
         case "evaluation.answered", _trigger if event.data["answer"]["answer"] != UNANSWERED:
             return _Happened(ScenarioStep("answers", answers=(event.data["answer"],)), event.source)
         case "token.moved", "answer":
@@ -207,8 +209,3 @@ def _resolution(event: Event) -> dict[str, str]:
         "reason": event.data["reason"],
         "trigger": event.data["escalated"],
     }
-
-
-def _word(visit: GateVisit) -> dict[str, str]:
-    given = {"decision": visit.word, "route": visit.route, "reason": visit.reason}
-    return {key: value for key, value in given.items() if value}

@@ -269,12 +269,7 @@ def _go_on(
 
 def _words(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
     """The decisions of the gates that were asked together."""
-    return {each.gate: _word(each) for each in together if each.state == GateVisit.State.DECIDED}
-
-
-def _word(visit: GateVisit) -> dict[str, str]:
-    given = {"decision": visit.word, "route": visit.route, "reason": visit.reason}
-    return {key: value for key, value in given.items() if value}
+    return {each.gate: each.decided_words for each in together if each.state == GateVisit.State.DECIDED}
 
 
 def _marked(self_approved: bool) -> dict[str, bool]:

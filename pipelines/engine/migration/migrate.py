@@ -46,14 +46,18 @@ class Migrating:
 def migrate(members: Sequence[Migrating], actor: Actor) -> list[MigrateResult]:
     """Migrate tasks, up to fifty in one transaction; one result per member, in their order. A refused member is a
     value and holds up none of the others; one that meets an unexpected error is the only one that answers `error`."""
+    return in_batches(partial(_together, actor=actor), members)
+
+
+def in_batches(work: Any, members: Sequence[Any]) -> list[MigrateResult]:
+    """Do this work for up to fifty members at once."""
     results: list[MigrateResult] = []
     for start in range(0, len(members), LARGEST_BATCH):
-        chunk = members[start : start + LARGEST_BATCH]
-        results += in_one(partial(_together, actor=actor), chunk)
+        results += _in_one(work, members[start : start + LARGEST_BATCH])
     return results
 
 
-def in_one(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
+def _in_one(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
     """The members in one transaction; if that fails, each in one of its own (house §2)."""
     try:
         return run(partial(work, chunk))

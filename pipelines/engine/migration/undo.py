@@ -16,7 +16,7 @@ from pipelines.engine.core.state import merge_counts, token_state
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.engine.core.values import Actor
 from pipelines.engine.migration import joins
-from pipelines.engine.migration.migrate import LARGEST_BATCH, in_one
+from pipelines.engine.migration.migrate import in_batches
 from pipelines.engine.migration.moving import MigrateResult, MovingTask, moving
 from pipelines.engine.migration.positions import carry, close_visits, pin
 from pipelines.engine.moves import effects
@@ -43,11 +43,7 @@ class PuttingBack:
 def put_back(members: Sequence[PuttingBack], actor: Actor) -> list[MigrateResult]:
     """Undo what a migration did, up to fifty tasks in one transaction; one result per member: restored, refused (it
     moved since, or ended), or error. Refused members are values and hold up none of the others."""
-    results: list[MigrateResult] = []
-    for start in range(0, len(members), LARGEST_BATCH):
-        chunk = members[start : start + LARGEST_BATCH]
-        results += in_one(partial(_together, actor=actor), chunk)
-    return results
+    return in_batches(partial(_together, actor=actor), members)
 
 
 def _together(chunk: Sequence[PuttingBack], *, actor: Actor) -> list[MigrateResult]:
