@@ -19,7 +19,7 @@ from pipelines.models.plumbing.compiled import fetch
 from pipelines.work import storage
 from pipelines.work.results.files import opened
 from pipelines.work.statements import HOLD_LEASE
-from pipelines.work.transport.local.lineage import workspace_of
+from pipelines.work.transport.local.lineage import upwards, workspace_of
 from pipelines.work.transport.local.repositories import git_state, keep_commit
 from pipelines.work.transport.protocol import Before, Earlier, Given, LeaseLost, Leavings, Material, Wanted
 
@@ -79,12 +79,8 @@ def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[Given]:
 
 def _retried(task_id: int) -> list[int]:
     """The task, the one that it retries, and so on."""
-    found: list[int] = []
-    before: int | None = task_id
-    while before is not None:
-        found.append(before)
-        before = Task.objects.filter(pk=before).values_list("retry_of__task_id", flat=True).first()
-    return found
+    retried = Task.objects.values_list("retry_of__task_id", flat=True)
+    return upwards(task_id, lambda pk: retried.filter(pk=pk).first())
 
 
 def save(root: Path, wanted: Wanted, known: set[str]) -> Stored:

@@ -5,7 +5,7 @@ Files are merged as contexts are: each station's changes, in the order in which 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -35,6 +35,16 @@ def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
     """The digest and the manifest; None where nothing was left yet."""
     job = Job.objects.only("task_id", "token_id", "created_at").get(pk=job_id)
     return _family(job.task_id).stood(job.token_id, job.created_at)
+
+
+def upwards(first: int, above: Callable[[int], int | None]) -> list[int]:
+    """Return the ids from this one on: what is above it, what is above that, and so on."""
+    found: list[int] = []
+    current: int | None = first
+    while current is not None:
+        found.append(current)
+        current = above(current)
+    return found
 
 
 def trees_of(task_id: int) -> Family:
@@ -113,11 +123,8 @@ class Family:
             found |= more
         return found
 
-    def _up(self, token: int) -> Iterator[int]:
-        pk: int | None = token
-        while pk is not None:
-            yield pk
-            pk = self.tokens[pk].parent_id
+    def _up(self, token: int) -> list[int]:
+        return upwards(token, lambda pk: self.tokens[pk].parent_id)
 
     def _whole(self, left: Left) -> tuple[str, Manifest]:
         if left.pk not in self._read:

@@ -15,7 +15,7 @@ from pipelines.models import Delivery, Event, Job, Task, Token, VisitCommit
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.queries import versions
 from pipelines.work.spec.repository import GitBranch, GitState
-from pipelines.work.transport.local.lineage import starts_over
+from pipelines.work.transport.local.lineage import starts_over, upwards
 
 
 def standing_before(job: Job) -> GitState:
@@ -30,12 +30,8 @@ def standing_after(job: Job) -> GitState:
 
 def chain(token_id: int) -> list[int]:
     """The token and those that it was forked from."""
-    found: list[int] = []
-    here: int | None = token_id
-    while here is not None:
-        found.append(here)
-        here = Token.objects.values_list("parent_id", flat=True).get(pk=here)
-    return found
+    parents = Token.objects.values_list("parent_id", flat=True)
+    return upwards(token_id, lambda pk: parents.get(pk=pk))
 
 
 class BranchStandings:
@@ -89,12 +85,7 @@ class BranchStandings:
         return replace(BranchStandings(repeated.task).at(repeated.token_id), branch="", moved=False)
 
     def _chain(self, token: int) -> list[int]:
-        found: list[int] = []
-        here: int | None = token
-        while here is not None:
-            found.append(here)
-            here = self._parents[here]
-        return found
+        return upwards(token, self._parents.__getitem__)
 
     def _stood(self, token: int, moment: datetime | None, joins: int) -> GitState:
         """After the first `joins` of them at most."""
