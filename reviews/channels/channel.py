@@ -99,6 +99,12 @@ def check(answer: HttpAnswer) -> None:
         raise ChannelError(f"The server answered {answer.status}: {answer.text()[:200]}")
 
 
+def without_id(answer: HttpAnswer) -> str:
+    """Read the answer of a channel that names no message. Raises ChannelAway, ChannelError."""
+    check(answer)
+    return ""
+
+
 def document_of(answer: HttpAnswer) -> dict[str, Any]:
     """The JSON object of an answer; empty for anything else."""
     try:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipelines.work.outgoing.fetching import Call, HttpAnswer
-from reviews.channels.channel import ChannelKind, ReviewMessage, Target, check, post
+from pipelines.work.outgoing.fetching import Call
+from reviews.channels.channel import ChannelKind, ReviewMessage, Target, post, without_id
 
 MARKUP = re.compile(r"([\\*_\[\]()#+\-!<>`~|])")
 
@@ -34,11 +34,6 @@ def _text(text: str, **look: Any) -> dict[str, Any]:
     return {"type": "TextBlock", "text": MARKUP.sub(r"\\\1", " ".join(text.split())), "wrap": True, **look}
 
 
-def _read(answer: HttpAnswer) -> str:
-    check(answer)
-    return ""
-
-
 KIND = ChannelKind(
     key="teams",
     label="Microsoft Teams",
@@ -48,5 +43,5 @@ KIND = ChannelKind(
     secret_label="",
     secret_help="",
     call=_call,
-    read=_read,
+    read=without_id,
 )

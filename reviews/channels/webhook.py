@@ -9,8 +9,8 @@ from datetime import datetime
 from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook
 
 from pipelines.ports import clock
-from pipelines.work.outgoing.fetching import Call, HttpAnswer
-from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, check, post
+from pipelines.work.outgoing.fetching import Call
+from reviews.channels.channel import ChannelError, ChannelKind, ReviewMessage, Target, post, without_id
 
 PREFIX = "whsec_"
 
@@ -51,11 +51,6 @@ def signature(secret: str, message_id: str, moment: datetime, body: bytes) -> st
         raise ChannelError("The signing secret is no Base64.") from error
 
 
-def _read(answer: HttpAnswer) -> str:
-    check(answer)
-    return ""
-
-
 KIND = ChannelKind(
     key="webhook",
     label="Webhook",
@@ -68,6 +63,6 @@ KIND = ChannelKind(
         "Receivers check signatures with it (Standard Webhooks)."
     ),
     call=_call,
-    read=_read,
+    read=without_id,
     makes_secret=True,
 )
