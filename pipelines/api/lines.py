@@ -58,7 +58,7 @@ def change(request: Request, line: Line, payload: LineChange) -> LineOut:
     if payload.name is not None:
         settings.rename(line, payload.name, by=by)
     if payload.archived is not None:
-        (settings.archive if payload.archived else settings.restore)(line, by=by)
+        settings.archive(line, payload.archived, by=by)
     return LineOut.of(line)
 
 

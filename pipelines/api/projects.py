@@ -119,7 +119,7 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
     if payload.name is not None:
         projects.rename(project, payload.name, by=by)
     if payload.archived is not None:
-        (projects.archive if payload.archived else projects.restore)(project, by=by)
+        projects.archive(project, payload.archived, by=by)
     if payload.second_factor is not None:
         projects.require_second_factor(project, payload.second_factor, by=by)
     if "month_cost_usd" in payload.model_fields_set:

@@ -60,30 +60,18 @@ def _retitled(text: str, draft: dict[str, Any]) -> str:
     return changed
 
 
-def archive(line: Line, *, by: User) -> None:
-    """From now on it takes no task and is not published. Its tasks go on, and nothing is lost. Archiving twice keeps
-    the first time. Raises Forbidden."""
+def archive(line: Line, archived: bool, *, by: User) -> None:
+    """Archive a line, or restore it. An archived one takes no task and is not published; its tasks go on, and nothing
+    is lost. Archiving twice keeps the first time. Raises Forbidden."""
     access.require(by, "publish", line.project)
     with transaction.atomic():
         # Waits for tasks that are being started: they hold the key of the line.
         stored = _locked(line)
-        if stored.archived_at is None:
-            stored.archived_at = clock.now()
+        if archived != (stored.archived_at is not None):
+            stored.archived_at = clock.now() if archived else None
             stored.save(update_fields=["archived_at"])
-            _record("line.archived", stored, by)
+            _record("line.archived" if archived else "line.restored", stored, by)
     line.archived_at = stored.archived_at
-
-
-def restore(line: Line, *, by: User) -> None:
-    """Raises Forbidden."""
-    access.require(by, "publish", line.project)
-    with transaction.atomic():
-        stored = _locked(line)
-        if stored.archived_at is not None:
-            stored.archived_at = None
-            stored.save(update_fields=["archived_at"])
-            _record("line.restored", stored, by)
-    line.archived_at = None
 
 
 def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:

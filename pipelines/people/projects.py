@@ -67,30 +67,18 @@ def rename(project: Project, name: str, *, by: User) -> None:
     project.name = name
 
 
-def archive(project: Project, *, by: User) -> None:
-    """From now on no line of it takes a task or is published. Tasks that run go on, and nothing is lost. Archiving
-    twice keeps the first time. Raises Forbidden."""
+def archive(project: Project, archived: bool, *, by: User) -> None:
+    """Archive a project, or restore it. No line of an archived one takes a task or is published; tasks that run go on,
+    and nothing is lost. Archiving twice keeps the first time. Raises Forbidden."""
     access.require(by, "settings", project)
     with transaction.atomic():
         # A task that is being started holds the key of its project: it is waited for, and counts as started before.
         stored = _locked(project)
-        if stored.archived_at is None:
-            stored.archived_at = timezone.now()
+        if archived != (stored.archived_at is not None):
+            stored.archived_at = timezone.now() if archived else None
             stored.save(update_fields=["archived_at"])
-            _record("project.archived", stored, by)
+            _record("project.archived" if archived else "project.restored", stored, by)
     project.archived_at = stored.archived_at
-
-
-def restore(project: Project, *, by: User) -> None:
-    """Raises Forbidden."""
-    access.require(by, "settings", project)
-    with transaction.atomic():
-        stored = _locked(project)
-        if stored.archived_at is not None:
-            stored.archived_at = None
-            stored.save(update_fields=["archived_at"])
-            _record("project.restored", stored, by)
-    project.archived_at = None
 
 
 def require_second_factor(project: Project, required: bool, *, by: User) -> None:

@@ -69,7 +69,7 @@ def test_an_archived_line_takes_no_task_and_loses_nothing(world: World) -> None:
     line = version.line
     running, ended = world.start(version), world.start(version)
     world.report(ended)
-    settings.archive(line, by=world.designer)
+    settings.archive(line, True, by=world.designer)
     with pytest.raises(Conflict, match="archived"):
         world.start(version)
     with pytest.raises(Conflict, match="archived"):
@@ -78,25 +78,25 @@ def test_an_archived_line_takes_no_task_and_loses_nothing(world: World) -> None:
         publishing.publish(line, user=world.admin, based_on=line.draft_number)
     world.report(running)
     assert world.status(running) == "completed"
-    settings.restore(line, by=world.designer)
+    settings.archive(line, False, by=world.designer)
     assert world.status(world.start(version)) == "queued"
 
 
 def test_a_refused_task_leaves_no_gap_behind(world: World) -> None:
     version = world.line(document(["a"]))
-    settings.archive(version.line, by=world.designer)
+    settings.archive(version.line, True, by=world.designer)
     with pytest.raises(Conflict):
         world.start(version)
-    settings.restore(version.line, by=world.designer)
+    settings.archive(version.line, False, by=world.designer)
     assert world.start(version).number == 1
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator", "reviewer"])
 def test_only_designers_change_a_line(world: World, role: str) -> None:
     line, who = world.line(document(["a"])).line, getattr(world, role)
-    for act in (settings.archive, settings.restore):
+    for archived in (True, False):
         with pytest.raises(Forbidden):
-            act(line, by=who)
+            settings.archive(line, archived, by=who)
     with pytest.raises(Forbidden):
         settings.rename(line, "x", by=who)
 

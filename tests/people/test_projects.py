@@ -41,15 +41,15 @@ def test_what_was_done_to_a_project_and_its_lines_is_recorded(world: World) -> N
     made = projects.create(projects.create_owner("globex", "Globex", by=staff), "app", "App", by=staff)
     projects.rename(made, "Web", by=staff)
     projects.rename(made, "Web", by=staff)
-    projects.archive(made, by=staff)
-    projects.archive(made, by=staff)
-    projects.restore(made, by=staff)
+    projects.archive(made, True, by=staff)
+    projects.archive(made, True, by=staff)
+    projects.archive(made, False, by=staff)
     line = world.line(document(["a"], name="Build")).line
     Membership.objects.create(project=world.project, user=staff, roles=[Role.ADMIN])
     copy = settings.duplicate(line, made, by=staff)
     settings.rename(copy, "Ship", by=staff)
-    settings.archive(copy, by=staff)
-    settings.restore(copy, by=staff)
+    settings.archive(copy, True, by=staff)
+    settings.archive(copy, False, by=staff)
     projects.transfer(made, world.project.owner.key, by=staff)
     rows = [(a.kind, a.name, details(a.data)) for a in acts(made, ActFilter())]
     assert rows[::-1] == [
@@ -98,9 +98,9 @@ def test_only_who_administers_the_installation_adds_an_owner(world: World) -> No
 def test_an_archived_project_takes_no_task_and_loses_nothing(world: World) -> None:
     version = world.line(document(["a"]))
     running = world.start(version)
-    projects.archive(world.project, by=world.admin)
+    projects.archive(world.project, True, by=world.admin)
     first = Project.objects.get(pk=world.project.pk).archived_at
-    projects.archive(world.project, by=world.admin)
+    projects.archive(world.project, True, by=world.admin)
     assert Project.objects.get(pk=world.project.pk).archived_at == first
     with pytest.raises(Conflict, match="archived"):
         world.start(version)
@@ -109,7 +109,7 @@ def test_an_archived_project_takes_no_task_and_loses_nothing(world: World) -> No
     client = client_of(world.admin)
     assert client.get(at(world, "task", running.name)).status_code == 200
     assert "This project is archived" in text(client.get(at(world, "lines")))
-    projects.restore(world.project, by=world.admin)
+    projects.archive(world.project, False, by=world.admin)
     assert world.status(world.start(version)) == "queued"
 
 

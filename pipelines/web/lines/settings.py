@@ -88,7 +88,7 @@ def archive(request: SignedIn, line: Line) -> HttpResponse:
     form = SureForm(request.POST)
     if not form.is_valid():
         return _page(request, line, form, 422)
-    line_settings.archive(line, by=request.user)
+    line_settings.archive(line, True, by=request.user)
     messages.success(request, f"{line.name} is archived")
     return _back(line)
 
@@ -96,7 +96,7 @@ def archive(request: SignedIn, line: Line) -> HttpResponse:
 @on_line("publish")
 @require_POST
 def restore(request: SignedIn, line: Line) -> HttpResponse:
-    line_settings.restore(line, by=request.user)
+    line_settings.archive(line, False, by=request.user)
     messages.success(request, f"{line.name} is restored")
     return _back(line)
 

@@ -186,7 +186,7 @@ def archive(request: SignedIn, project: Project) -> HttpResponse:
     form = TypedKeyForm(project, request.POST)
     if not form.is_valid():
         return _page(request, project, form, 422)
-    projects.archive(project, by=request.user)
+    projects.archive(project, True, by=request.user)
     messages.success(request, f"{project.name} is archived")
     return _back(project)
 
@@ -194,7 +194,7 @@ def archive(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("settings")
 @require_POST
 def restore(request: SignedIn, project: Project) -> HttpResponse:
-    projects.restore(project, by=request.user)
+    projects.archive(project, False, by=request.user)
     messages.success(request, f"{project.name} is restored")
     return _back(project)
 
