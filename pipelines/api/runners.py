@@ -61,6 +61,7 @@ class RegisterIn(BaseModel):
     pid: Annotated[StrictInt, Field(ge=0, lt=2**31)]
     labels: Words = []
     offers: Words = []
+    answers: Words = []
     isolation: Annotated[str, Field(min_length=1, max_length=40)]
     cuts_network: StrictBool = False
     limits_hosts: StrictBool = False

@@ -78,9 +78,9 @@ class Held:
     worker_id: uuid.UUID
 
 
-def able(owner: str) -> frozenset[str]:
-    """Which evaluations the workers that are alive can answer for this owner, all together."""
-    return frozenset(row[0] for row in fetch(ANSWERS_OF_WORKERS, [owner, ALIVE_SECONDS]))
+def able(owner: str, project: int) -> frozenset[str]:
+    """Which evaluations the workers that are alive can answer for this project of the owner, all together."""
+    return frozenset(row[0] for row in fetch(ANSWERS_OF_WORKERS, [owner, project, ALIVE_SECONDS]))
 
 
 def claims() -> list[Claim]:

@@ -45,7 +45,8 @@ CUT_LEASES_SHORT = (
 LEASE_EXISTS = "SELECT 1 FROM pipelines_lease WHERE job_id = %s AND key = %s AND worker_id = %s"
 
 ANSWERS_OF_WORKERS = """SELECT DISTINCT jsonb_array_elements_text(answers) FROM pipelines_worker
-               WHERE answers <> '[]' AND (owners IS NULL OR jsonb_exists(owners, %s)) AND NOT stopping
+               WHERE answers <> '[]' AND (owners IS NULL OR jsonb_exists(owners, %s))
+                 AND (project_id IS NULL OR project_id = %s) AND NOT stopping
                  AND stopped_at IS NULL AND seen_at > clock_timestamp() - make_interval(secs => %s)"""
 
 OFFERS_OF_WORKERS = """SELECT id, labels::text, owners::text, offers::text, project_id FROM pipelines_worker

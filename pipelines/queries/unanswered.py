@@ -27,7 +27,10 @@ def unanswered(project: Project, tokens: Iterable[Token]) -> dict[int, Sentence]
     if not jobs:
         return {}
     owner = project.owner.key
-    able, offered = leases.able(owner), [item for item in leases.claims() if item.works_in(project.pk)]
+    able, offered = (
+        leases.able(owner, project.pk),
+        [item for item in leases.claims() if item.works_in(project.pk)],
+    )
     sentences = {}
     for job in jobs:
         sentence = _machine(job.kind, able) if job.kind in MACHINES else _program(job, owner, offered)
@@ -47,7 +50,8 @@ def _machine(kind: str, able: frozenset[str]) -> Sentence | None:
     return Sentence(
         "No active runner has the evaluator that answers the question of a rule.",
         (
-            "Set GATELINE_EVALUATOR_COMMAND and start one: manage.py worker --label evaluator."
+            "Set GATELINE_EVALUATOR_COMMAND and start a runner with the label evaluator, or beside the server "
+            "manage.py worker --label evaluator."
             " Or answer the question yourself."
         ),
     )

@@ -118,6 +118,8 @@ class WorkerConfig:
     @property
     def answers(self) -> frozenset[str]:
         """Which questions this worker can answer (docs/workers.md, Evaluations)."""
-        by_command = {WORKER} if self.evaluator and EVALUATOR_LABEL in self.labels else set()
+        # The server knows the labels of a runner: they are those of its token.
+        labelled = self.elsewhere or EVALUATOR_LABEL in self.labels
+        by_command = {WORKER} if self.evaluator and labelled else set()
         by_model = {MODEL} if self.outgoing.endpoint.url and self.outgoing.endpoint.model else set()
         return frozenset(by_command | by_model)

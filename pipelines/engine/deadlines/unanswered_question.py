@@ -18,7 +18,7 @@ def nobody_answered(batch: Batch, due: Due) -> None:
     if job is None or job.state == Job.State.DONE:
         return
     task = batch.tasks[job.task_id]
-    if job.state == Job.State.RUNNING or job.kind in leases.able(task.project.owner.key):
+    if job.state == Job.State.RUNNING or job.kind in leases.able(task.project.owner.key, task.project_id):
         evaluations.wait_for_machines(batch, task, job)
     else:
         outcome = {"result": "cancelled", "summary": "No worker is left that can answer this question."}

@@ -73,7 +73,7 @@ def _evaluator(task: Task, question: dict[str, Any]) -> str:
     """Code runs on a worker, whatever workers there are at this moment; a question needs one that can answer."""
     if "agentic" not in question:
         return next(iter(question))
-    return evaluator_of(question, leases.able(task.project.owner.key))
+    return evaluator_of(question, leases.able(task.project.owner.key, task.project_id))
 
 
 def answered(

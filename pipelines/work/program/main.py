@@ -156,6 +156,7 @@ def config_of(said: Options, isolation: Isolation, workspaces: Path) -> WorkerCo
         secrets=(said.token, *said.secrets.values(), *((key,) if key else ())),
         named_secrets=said.secrets,
         signed_in=said.signed_in,
+        evaluator=said.evaluator,
         outgoing=Outgoing(Guard(said.private_hosts), Endpoint(url, model, key)),
         authorities=said.authorities,
     )

@@ -6,6 +6,7 @@ import argparse
 import ipaddress
 import os
 import platform
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,8 @@ class Options:
     model: tuple[str, str, str] = field(default=("", "", ""), repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     signed_in: Mapping[str, Path] = field(default_factory=dict)
+    # The command that answers questions of rules, where its token has the label for it.
+    evaluator: tuple[str, ...] = ()
     authorities: Authorities = field(default_factory=Authorities)
 
 
@@ -79,6 +82,7 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
             if each.startswith(SECRET) and value
         },
         signed_in=_signed_in(said.signed_in, environment),
+        evaluator=tuple(shlex.split(environment.get("GATELINE_EVALUATOR_COMMAND", ""))),
         authorities=_authorities(environment),
     )
 

@@ -19,6 +19,8 @@ from pipelines.models.plumbing.statements import Statement, send
 from pipelines.ports import leases
 from pipelines.ports.leases import Claim
 from pipelines.queries.queued_work import SERVER_ONLY
+from pipelines.routing.document.evaluations import WORKER
+from pipelines.work.config import EVALUATOR_LABEL
 from pipelines.work.statements import RUNNER_OF_TOKEN
 from pipelines.work.transport.http.wire import PROTOCOL
 from pipelines.work.transport.local import jobs
@@ -40,11 +42,14 @@ def register(token: ApiToken, runner: uuid.UUID, said: Mapping[str, Any]) -> Wor
         older = "Update this runner" if said["protocol"] < PROTOCOL else "Update the server"
         raise WrongProtocol(f"The runner and the server have different versions. {older}.")
     now = timezone.now()
+    labels = set(said["labels"]) & set(token.labels) if said["labels"] else set(token.labels)
+    # By its own command and where the project gave it the label; never by a model (law §15).
+    evaluates = WORKER in said["answers"] and EVALUATOR_LABEL in labels
     its = {
         **{name: said[name] for name in AS_TOLD},
-        "labels": sorted(set(said["labels"]) & set(token.labels)) if said["labels"] else sorted(token.labels),
+        "labels": sorted(labels),
         "owners": None,
-        "answers": [],
+        "answers": [WORKER] if evaluates else [],
         "offers": sorted(set(said["offers"]) - SERVER_ONLY),
         "machine": {name: str(said["machine"].get(name, ""))[:LONGEST] for name in MACHINE},
         "project_id": token.project_id,
@@ -89,6 +94,7 @@ def claim_of(runner: Worker) -> Claim:
         runner.pk,
         labels=frozenset(runner.labels),
         seconds=settings.RUNNER_LEASE_SECONDS,
+        answers=frozenset(runner.answers),
         offers=frozenset(runner.offers or ()),
         project=runner.project_id,
     )

@@ -65,7 +65,8 @@ class FarAway:
         transport = HttpTransport(calls, {})
         roots = (str(self.home.parent),)
         config = WorkerConfig(self.home, Isolation("none"), repository_roots=roots, **self.config)
-        await transport.register({**FACTS, "offers": sorted(config.offers)})
+        offered = {"offers": sorted(config.offers), "answers": sorted(config.answers)}
+        await transport.register({**FACTS, **offered})
         folders = await asyncio.to_thread(Folders, self.home, uuid.uuid4())
         driver = Driver(config, transport, folders)
         try:
