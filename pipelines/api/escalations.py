@@ -121,7 +121,8 @@ class UnlockIn(Strict):
 
 
 class DeadlockOut(BaseModel):
-    """`parties`: task, station, agent and status of each as they were found; `handoffs`: what they handed over last."""
+    """`parties`: task, station, agent and status of each as they were found; `handoffs`: what they handed over last;
+    `escalation`: of a contradiction the one that resolves it."""
 
     id: UUID
     kind: str
@@ -129,6 +130,7 @@ class DeadlockOut(BaseModel):
     parties: list[dict[str, Any]]
     handoffs: list[dict[str, Any]]
     suggestion: str
+    escalation: UUID | None
     found: datetime
     state: str
     how: str
@@ -165,6 +167,7 @@ def _locked(row: Deadlock) -> DeadlockOut:
         parties=row.parties,
         handoffs=row.handoffs,
         suggestion=row.suggestion,
+        escalation=row.escalation_id,
         found=row.found_at,
         state=row.state,
         how=row.how,

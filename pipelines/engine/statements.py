@@ -82,7 +82,7 @@ DECIDE = """UPDATE pipelines_gatevisit SET state = 'decided', word = %s, route =
 
 TOKENS_OF_TASK = "SELECT to_json(token)::text FROM pipelines_token token WHERE task_id = %s"
 
-CONTEXT_WRITES = """SELECT token_id, seq, (data -> 'context')::text FROM pipelines_event
+CONTEXT_WRITES = """SELECT token_id, seq, (data -> 'context')::text, source FROM pipelines_event
             WHERE task_id = %s AND token_id = ANY(%s::bigint[]) AND jsonb_exists(data, 'context')"""
 
 # Of a member who may sign in and is away, the stand-in: the one for the project, else the one for all.

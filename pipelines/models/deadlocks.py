@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from pipelines.models.escalations import Escalation
 from pipelines.models.tasks import Task
 
 
@@ -32,7 +33,8 @@ class Dependency(models.Model):
 
 class Deadlock(models.Model):
     """Until it is resolved its parties do no work, and their agents get none. `task`: where it was found; `parties`:
-    [{task, name, token, station, agent, status}] as they were then; `handoffs`: what they handed over last."""
+    [{task, name, token, station, agent, status}] as they were then; `handoffs`: what they handed over last.
+    `escalation`: of branches that contradict each other; whoever resolves it resolves this."""
 
     class State(models.TextChoices):
         OPEN = "open", "Open"
@@ -48,6 +50,9 @@ class Deadlock(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="deadlocks")
     tasks = models.ManyToManyField(Task, related_name="party_to")
+    escalation = models.OneToOneField(
+        Escalation, models.CASCADE, null=True, blank=True, related_name="deadlock"
+    )
     kind = models.CharField(max_length=13)
     parties = models.JSONField()
     handoffs = models.JSONField(default=list)
@@ -75,3 +80,8 @@ class Deadlock(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} · {self.task_id}"
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Who may resolve it."""
+        return (self.role,)

@@ -73,6 +73,12 @@ class Escalation(models.Model):
     def __str__(self) -> str:
         return f"{self.trigger} → {self.role}"
 
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Who may resolve it: of branches that contradict each other whoever resolves deadlocks, too."""
+        conflict = getattr(self, "deadlock", None)
+        return (self.role, conflict.role) if conflict else (self.role,)
+
 
 class Incident(models.Model):
     """Kept when an escalation was not answered in time and its line says so: once."""

@@ -40,11 +40,7 @@ def _cycle(tasks: QuerySet[Task], since: datetime, until: datetime) -> float | N
 
 
 def _deadlocks(tasks: QuerySet[Task], now: datetime) -> int:
-    """Branches that contradict each other are one kind of them (AEEF E22)."""
-    contradictions = Escalation.objects.filter(
-        task__in=tasks, trigger="contradiction", opened_at__gt=now - WEEK
-    )
-    return Deadlock.objects.filter(task__in=tasks, found_at__gt=now - WEEK).count() + contradictions.count()
+    return Deadlock.objects.filter(task__in=tasks, found_at__gt=now - WEEK).count()
 
 
 def _escalated(tasks: QuerySet[Task], now: datetime) -> float | None:

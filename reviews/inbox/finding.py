@@ -19,7 +19,6 @@ from pipelines.models import (
     GateVisit,
     Job,
     Status,
-    Task,
     Token,
 )
 from pipelines.models.plumbing.compiled import fetch
@@ -124,12 +123,10 @@ def how_many(mine: Mine, most: int) -> int:
     gates += _asked_of(mine)[:most].count() if _present(mine, "reply") else 0
     tokens = _alive(mine).filter(WAITING)[:most].count() if _present(mine, "position") else 0
     jobs = _by_hand(mine)[:most].count() if _present(mine, "manual") else 0
-    alarms = (
-        [(row.task, row.role) for row in _escalations(mine)[:most]] if _present(mine, "escalation") else []
-    )
-    if _present(mine, "deadlock"):
-        alarms += [(row.task, row.role) for row in _deadlocks(mine)[:most]]
-    return gates + tokens + jobs + sum(_answers_for(mine, task, role) for task, role in alarms)
+    alarms: list[Escalation | Deadlock] = []
+    alarms += _escalations(mine)[:most] if _present(mine, "escalation") else ()
+    alarms += _deadlocks(mine)[:most] if _present(mine, "deadlock") else ()
+    return gates + tokens + jobs + sum(_answers_for(mine, row) for row in alarms)
 
 
 def _gate(visit: GateVisit) -> InboxItem:
@@ -218,8 +215,13 @@ def escalations(mine: Mine) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
     if not _present(mine, "escalation"):
         return
-    rows = _escalations(mine).select_related(*TASK, "token").defer(*NOT_READ).iterator(chunk_size=LIMIT)
-    for row in islice((row for row in rows if _answers_for(mine, row.task, row.role)), LIMIT):
+    rows = (
+        _escalations(mine)
+        .select_related(*TASK, "token", "deadlock")
+        .defer(*NOT_READ)
+        .iterator(chunk_size=LIMIT)
+    )
+    for row in islice((row for row in rows if _answers_for(mine, row)), LIMIT):
         each = shown(row, row.task, may=True)
         yield InboxItem(
             "escalation", str(row.pk), row.task, each.station or row.task.line.name, each.sentence,
@@ -232,7 +234,7 @@ def deadlocks(mine: Mine) -> Iterator[InboxItem]:
     if not _present(mine, "deadlock"):
         return
     rows = _deadlocks(mine).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
-    for row in islice((row for row in rows if _answers_for(mine, row.task, row.role)), LIMIT):
+    for row in islice((row for row in rows if _answers_for(mine, row)), LIMIT):
         each = locked(row, may=True)
         place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
         yield InboxItem(
@@ -243,11 +245,12 @@ def deadlocks(mine: Mine) -> Iterator[InboxItem]:
 
 def _escalations(mine: Mine) -> QuerySet[Escalation]:
     rows = Escalation.objects.filter(task__project__in=mine.seen, state=Escalation.State.OPEN)
-    return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("opened_at", "pk")
+    rows = rows.select_related("task", "deadlock").defer(*NOT_READ[: len(HEAVY)])
+    return rows.order_by("opened_at", "pk")
 
 
 def _deadlocks(mine: Mine) -> QuerySet[Deadlock]:
-    rows = Deadlock.objects.filter(task__project__in=mine.seen, state=Deadlock.State.OPEN)
+    rows = Deadlock.objects.filter(task__project__in=mine.seen, state=Deadlock.State.OPEN, escalation=None)
     return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("found_at", "pk")
 
 
@@ -264,8 +267,8 @@ def _alive(mine: Mine) -> QuerySet[Token]:
     return Token.objects.filter(tasks, ended_at__isnull=True, forked=False)
 
 
-def _answers_for(mine: Mine, task: Task, role: str) -> bool:
-    return mine.roles[task.project_id].may_answer(role, mine.user)
+def _answers_for(mine: Mine, row: Escalation | Deadlock) -> bool:
+    return mine.roles[row.task.project_id].may_answer(row.roles, mine.user)
 
 
 def manual(mine: Mine) -> Iterator[InboxItem]:

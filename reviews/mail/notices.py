@@ -54,9 +54,6 @@ def _about(notice: Notice) -> dict[str, Any]:
 
 def _deadlock(notice: Notice) -> dict[str, Any]:
     found = Deadlock.objects.get(pk=notice.about)
-    handoffs = [
-        f"{each['task']} · {each['station']}: {each['result']} {each['summary']}" for each in found.handoffs
-    ]
     return {
         "anchor": "deadlock",
         "subject": "Deadlock",
@@ -65,16 +62,15 @@ def _deadlock(notice: Notice) -> dict[str, Any]:
         "facts": [
             ("Kind", deadlock_words(found.kind)),
             ("For", role_words(found.role)),
-            ("Parties", "\n".join(map(_party, found.parties))),
-            ("Handed over last", "\n".join(handoffs)),
-            ("Suggestion", found.suggestion),
+            *_parties(found),
         ],
         "verb": "Resolve it",
     }
 
 
 def _escalation(notice: Notice) -> dict[str, Any]:
-    found = Escalation.objects.get(pk=notice.about)
+    found = Escalation.objects.select_related("deadlock").get(pk=notice.about)
+    conflict = getattr(found, "deadlock", None)
     late = notice.kind == Notice.NoticeKind.BREACHED
     in_time = "The task does not move forward until this is resolved."
     overdue = f"Nobody has answered this escalation in time. {in_time}"
@@ -88,12 +84,24 @@ def _escalation(notice: Notice) -> dict[str, Any]:
             ("For", role_words(found.role)),
             ("Station", station_name(parsed(notice.task.pinned), found.station)),
             ("Reason", found.reason),
+            *(_parties(conflict) if conflict else ()),
             ("Answer by", f"{found.due_at:%Y-%m-%d %H:%M} UTC" if found.due_at else ""),
             ("Done because of it", "\n".join(map(action_words, found.on_breach)) if late else ""),
             ("What you can do", "\n".join(words for _word, words in shown(found, notice.task).words)),
         ],
         "verb": "Resolve it",
     }
+
+
+def _parties(found: Deadlock) -> list[tuple[str, str]]:
+    handoffs = [
+        f"{each['task']} · {each['station']}: {each['result']} {each['summary']}" for each in found.handoffs
+    ]
+    return [
+        ("Parties", "\n".join(map(_party, found.parties))),
+        ("Handed over last", "\n".join(handoffs)),
+        ("Suggestion", found.suggestion),
+    ]
 
 
 def _party(party: Mapping[str, Any]) -> str:

@@ -7,13 +7,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
 from pipelines.models import Deadlock, Due, Escalation, Job, Task, Token
 from pipelines.work.scheduler import timers
+from reviews.inbox import finding
+from reviews.inbox.item import Mine
 from tests.factories import World, station
 from tests.reviews.test_pages import as_
 
@@ -125,6 +129,79 @@ def test_a_deadlock_is_resolved_on_the_page_of_its_task(world: World) -> None:
     said = {"word": "context", "reason": "Use less."}
     assert as_(world.admin).post(address("task-unlock", task, found.pk), said).status_code == 302
     assert world.job(task).feedback == "Use less."
+
+
+def contradicted(world: World, of: str = "") -> tuple[Task, Escalation]:
+    branch = {"id": "on", "to": "release"}
+    stations = [
+        station("plan", {"id": "both", "to": ["qa", "security"]}),
+        station("qa", {**branch, "id": "qa-on"}, agent=f"qa-agent{of}"),
+        station("security", {**branch, "id": "security-on"}, agent=f"security-agent{of}"),
+        station("release", {"id": "done", "to": "completed"}, join={"wait_for": ["qa", "security"]}),
+    ]
+    task = world.start(world.line(stations=stations, policy={"contradiction": "escalate"}))
+    world.report(task, station="plan")
+    for key, verdict in (("qa", "ship"), ("security", "stop")):
+        handoff = {"decision_request": f"{key} decided."}
+        said = {"result": "success", "output": {"release": verdict}, "summary": f"{key} says {verdict}"}
+        world.report(task, {**said, "handoff": handoff}, station=key)
+    return task, Escalation.objects.get(task=task)
+
+
+def test_E23_the_page_of_a_contradiction_has_states_handoffs_and_a_suggestion(world: World) -> None:
+    task, found = contradicted(world)
+    about = (
+        "qa-agent",
+        "security-agent",
+        "On hold",
+        "qa says ship",
+        "security says stop",
+        "Choose the branch",
+    )
+    for user in (world.admin, world.viewer):
+        page = as_(user).get(address("task", task)).content.decode()
+        assert [words for words in about if words not in page] == []
+    inbox = as_(world.admin).get(reverse("inbox"), follow=True).content.decode()
+    assert [words for words in about if words not in inbox] == []
+    assert inbox.count("need-deadlock-") == 0, "one thing to resolve, shown once"
+    said = {"word": "choose", "route": "security", "reason": "A hole."}
+    assert as_(world.admin).post(address("task-resolve", task, found.pk), said).status_code == 302
+    task.refresh_from_db()
+    assert task.context["release"] == "stop"
+    assert "Choose the branch" not in as_(world.viewer).get(address("task", task)).content.decode()
+
+
+def test_more_contradictions_cost_the_inbox_no_more_statements(world: World) -> None:
+    counts = []
+    for numbers in (range(2), range(2, 6)):
+        for number in numbers:
+            contradicted(world, f"-{number}")
+        with CaptureQueriesContext(connection) as seen:
+            items = [row for row in finding.escalations(Mine(world.admin)) if row.about["each"].conflict]
+        counts.append((len(items), len(seen)))
+    assert counts == [(2, counts[0][1]), (6, counts[0][1])]
+
+
+def test_E23_a_contradiction_over_the_api_is_its_projects_alone(world: World, client: Client) -> None:
+    task, found = contradicted(world)
+    _token, secret = world.token_of(world.admin)
+    _other, elsewhere = world.token_of(world.stranger)
+    here = f"/api/owners/{task.project.owner.key}/projects/{task.project.key}/stages/line/tasks/{task.name}"
+    mine: Any = {"headers": {"Authorization": f"Bearer {secret}"}, "content_type": "application/json"}
+    theirs: Any = {**mine, "headers": {"Authorization": f"Bearer {elsewhere}"}}
+    [told] = client.get(f"{here}/deadlocks", **mine).json()
+    assert (told["kind"], told["escalation"], told["state"]) == ("contradiction", str(found.pk), "open")
+    assert [party["agent"] for party in told["parties"]] == ["qa-agent", "security-agent"]
+    assert [each["station"] for each in told["handoffs"]] == ["security", "qa", "plan"]
+    assert client.get(f"{here}/deadlocks", **theirs).status_code == 404
+    said = {"word": "choose", "route": "qa", "reason": "Ship it."}
+    resolve = f"{here}/escalations/{found.pk}/resolve"
+    assert client.post(resolve, said, **theirs).status_code == 404
+    by_itself = {"word": "cancel", "reason": "Ship it."}
+    assert client.post(f"{here}/deadlocks/{told['id']}/resolve", by_itself, **mine).status_code == 409
+    assert client.post(resolve, said, **mine).status_code == 200
+    [told] = client.get(f"{here}/deadlocks", **mine).json()
+    assert (told["state"], told["how"], told["answer"]) == ("resolved", "output", "Ship it.")
 
 
 def test_the_api_escalates_resolves_and_tells(world: World, client: Client) -> None:

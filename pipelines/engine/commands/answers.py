@@ -33,7 +33,7 @@ def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offer
     such row, or not a member), Forbidden (asked of another role), Invalid (path `word` or `reason`)."""
     if found is None or person_of(found.task.project_id, answer.user) is None:
         raise NotFound()
-    if not roles.may_answer(found.task.project_id, found.role, answer.user):
+    if not roles.may_answer(found.task.project_id, found.roles, answer.user):
         raise Forbidden(f"This is for {role_words(found.role)}.")
     if answer.word not in offered:
         raise Invalid.at(

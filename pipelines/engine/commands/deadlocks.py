@@ -7,31 +7,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from pipelines.engine.commands import manual_actions
 from pipelines.engine.commands.answers import RoleAnswer, asked, refuse_second
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, settle, situation
+from pipelines.engine.core.errors import Conflict
 from pipelines.engine.core.expected_times import is_late
 from pipelines.engine.core.state import job_ref
 from pipelines.engine.core.transaction import run
 from pipelines.engine.core.values import ENGINE
-from pipelines.engine.moves import effects, escalations, roles
+from pipelines.engine.moves import effects, escalations
 from pipelines.engine.moves.completion import finish_job
+from pipelines.engine.moves.deadlock_records import new_record, open_record, party_of
 from pipelines.engine.moves.pausing import hold, is_paused_by, let_go, pause
 from pipelines.engine.moves.releases import DEPENDENCY, close
 from pipelines.models import Deadlock, Dependency, Due, Job, Status, Task, Token, User
-from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.decide.deadlocks import CIRCULAR, SUGGESTIONS, TIMEOUT
+from pipelines.routing.decide.deadlocks import CIRCULAR, TIMEOUT
 from pipelines.routing.decide.holds import each_of, joined, paused_by
 from pipelines.routing.document.escalations import ARCHITECT
 
 WORDS = ("output", "context", "escalate", "cancel")
 """Words of a person who resolves a deadlock. Only a station that timed out can get an output."""
-LAST = 10
 
 # Found
 
@@ -46,9 +46,9 @@ def work_is_late(batch: Batch, due: Due) -> None:
     if not is_late(batch, task, token, job):
         batch.flush()
         return
-    found = _found(task, TIMEOUT, [task])
+    found = new_record(task, TIMEOUT)
     if pause(batch, task, token, ENGINE, str(found.pk), deadlock=TIMEOUT):
-        _open(batch, found, task, [(task, token)])
+        open_record(batch, found, [party_of(task, token)])
         batch.flush()
 
 
@@ -59,67 +59,11 @@ def found_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     told = [set(each.tasks.values_list("pk", flat=True)) for each in open_ones]
     if not circle or any({each.pk for each in circle} <= each for each in told):
         return
-    found = _found(task, CIRCULAR, circle)
+    found = new_record(task, CIRCULAR)
     parties = [(each, token) for each in circle for token in batch.living(each) if not token.forked]
     for each, token in parties:
         pause(batch, each, token, ENGINE, str(found.pk), deadlock=CIRCULAR)
-    _open(batch, found, task, parties)
-
-
-def _found(task: Task, kind: str, tasks: Sequence[Task]) -> Deadlock:
-    role = versions.by_id(task.pinned_id).escalation("deadlock").role
-    return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
-
-
-def _open(batch: Batch, found: Deadlock, task: Task, parties: Sequence[tuple[Task, Token]]) -> None:
-    found.parties = [_party(each, token) for each, token in parties]
-    found.agents = sorted({party["agent"] for party in found.parties if party["agent"]})
-    found.handoffs = _handoffs([each.pk for each, _ in parties])
-    found.found_at = batch.now
-    found.save(force_insert=True)
-    found.tasks.set({each.pk for each, _ in parties})
-    for each in {each.pk: each for each, _ in parties}.values():
-        batch.event(
-            each,
-            "deadlock.found",
-            ENGINE,
-            trigger=found.kind,
-            deadlock=str(found.pk),
-            parties=found.parties,
-            role=found.role,
-            suggestion=found.suggestion,
-        )
-    to = roles.addresses(task.project_id, found.role)
-    batch.tell(observers.Alarm("deadlock", found.pk, task.pk, to, batch.now))
-
-
-def _party(task: Task, token: Token) -> dict[str, Any]:
-    station = versions.by_id(task.pinned_id).stations_by_key.get(token.station)
-    return {
-        "task": task.pk,
-        "name": task.name,
-        "token": token.pk,
-        "station": token.station,
-        "agent": station.agent if station else "",
-        "status": str(token.status),
-        "since": token.entered_at.isoformat(),
-    }
-
-
-def _handoffs(task_ids: Sequence[int]) -> list[dict[str, Any]]:
-    """What the parties handed over last: completed stations with their output, newest first."""
-    # By their tokens: an index of jobs by task has those of stations alone.
-    done = Job.objects.filter(token__task__in=task_ids, state=Job.State.DONE).select_related("task__project")
-    return [
-        {
-            "task": job.task.name,
-            "station": job.station,
-            "result": job.result,
-            "summary": job.summary[:500],
-            "handoff": (job.outcome or {}).get("handoff"),
-        }
-        for job in done.order_by("-ended_at", "-pk")[:LAST]
-    ]
+    open_record(batch, found, [party_of(*party) for party in parties])
 
 
 def questions(project_id: int) -> Iterator[tuple[int, int]]:
@@ -160,6 +104,8 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     known = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
     offered = WORDS if known is None or known.kind == TIMEOUT else WORDS[1:]
     found = asked(known, answer, WORDS, offered)
+    if found.escalation_id is not None:
+        raise Conflict("Branches contradict each other. Resolve the escalation of it.")
     batch = Batch.of_tasks(*found.tasks.values_list("pk", flat=True))
     task = batch.tasks[found.task_id]
     found = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)

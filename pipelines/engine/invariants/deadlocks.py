@@ -27,7 +27,7 @@ def deadlocks_are_kept(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     rows = Deadlock.objects.order_by("found_at", "pk")
     if task_ids is not None:
         rows = rows.filter(tasks__in=task_ids).distinct()
-    for found in rows.prefetch_related("tasks").iterator(chunk_size=200):
+    for found in rows.select_related("escalation").prefetch_related("tasks").iterator(chunk_size=200):
         yield from _faults(found, list(found.tasks.all()))
 
 
@@ -47,6 +47,8 @@ def _faults(found: Deadlock, parties: Sequence[Task]) -> Iterable[Violation]:
     holds = [wait.get("paused_by") for token in held for wait in each_of(token.wait)]
     if found.kind == TIMEOUT and not resolved and not ended and str(found.pk) not in holds:
         yield Violation("I11", where, "is open and holds nothing")
+    if found.escalation and (found.escalation.resolved_at is None) == resolved:
+        yield Violation("I11", where, f"is {found.state}, and its escalation is {found.escalation.state}")
     for task in parties:
         if told[task.pk, TOLD[0]] != 1:
             yield Violation("I11", where, f"its party {task.pk} was told {told[task.pk, TOLD[0]]} times")

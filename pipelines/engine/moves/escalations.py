@@ -8,12 +8,13 @@ from typing import Any
 
 from pipelines.engine.core.agent_capacity import FACTS
 from pipelines.engine.core.batch import Batch
-from pipelines.engine.moves import escalation_actions
+from pipelines.engine.moves import deadlock_records, escalation_actions
 from pipelines.engine.moves.escalation_records import KIND, Who, record, tell
 from pipelines.engine.moves.pausing import is_paused_by, let_go
 from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
+from pipelines.routing.decide.transitions import CONTRADICTION
 from pipelines.routing.document.line import Line
 
 
@@ -101,6 +102,8 @@ def close(
         route=route,
         context=dict(context or {}),
     )
+    if escalation.trigger == CONTRADICTION:
+        deadlock_records.close_contradiction(batch, task, escalation, actor)
     for token in batch.living(task):
         let_go(batch, task, token, actor, is_paused_by(escalation.pk))
 

@@ -11,7 +11,7 @@ from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, beside
 from pipelines.engine.core.state import job_ref, merge_counts, token_state
 from pipelines.engine.core.values import ENGINE, Actor
-from pipelines.engine.moves import escalations
+from pipelines.engine.moves import deadlock_records, escalations
 from pipelines.engine.moves.job_creation import open_job
 from pipelines.engine.statements import CONTEXT_WRITES, TOKENS_OF_TASK
 from pipelines.models import ENDED, Job, Status, Task, Token
@@ -23,7 +23,7 @@ from pipelines.queries.branches import branches_of
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.effects import Stay
 from pipelines.routing.decide.joining.branches import Arrival, Write
-from pipelines.routing.decide.joining.context import contradictions, said_under
+from pipelines.routing.decide.joining.context import contradictions, said_under, writers
 from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
 from pipelines.routing.decide.transitions import Transition, meeting
 from pipelines.routing.document.line import Line
@@ -95,7 +95,7 @@ class Meeting:
         self._enter(token, change)
         job: Job | None = None
         if change.stays is not None:
-            self._stay(token, change.stays)
+            self._stay(token, change.stays, writers(keys, writes))
         else:
             job = self._begin(token) if self.merge.verdict == PASS else self._judged(token)
         self._tell(token, closed, job, keys)
@@ -191,9 +191,9 @@ class Meeting:
         claim, after = (self.turn.claim, self.turn.after) if self.turn else (None, None)
         return open_job(self.batch, self.task, token, claim=claim, after=after)
 
-    def _stay(self, token: Token, where: Stay) -> None:
+    def _stay(self, token: Token, where: Stay, stations: Iterable[str]) -> None:
         """Keep the merged token from beginning; somebody is asked where branches contradict each other."""
-        wait = where.wait
+        wait, token.status = where.wait, where.status
         if wait.get("trigger"):
             reason = (
                 f"{', '.join(self.merge.sources)} wrote different values under {', '.join(wait['keys'])}."
@@ -201,8 +201,9 @@ class Meeting:
             opened = escalations.open_one(
                 self.batch, self.task, self.line, wait["trigger"], self.actor, token=token, reason=reason
             )
+            deadlock_records.open_contradiction(self.batch, opened, dict.fromkeys(stations, token))
             wait = {**wait, "escalation": str(opened.pk)}
-        token.status, token.wait, token.error = where.status, wait, where.error
+        token.wait, token.error = wait, where.error
         self.batch.tell(
             observers.TaskWaits(self.task.pk, token.pk, where.status, where.error, self.batch.now)
         )
@@ -257,13 +258,13 @@ class Meeting:
         own = [self._part(token) for token in self.arrived]
         every = {pk for part in own for pk in part}
         [stored] = send([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])
-        said = [(pk, seq, json.loads(values)) for pk, seq, values in stored]
+        said = [(pk, seq, json.loads(values), source) for pk, seq, values, source in stored]
         said += [
-            (e.token_id, e.seq, e.data["context"])
+            (e.token_id, e.seq, e.data["context"], e.source)
             for e in self.batch.events(self.task)
             if "context" in e.data
         ]
-        return [[Write(seq, values) for pk, seq, values in said if pk in part] for part in own]
+        return [[Write(*write) for pk, *write in said if pk in part] for part in own]
 
     def _part(self, token: Token) -> set[int]:
         found, grown = set(self._up(token)), True

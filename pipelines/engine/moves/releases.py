@@ -26,7 +26,7 @@ def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
     _tell(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
     for found in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
-        _over(batch, task, actor, found, Deadlock.Unlocking.ENDED)
+        over(batch, task, actor, found, Deadlock.Unlocking.ENDED)
 
 
 def wait_no_longer(batch: Batch, task: Task) -> None:
@@ -41,12 +41,13 @@ def answered(batch: Batch, task: Task, user: User, text: str) -> None:
     circles = Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN, kind=CIRCULAR)
     for found in circles:
         found.resolved_by, found.answer = user, text
-        _over(batch, task, str(Actor.person(user)), found, Deadlock.Unlocking.CONTEXT)
+        over(batch, task, str(Actor.person(user)), found, Deadlock.Unlocking.CONTEXT)
         batch.set_due(RESUME, task, batch.now, key=str(found.pk))
         batch.set_due(CIRCLE, task, batch.now)
 
 
-def _over(batch: Batch, task: Task, actor: Actor | str, found: Deadlock, how: str) -> None:
+def over(batch: Batch, task: Task, actor: Actor | str, found: Deadlock, how: str) -> None:
+    """Close a deadlock that this task ends, and let its other parties go on."""
     close(batch, found, how)
     batch.event(task, "deadlock.resolved", actor, trigger=found.kind, deadlock=str(found.pk), how=how)
     others = found.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of_projects
@@ -28,10 +28,11 @@ class ProjectRoles:
         wanted = key if key in Role.values else str(Role.ADMIN)
         return {pk: person for pk, person in self.people.items() if wanted in expand(person.roles)}
 
-    def may_answer(self, role: str, user: User) -> bool:
-        """Whether this person may resolve what is asked of this role. Project administrators always may."""
+    def may_answer(self, roles: Iterable[str], user: User) -> bool:
+        """True if this person may resolve what is asked of these roles. Project administrators always may."""
         person = self.people.get(user.pk)
-        return person is not None and (Role.ADMIN in person.roles or user.pk in self.holders(role))
+        asked = any(user.pk in self.holders(role) for role in roles)
+        return person is not None and (Role.ADMIN in person.roles or asked)
 
 
 def roles_of(project_ids: Collection[int]) -> dict[int, ProjectRoles]:
@@ -49,9 +50,9 @@ def roles_in(project_id: int) -> ProjectRoles:
     return roles_of([project_id])[project_id]
 
 
-def may_answer(project_id: int, role: str, user: User) -> bool:
+def may_answer(project_id: int, roles: Iterable[str], user: User) -> bool:
     """See `ProjectRoles`."""
-    return roles_in(project_id).may_answer(role, user)
+    return roles_in(project_id).may_answer(roles, user)
 
 
 def addresses(project_id: int, *roles: str) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """How deadlocks are found (law §8, AEEF E22): tasks that wait for each other in a circle, and work that takes more
 than twice its expected time. (Branches that contradict each other are found where they join, see
-`joining/context.py`.)"""
+`joining/context.py`, and escalated.)"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-CIRCULAR, TIMEOUT = "circular_wait", "timeout"
+CIRCULAR, TIMEOUT, CONTRADICTION = "circular_wait", "timeout", "contradiction"
 FACTOR: Final = 2
 """How many times the expected time may pass before it is a deadlock."""
 
@@ -47,4 +47,5 @@ def _back(came: Mapping[str, str], start: str, last: str) -> tuple[str, ...]:
 SUGGESTIONS: Final = {
     CIRCULAR: "Cancel one of these tasks, or take one dependency away; the others then go on.",
     TIMEOUT: "Look at the log of the last run. Give it what it lacks and let it run again, or cancel the task.",
+    CONTRADICTION: "Choose the branch whose values count. Where none does, say what is right as the reason.",
 }

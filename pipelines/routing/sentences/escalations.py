@@ -31,6 +31,7 @@ def deadlock_words(kind: str) -> str:
     return {
         "circular_wait": "tasks wait for each other in a circle",
         "timeout": "a station takes more than twice the time that is expected of it",
+        "contradiction": ESCALATED["contradiction"],
     }.get(kind, kind)
 
 

@@ -42,6 +42,11 @@ class Open:
         return asked(self.row.task, self.row.role)
 
     @property
+    def conflict(self) -> Deadlock | None:
+        """The branches that contradict each other, whose agents are paused."""
+        return getattr(self.row, "deadlock", None)
+
+    @property
     def incident(self) -> bool:
         """Whether an incident was opened when nobody had answered in time."""
         return self.row.breached_at is not None and "create_incident" in self.row.on_breach
@@ -54,6 +59,7 @@ class Open:
             found = [
                 ("go_on", "Continue with the latest output"),
                 ("choose", "Choose the branch that counts"),
+                ("retry", f"Add context: {self.station} runs with the latest output and the reason"),
             ]
         elif self.holds:
             found.append(("retry", f"Run {self.station} again, with the reason"))
@@ -67,7 +73,7 @@ def open_of(task: Task, user: User) -> list[Open]:
     if not task.escalations:
         return []
     rows = Escalation.objects.filter(task=task, state=Escalation.State.OPEN).order_by("opened_at", "pk")
-    return [shown(row, task, user) for row in rows.select_related("token")]
+    return [shown(row, task, user) for row in rows.select_related("token", "deadlock")]
 
 
 def shown(row: Escalation, task: Task, user: User | None = None, may: bool = False) -> Open:
@@ -80,7 +86,7 @@ def shown(row: Escalation, task: Task, user: User | None = None, may: bool = Fal
         row,
         sentence(row),
         station_name(line, row.station),
-        may or (user is not None and may_answer(task.project_id, row.role, user)),
+        may or (user is not None and may_answer(task.project_id, row.roles, user)),
         holds,
         tuple((key, station_name(line, key)) for key in targets),
         _branches(line, token) if holds and token else (),
@@ -161,10 +167,11 @@ class Locked:
 
 
 def deadlocks_of(task: Task, user: User) -> list[Locked]:
-    """Those that the task is party to, the oldest first."""
-    rows = Deadlock.objects.filter(tasks=task, state=Deadlock.State.OPEN).select_related("task__project")
+    """Those that the task is party to, the oldest first; those that an escalation resolves stand with it."""
+    rows = Deadlock.objects.filter(tasks=task, state=Deadlock.State.OPEN, escalation=None)
+    rows = rows.select_related("task__project")
     return [
-        locked(row, may_answer(task.project_id, row.role, user)) for row in rows.order_by("found_at", "pk")
+        locked(row, may_answer(task.project_id, row.roles, user)) for row in rows.order_by("found_at", "pk")
     ]
 
 

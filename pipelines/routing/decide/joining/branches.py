@@ -48,3 +48,4 @@ class Write:
 
     order: int
     values: Mapping[str, Any] = field(default_factory=dict)
+    station: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from pipelines.routing.basics.values import equal
@@ -28,6 +28,17 @@ def contradictions(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
         for key, said in own.items():
             last.setdefault(key, []).append(said)
     return tuple(sorted(key for key, said in last.items() if _differ(said)))
+
+
+def writers(keys: Collection[str], branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
+    """Return the stations that wrote the values under these keys with which their branches arrived."""
+    last = {
+        (number, key): write.station
+        for number, branch in enumerate(branches)
+        for write in sorted(branch, key=lambda write: write.order)
+        for key in write.values.keys() & keys
+    }
+    return tuple(dict.fromkeys(last.values()))
 
 
 def said_under(

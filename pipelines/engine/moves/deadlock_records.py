@@ -1,0 +1,108 @@
+"""Recording a deadlock: its row, an event for each of its tasks, and the notifications (law §8, AEEF E23)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves import releases, roles
+from pipelines.models import Deadlock, Escalation, Job, Task, Token
+from pipelines.ports import observers
+from pipelines.queries import versions
+from pipelines.routing.decide.deadlocks import CONTRADICTION, SUGGESTIONS
+
+LAST: Final = 10
+HOW: Final = {
+    Escalation.How.RETRY: Deadlock.Unlocking.CONTEXT,
+    Escalation.How.CANCEL: Deadlock.Unlocking.CANCEL,
+    Escalation.How.ENDED: Deadlock.Unlocking.ENDED,
+}
+"""How a contradiction was resolved, of how its escalation was; by any other word an output was chosen."""
+Party = tuple[Task, dict[str, Any]]
+
+
+def new_record(task: Task, kind: str) -> Deadlock:
+    role = versions.by_id(task.pinned_id).escalation("deadlock").role
+    return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
+
+
+def open_record(batch: Batch, record: Deadlock, parties: Sequence[Party], told: Iterable[str] = ()) -> None:
+    """Save it: from now on its agents get no new work. Tell its tasks and, but for those who are `told` already, the
+    responsible role."""
+    tasks = {task.pk: task for task, _party in parties}
+    record.parties = [party for _task, party in parties]
+    record.agents = sorted({party["agent"] for party in record.parties if party["agent"]})
+    record.handoffs = _handoffs(batch, tasks)
+    record.found_at = batch.now
+    record.save(force_insert=True)
+    record.tasks.set(tasks)
+    for task in tasks.values():
+        batch.event(
+            task,
+            "deadlock.found",
+            ENGINE,
+            trigger=record.kind,
+            deadlock=str(record.pk),
+            parties=record.parties,
+            role=record.role,
+            suggestion=record.suggestion,
+        )
+    known = set(told)
+    to = tuple(each for each in roles.addresses(record.task.project_id, record.role) if each not in known)
+    batch.tell(observers.Alarm("deadlock", record.pk, record.task_id, to, batch.now))
+
+
+def party_of(task: Task, token: Token, at: str = "") -> Party:
+    """A position with its agent and state; `at`: the station that it is about, if it has been left."""
+    key = at or token.station
+    station = versions.by_id(task.pinned_id).stations_by_key.get(key)
+    return task, {
+        "task": task.pk,
+        "name": task.name,
+        "token": token.pk,
+        "station": key,
+        "agent": station.agent if station else "",
+        "status": str(token.status),
+        "since": token.entered_at.isoformat(),
+    }
+
+
+def open_contradiction(batch: Batch, opened: Escalation, writers: Mapping[str, Token]) -> None:
+    """Pause the agents of the stations that wrote what contradicts itself, until the escalation is resolved.
+    `writers`: station -> the token of its branch."""
+    record = new_record(opened.task, CONTRADICTION)
+    record.escalation = opened
+    parties = [party_of(opened.task, token, at) for at, token in writers.items()]
+    open_record(batch, record, parties, roles.addresses(opened.task.project_id, opened.role))
+
+
+def close_contradiction(batch: Batch, task: Task, escalation: Escalation, actor: Actor | str) -> None:
+    """The escalation is resolved: let the agents work again."""
+    for record in Deadlock.objects.filter(escalation=escalation, state=Deadlock.State.OPEN):
+        record.resolved_by, record.answer = escalation.resolved_by, escalation.answer
+        how = Escalation.How(escalation.how)
+        releases.over(batch, task, actor, record, HOW.get(how, Deadlock.Unlocking.OUTPUT))
+
+
+def _handoffs(batch: Batch, tasks: Mapping[int, Task]) -> list[dict[str, Any]]:
+    """Return what the parties handed over last: completed stations with their output, newest first."""
+    # By their tokens: an index of jobs by task has those of stations alone.
+    stored = Job.objects.filter(token__task__in=tasks, state=Job.State.DONE).order_by("-ended_at", "-pk")
+    done = {job.pk: job for job in stored[:LAST]}
+    # What completed in this transaction is not stored yet.
+    own = (job for job in batch.jobs.values() if job.task_id in tasks and job.state == Job.State.DONE)
+    done |= {job.pk: job for job in own}
+    newest = sorted(done.values(), key=lambda job: (job.ended_at, job.pk), reverse=True)
+    return [
+        {
+            "task": tasks[job.task_id].name,
+            "station": job.station,
+            "result": job.result,
+            "summary": job.summary[:500],
+            "handoff": (job.outcome or {}).get("handoff"),
+        }
+        for job in newest[:LAST]
+    ]
