@@ -37,7 +37,7 @@ class Escalation(models.Model):
     token = models.ForeignKey(Token, models.CASCADE, null=True, blank=True, related_name="+")
     visit = models.ForeignKey(GateVisit, models.CASCADE, null=True, blank=True, related_name="+")
     trigger = models.CharField(max_length=100)
-    role = models.CharField(max_length=100, help_text="Who answers, as the line calls them.")
+    role = models.CharField(max_length=150, help_text="Who answers, as the line calls them.")
     station = models.CharField(max_length=64, blank=True)
     rule = models.CharField(max_length=128, blank=True)
     reason = models.TextField(blank=True)

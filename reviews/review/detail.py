@@ -308,6 +308,8 @@ def _checks(visit: GateVisit) -> list[dict[str, Any]]:
 
 def _requirement(line: Line, wanted: Requirement) -> str:
     words = {"n": wanted.count, "name": wanted.name}
+    if wanted.kind == OWNER and wanted.everyone:
+        return f"the vote of whoever answers for {wanted.agent}"
     if wanted.kind == OWNER:
         return f"the vote of the owner of {line.station(wanted.name).name}"
     if wanted.everyone:

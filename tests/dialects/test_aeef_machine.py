@@ -50,6 +50,30 @@ def test_E2_a_state_is_entered_only_while_its_owner_can_take_it() -> None:
     assert goes(of, PASS, station="intake", agents=free) == "move requirements by rule intake-pass"
 
 
+def test_E2_a_state_with_two_owners_is_entered_only_while_both_are_available() -> None:
+    document = owned()
+    requirements = next(each for each in document["stations"] if each["key"] == "requirements")
+    requirements["second_agent"] = "scrum-agent"
+    of = read_line(document)
+    first = {"product-agent": {"state": "available", "free": 1}}
+    answer = decided(of, PASS, "intake", agents=first)
+    assert (answer["status"], answer["missing"]) == ("held", ["agent:scrum-agent"])
+    for state in ("suspended", "no_contract"):
+        kept = {**first, "scrum-agent": {"state": state}}
+        assert decided(of, PASS, "intake", agents=kept)["missing"] == ["agent:scrum-agent"]
+    busy = {**first, "scrum-agent": {"state": "available", "free": 0}}
+    assert goes(of, PASS, station="intake", agents=busy) == "move requirements by rule intake-pass"
+
+
+def test_E2_the_demo_names_both_owners_of_a_state(demo: Line) -> None:
+    both = {station.key: station.agents for station in demo.stations if station.second_agent}
+    assert both == {
+        "rollback": ("ops-agent", "platform-agent"),
+        "requirements": ("product-agent", "scrum-agent"),
+        "operations": ("ops-agent", "executive-agent"),
+    }
+
+
 def test_E3_each_stage_has_its_rework_and_a_rollback_passes_on_to_its_end(aeef: Line) -> None:
     assert len(REWORKS) == 6
     assert all(aeef.station(rework) for rework in REWORKS.values())

@@ -60,7 +60,7 @@ def test_what_is_not_answered_in_time_is_breached_and_then_resolved() -> None:
         }
     limit, escalated = told["rework-limit"].steps, told["escalated"].steps
     assert "escalation.breached" in limit[9].why
-    assert limit[10].who == "stage-owner as stage-owner"
+    assert limit[10].who.endswith(" as owner:product-agent,scrum-agent")
     assert limit[10].why.endswith("told: The story was split; try it once more.")
     assert escalated[9].why == "move rule testing-pass, waits at release"
     assert escalated[7].why == "wait rule security-pass no_open_escalation"

@@ -23,6 +23,8 @@ from pipelines.ports import observers
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.transitions import StationEntry, TokenPlace, Transition, transition
+from pipelines.routing.document.budgets import STAGE_OWNER
+from pipelines.routing.document.escalations import OWNERS_OF
 from pipelines.routing.document.handoffs import faults
 from pipelines.routing.document.preconditions import HANDOFF
 
@@ -223,11 +225,20 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
         answer.trigger,
         turn.actor,
         token=turn.token,
-        role=answer.role or "",
+        role=_role(turn, answer),
         rule=answer.rule or "",
     )
     where = effects.staying(answer)
     stay(turn, where.status, {**where.wait, "escalation": str(opened.pk)}, error=where.error)
+
+
+def _role(turn: DecisionContext, answer: Escalate) -> str:
+    """Who is asked: of the owner of a stage those who answer for its agents (law §8)."""
+    line, station = turn.judged_by, turn.token.station
+    if answer.role != STAGE_OWNER or station not in line.stations_by_key:
+        return answer.role or ""
+    agents = line.station(line.stage(station)).agents or line.station(station).agents
+    return OWNERS_OF + ",".join(agents) if agents else STAGE_OWNER
 
 
 def _stored(turn: DecisionContext, change: Transition) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.engine.moves.entitlement import EntitledPerson, people_of_projects
 from pipelines.models import Group, Role, User
 from pipelines.models.people import expand
-from pipelines.routing.document.escalations import groups_of, role_key
+from pipelines.routing.document.escalations import agents_of, groups_of, role_key
 
 
 @dataclass
@@ -20,9 +20,14 @@ class ProjectRoles:
 
     def holders(self, role: str) -> dict[int, EntitledPerson]:
         """The members of the project's group with this name or key; else, for one of Gateline's own roles, the
-        members with that role; else the administrators. A group without members does not count."""
-        key, named = role_key(role), groups_of(role, self.groups)
-        found = {pk: person for pk, person in self.people.items() if named & set(person.groups)}
+        members with that role; else the administrators. A group without members does not count. A role may also name
+        agents: then those who answer for one of them."""
+        key, named, agents = role_key(role), groups_of(role, self.groups), agents_of(role)
+        found = {
+            pk: person
+            for pk, person in self.people.items()
+            if named & set(person.groups) or agents & set(person.agents)
+        }
         if found:
             return found
         wanted = key if key in Role.values else str(Role.ADMIN)

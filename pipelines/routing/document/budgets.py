@@ -46,7 +46,7 @@ WORDS: Final = {
 
 MAX_ROLE: Final = 64
 STAGE_OWNER: Final = "stage-owner"
-"""The role that stands for the human owner of the stage: of the agent of the station at which it happened."""
+"""The role that stands for the human owners of the stage: of the agents of the stage in which it happened."""
 MANAGER: Final = "development-manager"
 
 

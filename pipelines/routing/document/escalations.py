@@ -52,6 +52,10 @@ OUTSIDER: Final = "admin"
 """The role that answers what no rule names anybody for: the administrators of the project."""
 
 
+OWNERS_OF: Final = "owner:"
+"""Begins a role that is held by whoever answers for one of these agents, with commas between them."""
+
+
 @dataclass(frozen=True)
 class EscalationRule:
     """`trigger`: a trigger of `decide` or any word with which something is escalated by hand. `sla`: seconds to answer,
@@ -130,6 +134,11 @@ def role_key(role: str) -> str:
     """As keys of groups are written: “Development Manager” is `development-manager`."""
     plain = unicodedata.normalize("NFKD", role).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain)).strip("-_")
+
+
+def agents_of(role: str) -> frozenset[str]:
+    """The keys of the agents whose owners have this role."""
+    return frozenset(role.removeprefix(OWNERS_OF).split(",")) if role.startswith(OWNERS_OF) else frozenset()
 
 
 def groups_of(role: str, groups: Iterable[tuple[str, str]]) -> frozenset[str]:

@@ -76,9 +76,12 @@ def _rules(document: dict[str, Any]) -> dict[str, object]:
     return found
 
 
-def _agents(document: dict[str, Any]) -> dict[str, str]:
-    named = ((each.get("key"), _text(each, "agent")) for each in _members(document, "stations"))
-    return {key: agent for key, agent in named if type(key) is str and agent}
+def _agents(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    named = (
+        (station.get("key"), (_text(station, "agent"), _text(station, "second_agent")))
+        for station in _members(document, "stations")
+    )
+    return {key: tuple(dict.fromkeys(filter(None, agents))) for key, agents in named if type(key) is str}
 
 
 def _named(document: dict[str, Any], part: str, naming: str) -> dict[str, str]:

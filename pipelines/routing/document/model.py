@@ -288,7 +288,7 @@ class Line:
     @cached_property
     def agents(self) -> tuple[str, ...]:
         """The keys of the agents that its stations name, each once."""
-        return tuple(dict.fromkeys(station.agent for station in self.stations if station.agent))
+        return tuple(dict.fromkeys(agent for station in self.stations for agent in station.agents))
 
     @cached_property
     def stations_by_key(self) -> dict[str, Station]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
@@ -22,7 +22,7 @@ MAX_VOTES: Final = 100
 class Requirement:
     """`count` votes of people with this role, in this group, of this user, or of the owner of this station. `kind`:
     role, group, user, owner. `everyone`: all of them; then `count` is 1, the least that it takes. `agent`: of an owner,
-    the key of the agent that the station names; whoever answers for it is asked."""
+    the key of the agent that the station names; whoever answers for it is asked. Of two agents each has one."""
 
     kind: str
     name: str
@@ -89,9 +89,8 @@ class RequirementRecord(Record[Requirement]):
             refers(reader, kind, name, around.names.stations, _("station"))
         everyone, count = self._count(reader, kind)
         reader.done()
-        return Requirement(
-            kind, name, count, everyone, around.names.agents.get(name, "") if kind == OWNER else ""
-        )
+        agents = around.names.agents.get(name) if kind == OWNER else None
+        return Requirement(kind, name, count, everyone, agents[0] if agents else "")
 
     def _count(self, reader: Reader, kind: str) -> tuple[bool, int]:
         """Whether all are asked, and how many at least."""
@@ -106,7 +105,8 @@ class RequirementRecord(Record[Requirement]):
         return False, count
 
     def write(self, value: Requirement) -> dict[str, Any]:
-        return {value.kind: value.name, "count": EVERYONE if value.everyone else value.count}
+        everyone = value.everyone and value.kind != OWNER
+        return {value.kind: value.name, "count": EVERYONE if everyone else value.count}
 
     def schema(self) -> Schema:
         count = self.fields["count"].schema()
@@ -130,4 +130,17 @@ class Approvers(Each):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         if reader.given[key] == []:
             reader.note(key, _("names nobody"), _("leave the key out for one reviewer"))
-        return super().read(reader, key, around) or self.default
+        read = super().read(reader, key, around) or self.default
+        return tuple(owner for need in read for owner in _owners(need, around))
+
+    def write(self, value: Any) -> Any:
+        written = super().write(value)
+        return [
+            each for number, each in enumerate(written) if OWNER not in each or each not in written[:number]
+        ]
+
+
+def _owners(need: Requirement, around: Around) -> list[Requirement]:
+    """Ask both owners of a station that names two agents. One person may be both, so neither takes a place."""
+    agents = around.names.agents.get(need.name, ()) if need.kind == OWNER else ()
+    return [replace(need, agent=agent, everyone=True) for agent in agents] if len(agents) > 1 else [need]

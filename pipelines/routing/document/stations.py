@@ -172,8 +172,8 @@ class Station:
     """`key` is unique among stations and ends.
 
     `stage`: the station whose rework this one is, "" for a stage of its own. `agent`: the key of the agent that works
-    here. `requires`: what a forward move out of it needs, None where the policy decides; `handoff`: the JSON Schema of
-    what it hands over, None where the line's holds."""
+    here; `second_agent`: of one that answers for the station besides. `requires`: what a forward move out of it needs,
+    None where the policy decides; `handoff`: the JSON Schema of what it hands over, None where the line's holds."""
 
     key: str = declared(
         Key(
@@ -252,6 +252,13 @@ class Station:
             ),
         )
     )
+    second_agent: str = declared(
+        Text(
+            longest=64,
+            label=_("Second agent"),
+            help=_("Answers for the station besides: has to be available, and is asked where the owner is."),
+        )
+    )
     requires: tuple[str, ...] | None = declared(Preconditions())
     handoff: Mapping[str, Any] | None = declared(HandoffSchema())
     rules: tuple[Rule, ...] = declared(Each(RULE, written=Written.ALWAYS))
@@ -260,6 +267,11 @@ class Station:
     @property
     def kind(self) -> str:
         return str(self.work["kind"])
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The keys of the agents that answer for it, the one that works here first."""
+        return tuple(dict.fromkeys(filter(None, (self.agent, self.second_agent))))
 
     @cached_property
     def readable(self) -> tuple[Rule, ...]:

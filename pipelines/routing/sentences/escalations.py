@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.routing.basics.durations import written
-from pipelines.routing.document.escalations import OUTSIDER
+from pipelines.routing.document.escalations import OUTSIDER, agents_of
 from pipelines.routing.document.line import Line
 
 
@@ -37,6 +37,8 @@ def deadlock_words(kind: str) -> str:
 
 def role_words(role: str) -> str:
     """Who answers, in a sentence: a role of Gateline by its people, any other as the line calls it."""
+    if agents := agents_of(role):
+        return f"whoever answers for {' or '.join(sorted(agents))}"
     return ROLES.get(role.casefold(), role)
 
 

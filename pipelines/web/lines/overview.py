@@ -203,6 +203,8 @@ def _who(line: Line, need: Requirement) -> str:
     words = {"n": need.count, "name": need.name}
     if need.kind == "user":
         return need.name
+    if need.kind == OWNER and need.everyone:
+        return f"whoever answers for {need.agent}"
     if need.kind == OWNER:
         return f"owner of {line.station(need.name).name}"
     if need.everyone:

@@ -103,6 +103,15 @@ def test_agents_stand_at_the_states_that_they_own_with_what_their_contract_says(
     assert any("registers it under Agents" in loss for loss in losses)
 
 
+def test_E2_the_second_owner_of_a_state_stands_beside_the_first() -> None:
+    second = {"agent_id": "devmgr-agent", "contract_version": "1.0", "forbidden_actions": ["deploy"]}
+    contracts = [{"agent_id": "qa-agent", "contract_version": "1.0"}, second, {"agent_id": "scrum-agent"}]
+    line, _losses = read([{"agents": contracts}])
+    found = [(station.key, station.agents) for station in line.stations]
+    assert found == [("testing", ("qa-agent", "devmgr-agent")), ("scrum-agent", ("scrum-agent",))]
+    assert "Never does: deploy" in line.station("testing").work["instructions"]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

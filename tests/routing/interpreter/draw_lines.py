@@ -170,6 +170,8 @@ class Lines(Conditions):
             station["stage"] = self.pick(*self.stations)
         if self.chance(0.3):
             station["agent"] = self.pick("ann", "bob")
+            if len(key) % 2:
+                station["second_agent"] = "ann" if station["agent"] == "bob" else "bob"
         if self.chance(0.12):
             names = ["station_gate", "handoff", "agent", "metadata:high", "metadata:AI-Usage"]
             station["requires"] = self.random.sample(names, self.few(3))

@@ -194,9 +194,11 @@ class Limits(Case):
         # "Each `wait_for` station delivers the token that left it for the join": nobody works for it yet.
         entered = [each for each in stations if not self.waits_at(each)]
         wanted = [agent for each in entered if (agent := self.stations[each].get("agent"))]
+        # "Who answers for it besides has to be available, and takes no place."
+        named = [self.stations[each].get(key) for each in entered for key in ("agent", "second_agent")]
         known = self.moment.get("agents") or {}
         found = []
-        for agent in dict.fromkeys(wanted):
+        for agent in dict.fromkeys(filter(None, named)):
             fact = known.get(agent)
             free = None if fact is None else fact.get("free")
             available = fact is not None and fact.get("state", "available") == "available"

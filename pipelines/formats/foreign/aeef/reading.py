@@ -26,6 +26,13 @@ OWNERS: Final = {
     "OPERATIONS": "ops-agent",
 }
 """The states in their order, each with the first of its owners (E2)."""
+SECONDS: Final = {
+    "scrum-agent": "REQUIREMENTS",
+    "devmgr-agent": "TESTING",
+    "compliance-agent": "SECURITY",
+    "executive-agent": "OPERATIONS",
+}
+"""The second owners of states, as the table of AEEF names them (E2)."""
 ORDER: Final = tuple(OWNERS)
 REWORKS: Final = {"REQ": "REQUIREMENTS", "DESIGN": "DESIGN", "IMPL": "IMPLEMENTATION", "TEST": "TESTING",
                   "SEC": "SECURITY", "DEPLOY": "DEPLOYMENT"}  # fmt: skip
@@ -76,10 +83,12 @@ def read(document: Any, carrier: Carrier) -> Json:
         ways += ways_of(part, place, carrier, owners)
         contracts += _contracts(part, place, carrier)
         head = head or {key: part[key] for key in ("id", "name", "description") if part.get(key)}
-    for _place, contract in contracts:
-        identity = str(contract.get("agent_id"))
-        owned = [state for state, owner in OWNERS.items() if owner == identity]
-        owners.setdefault(owned[0] if owned else identity, identity)
+    identities = [str(contract["agent_id"]) for _place, contract in contracts]
+    for identity in identities:
+        owned = next((state for state, owner in OWNERS.items() if owner == identity), identity)
+        # Beside the first owner of its state the second has no station of its own.
+        if OWNERS.get(SECONDS.get(identity, "")) not in identities:
+            owners.setdefault(owned, identity)
     if contracts and not ways:
         carrier.lose("", _("contracts do not say which agent follows which: here the order of AEEF's stages"))
         ways = [Way("", *pair) for pair in pairwise(_of_contracts(owners))]
@@ -145,8 +154,11 @@ def _line(
     for state in states:
         if state not in ENDS:
             own = [way for way in ways if way.source == state]
-            agent = owners.get(state) or ""
-            stations.append(_station(state, own, keys, agent, of_agent.get(agent), gates, carrier))
+            second = next((key for key, owned in SECONDS.items() if owned == state and key in of_agent), "")
+            first = owners.get(state) or ""
+            agents = {"agent": first, "second_agent": second if second != first else ""}
+            contract = "\n".join(instructions_of(of_agent[key]) for key in agents.values() if key in of_agent)
+            stations.append(_station(state, own, keys, agents, contract, gates, carrier))
     for way in ways:
         if way.source in ENDS:
             carrier.lose(way.place, _("%(state)s is an end: what follows it is a new task", state=way.source))
@@ -193,8 +205,8 @@ def _station(
     state: str,
     own: list[Way],
     keys: Mapping[str, str],
-    agent: str,
-    contract: Mapping[str, Any] | None,
+    agents: Mapping[str, str],
+    instructions: str,
     gates: dict[str, Json],
     carrier: Carrier,
 ) -> Json:
@@ -214,13 +226,12 @@ def _station(
         rules.append(rule)
         if to == "completed":
             carrier.lose("", _("nothing leads on from %(state)s: the line ends there", state=state))
-    said = instructions_of(contract) if contract else ""
     return {
         "key": key,
         "name": state,
         **({"stage": of_stage} if of_stage else {}),
-        **({"agent": agent} if agent else {}),
-        "work": {"kind": "manual", **({"instructions": said} if said else {})},
+        **{field: agent for field, agent in agents.items() if agent},
+        "work": {"kind": "manual", **({"instructions": instructions} if instructions.strip() else {})},
         **({"gate": gate} if gate else {}),
         **({"requires": [*STANDARD_REQUIREMENTS, *metadata]} if metadata else {}),
         "rules": rules,

@@ -179,7 +179,7 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
     yield from _changed("join", key, *map(_join, (old, new)))
     yield from _changed("stage", key, pair.old.stage(key), pair.new.stage(key))
     yield from _changed("requires", key, *(list(line.requires(key)) for line in (pair.old, pair.new)))
-    yield from _changed("agent", key, old.agent, new.agent)
+    yield from _changed("agent", key, ", ".join(old.agents), ", ".join(new.agents))
     if any(HANDOFF in line.requires(key) for line in (pair.old, pair.new)):
         yield from _changed("handoff", key, pair.old.handoff_schema(key), pair.new.handoff_schema(key))
 

@@ -78,11 +78,13 @@ def _handoff_faults(case: Case) -> tuple[Any, ...]:
 
 
 def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
-    """Whether the agent of each target is registered, has a valid contract, is not suspended, and has capacity for
-    all its branches. A token that waits at a join needs none."""
+    """Yield the agents of the targets that are not registered, have no valid contract, are suspended, or have no
+    capacity for all branches where they work. A token that waits at a join needs none."""
     source = case.station.key
-    entered = [target for target in into if not case.line.waits_at(target, source)]
-    wanted = Counter(agent for target in entered if (agent := case.line.station(target).agent))
+    entered = [case.line.station(target) for target in into if not case.line.waits_at(target, source)]
+    # The second agent of a station does no job there, and takes no place.
+    wanted = Counter({agent: 0 for station in entered for agent in station.agents})
+    wanted.update(station.agent for station in entered if station.agent)
     for key, n in wanted.items():
         fact = case.of_now.facts.agents.get(key)
         if fact is None:

@@ -27,7 +27,7 @@ class Names:
     ends: Called = field(default_factory=dict)
     gates: Called = field(default_factory=dict)
     rules: Called = field(default_factory=dict)
-    agents: Mapping[str, str] = field(default_factory=dict)
+    agents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Of stations that name one, by their keys."""
 
     @property
