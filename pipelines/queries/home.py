@@ -24,7 +24,6 @@ from django.utils import timezone
 
 from pipelines.models import (
     ENDED,
-    Event,
     GateVisit,
     Job,
     LineEvent,
@@ -71,13 +70,12 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """Of the last 24 hours. `moves`: from station to station, of all tasks."""
+    """Of the last 24 hours."""
 
     started: int
     completed: int
     failed: int
     cancelled: int
-    moves: int
     newest: Sequence[Happening]
 
 
@@ -127,7 +125,6 @@ def _today(seen: Collection[Project], designed: Collection[int], since: datetime
     ended = {end: Count("pk", filter=Q(status=end, ended_at__gte=since)) for end in ENDED}
     sums = changed.aggregate(started=Count("pk", filter=Q(created_at__gte=since)), **ended)
     unmerged = changed.filter(is_unmerged(), status=Status.COMPLETED, ended_at__gte=since).count()
-    moves = Event.objects.filter(task__in=changed, at__gte=since, kind="token.moved").count()
     newest = _newest(projects=[each.pk for each in seen], since=since)
     by_id = {each.pk: each for each in seen}
     for task in newest:
@@ -139,7 +136,6 @@ def _today(seen: Collection[Project], designed: Collection[int], since: datetime
         sums["completed"] - unmerged,
         sums["failed"],
         sums["cancelled"],
-        moves,
         happened[:NEWEST],
     )
 

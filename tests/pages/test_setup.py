@@ -271,7 +271,6 @@ def test_home_and_the_empty_list_of_lines_lead_to_it(world: World, admin: Client
     address = at(world, "project-setup")
     assert address in text(admin.get("/")) and address in text(admin.get(at(world, "lines")))
     world.line(key="release")
-    assert address in text(admin.get("/")), "the first steps lead there, too"
     assert address not in text(signed_in(world.operator).get("/"))
 
 
@@ -291,7 +290,33 @@ def test_home_leads_to_it_until_a_task_has_worked_in_a_repository_that_was_conne
         branch="b",
         created_at=timezone.now(),
     )
-    assert "Work in your own repository" in (shown := text(admin.get("/"))) and address not in shown
+    shown, another = text(admin.get("/")), f"{address}?another=yes"
+    assert "Work in your own repository" in shown and shown.count(address) == shown.count(another) > 0
+    admin.post("/first-steps/dismiss/")
+    assert another in text(admin.get("/")), "also where nobody has to be shown how any more"
+    form = text(admin.get(another))
+    assert "Connect another one" in form and "Connect and test" in form
+    assert form.index("Connect another one") < form.index('aria-label="Change app"'), (
+        "what is to be done comes first"
+    )
+
+
+def test_home_connects_a_repository_where_no_project_has_to_be_chosen(
+    world: World, admin: Client, signed_in: As
+) -> None:
+    world.line(key="release")
+    admin.post("/first-steps/dismiss/")
+    link = f"{at(world, 'project-setup')}?another=yes"
+    assert link in text(admin.get("/"))
+    other = make_project("second", owner="acme")
+    assert link in text(admin.get("/")), "that of others does not count"
+    Membership.objects.create(project=other, user=world.admin, roles=["admin"])
+    assert link not in text(admin.get("/")) and link in text(
+        admin.get("/", {"project": "acme/" + world.project.key})
+    )
+    designer = signed_in(world.designer)
+    designer.post("/first-steps/dismiss/")
+    assert link not in text(designer.get("/"))
 
 
 @pytest.mark.wide

@@ -29,11 +29,14 @@ MANY = 100  # tasks: where so many were started, nobody has to be shown how
 
 @dataclass(frozen=True, slots=True)
 class FirstStep:
+    """`again`: where it can be done another time, "" where nobody would."""
+
     title: str
     words: str
     verb: str
     address: str
     done: bool
+    again: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ def home(request: SignedIn) -> HttpResponse:
     context: dict[str, Any] = {"scope": scope, "steps": steps, "first": steps and steps.first}
     if fragment(request, "first"):
         return show(request, "home/first_task.html#live", **context)
+    context["to_connect"] = to_connect(request.user, scope.projects)
     found = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
     if fragment(request, "live"):
         return show(request, "home/live.html", home=found, again=True, **context)
@@ -98,15 +102,17 @@ def _rest(user: User, line: Line, able: Sequence[int]) -> list[FirstStep]:
     )
     if line.project_id not in access.ids_where(user, "repositories"):
         return [change]
+    setup = reverse("project-setup", args=keys[:2])
     own = FirstStep(
         "Work in your own repository",
         "Connect a repository, choose an agent, start from a template: about 5 minutes.",
         "Set up",
-        reverse("project-setup", args=keys[:2]),
+        setup,
         # That of the demo was never tested: the steps of setup do that.
         VisitCommit.objects.filter(
             repository__project=line.project_id, repository__tested_at__isnull=False
         ).exists(),
+        f"{setup}?another=yes",
     )
     invite = FirstStep(
         "Invite people",
@@ -156,6 +162,13 @@ def to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
     with_lines = set(_with_lines(projects=list(mine)))
     found = [each for pk, each in mine.items() if pk not in with_lines]
     return sorted(found, key=lambda each: (each.name, each.key))
+
+
+def to_connect(user: User, projects: Sequence[Project]) -> Project | None:
+    """The one project in which this person connects repositories; None where it would have to be chosen."""
+    able = access.ids_where(user, "repositories")
+    mine = [project for project in projects if project.pk in able and project.archived_at is None]
+    return mine[0] if len(mine) == 1 else None
 
 
 @compiled(projects=ids())

@@ -145,12 +145,17 @@ class Setup:
             return TASK
         return TEMPLATE if self.is_chosen else AGENT
 
+    @property
+    def another(self) -> bool:
+        """True if it begins once more, with one more repository."""
+        return "another" in self.request.GET
+
     @cached_property
     def step(self) -> str:
         keys = list(STEPS)
         said = self.request.POST.get("step") or self.request.GET.get("step", "")
         if said not in keys:
-            return self.reached
+            return REPOSITORY if self.another else self.reached
         wanted = min(keys.index(said), keys.index(self.reached))
         return AGENT if keys[wanted] == TEMPLATE and not self.is_chosen else keys[wanted]
 
