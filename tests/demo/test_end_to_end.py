@@ -168,7 +168,7 @@ def test_lint_findings_are_fixed_approved_and_merged(
     assert landed.parents[0].decode() == base and f"Task: {task.name}" in landed.message.decode()
     again = submit(admin, "fix-lint-findings", repository=str(origin.path))
     until(again, lambda found: found.status in ENDED, tmp_path / "worker.log")
-    assert again.end == "nothing-to-fix"
+    assert again.end == "nothing-to-merge"
 
 
 @pytest.mark.wide

@@ -72,7 +72,7 @@ def test_a_fact_decides_against_what_the_work_says(world: World) -> None:
     task.refresh_from_db()
     assert (task.context, task.failures) == ({}, {"code:nothing_done": 1})
     told = why(task.decisions.get(), ()).notes
-    assert "Nothing was changed, and a change was expected. So it failed, whatever it said." in told
+    assert "Nothing was changed, and a change was expected. That counts as failure here." in told
 
 
 def test_a_task_that_passed_its_limit_is_routed_so_in_the_third_visit(world: World) -> None:

@@ -21,7 +21,7 @@ LINE = line({"key": "build", "name": "Build"}, gates=[{"key": "code-review", "na
      ("on_failure: halt after compose_failed", "The policy on a failure: task fails."),
      ("no_match: station:build", "The policy where no rule matched: on to Build."),
      ("nothing_done counts as failure",
-      "Nothing was changed, and a change was expected. So it failed, whatever it said."),
+      "Nothing was changed, and a change was expected. That counts as failure here."),
      ("goes to build (by rule)", "Goes to Build (by its rule)."),
      ("goes to build + completed (by policy)", "Goes to Build + Completed (by the policy)."),
      ("goes to @blocked (by fallback)", "Stays here, blocked (by the fallback)."),

@@ -17,7 +17,7 @@ from reviews.models import Notification
 from reviews.notifications.kinds.ended import COMPLETED
 from tests.api.conftest import Apis, api
 from tests.factories import World, station
-from tests.pages.conftest import client_of
+from tests.pages.conftest import at, client_of, text
 from tests.work.driving import Bench, command, outcome_of
 from tests.work.remotes import RemoteRepository, connect, remote
 from tests.work.repository_lines import GATE, to
@@ -32,6 +32,7 @@ pytestmark = [
 ]
 FIXABLE = b"import os\nx = 1\n"
 TEST = b"from app import x\n\ndef test_x():\n    assert x == 2\n"
+FORMATTED = TEST.replace(b"\n\n", b"\n\n\n")
 PROGRAMS = (str(Path(sys.executable).parent), *os.get_exec_path())
 
 
@@ -75,12 +76,29 @@ def test_a_retry_at_fix_fixes_again_and_is_never_nothing_to_fix(
     assert b"import os" not in origin.files()["app.py"]
 
 
-def test_a_clean_repository_has_nothing_to_fix(world: World, bench: Bench, origin: RemoteRepository) -> None:
-    origin.add({"ruff.toml": b"", "app.py": b"x = 1\n"}, "Clean")
+@pytest.mark.parametrize(
+    ("test", "ended"),
+    [
+        (FORMATTED.replace(b"2", b"1"), ("completed", "nothing-to-merge")),
+        (b"", ("completed", "nothing-to-merge")),
+        (FORMATTED, ("failed", "failed")),
+    ],
+)
+def test_a_clean_repository_is_linted_and_tested_and_asks_nobody(
+    world: World, bench: Bench, origin: RemoteRepository, test: bytes, ended: tuple[str, str]
+) -> None:
+    """The first task on somebody's own repository tries the commands that were proposed."""
+    head = origin.add({"ruff.toml": b"", "app.py": b"x = 1\n", "test_app.py": test}, "Clean")
     task = begun(world, origin, "fix-lint-findings")
     run(bench, task, PROGRAMS)
     task.refresh_from_db()
-    assert (task.status, task.end) == ("completed", "nothing-to-fix")
+    assert (task.status, task.end) == ended
+    assert list(task.jobs.order_by("pk").values_list("station", flat=True)) == ["fix", "lint", "tests"]
+    assert origin.head() == head and not task.gate_visits.exists()
+    page = text(client_of(world.operator).get(at(world, "task", task.name)))
+    assert "Nothing to fix" in page and "counts as failure" not in page
+    if ended[0] == "completed":
+        assert "Nothing to merge" in page
 
 
 def test_a_retry_at_a_later_station_goes_on_with_what_was_left(

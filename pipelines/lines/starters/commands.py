@@ -27,6 +27,7 @@ ITS_WORK = frozenset({"update", "version"})
 """Without these a template that has such a station has nothing to do."""
 FACTS: Mapping[str, tuple[str, ...]] = {"lint": ("findings",), "tests": ("tests",)}
 """What of the facts only a report says."""
+OTHERS = "stations"
 WORDS = {"lint": ("No findings left", "Findings left")}
 
 
@@ -132,7 +133,11 @@ def _reads(when: Any, facts: Sequence[str]) -> bool:
 
 def _without(when: Any, facts: Sequence[str]) -> Any:
     """Drop alternatives that read what no report says any more."""
-    alternatives = when.get("any") if isinstance(when, dict) else None
+    if not isinstance(when, dict):
+        return when
+    if isinstance(when.get("all"), list):
+        return {**when, "all": [_without(condition, facts) for condition in when["all"]]}
+    alternatives = when.get("any")
     if not isinstance(alternatives, list):
         return when
     left = [condition for condition in alternatives if not _reads(condition, facts)]
@@ -147,8 +152,12 @@ def _only_led_back(document: dict[str, Any]) -> None:
             for station in document["stations"]
             if any(gate["key"] in rule.get("gates", ()) for rule in station["rules"])
         ]
-        if not all(any(not rule.get("gates") for rule in rules) for rules in asking):
-            gate["offers"] = [word for word in gate.get("offers", ()) if word != "rework"]
+        if "offers" in gate and not all(any(map(_leads_back, rules)) for rules in asking):
+            gate["offers"] = [word for word in gate["offers"] if word != "rework"]
+
+
+def _leads_back(rule: Mapping[str, Any]) -> bool:
+    return not rule.get("gates") and not _reads(rule.get("when"), (OTHERS,))
 
 
 def _without_facts(document: dict[str, Any], key: str) -> None:
@@ -179,6 +188,13 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
     ):
         # A delivery that led to itself would never take in the base that has moved: a No-op does.
         station.update(name="Take the base in", work={"kind": "noop"})
+        stations.insert(place, station)
+        return
+    if _reads(station["rules"], (OTHERS,)):
+        # What other stations observed still decides here.
+        _without_report(station)
+        rules = [rule for rule in station["rules"] if "success" in _results(rule)]
+        station.update(name="Anything changed?", work={"kind": "noop"}, rules=rules)
         stations.insert(place, station)
         return
     for rule in _rules(stations):
@@ -215,9 +231,9 @@ def _rules(stations: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _results(rule: Mapping[str, Any]) -> Sequence[str]:
-    """Results that a rule takes, of the first alternative that names one."""
+    """Results that a rule takes, of the first of its conditions that names one."""
     when = rule.get("when") or {}
-    for condition in (when, *when.get("any", ())):
+    for condition in (when, *when.get("any", ()), *when.get("all", ())):
         if results := condition.get("result"):
             return [results] if isinstance(results, str) else list(results)
     return ()

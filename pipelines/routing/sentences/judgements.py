@@ -31,8 +31,8 @@ REMARKS = {
     "agent_error": "The agent told of an error, and reported success.",
 }
 COUNTS = {
-    "success": "That counts as success here, whatever it said.",
-    "failure": "So it failed, whatever it said.",
-    "blocked": "So it is blocked, whatever it said.",
-    "review": "So a person is asked, whatever it said.",
+    "success": "That counts as success here.",
+    "failure": "That counts as failure here.",
+    "blocked": "That counts as blocked here.",
+    "review": "So a person is asked here.",
 }
