@@ -20,7 +20,7 @@ LONGEST = 120
 
 @dataclass(frozen=True)
 class CommandRun:
-    """`facts`: what its reports count, in words. `stale`: the files changed after it."""
+    """`facts`: what its reports count, in words, or else what it says itself. `stale`: the files changed after it."""
 
     station: str
     command: str
@@ -84,6 +84,8 @@ def _facts(job: Job) -> str:
     total = groups.get("findings", {}).get("total")
     if isinstance(total, int):
         said.append(plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
+    if not said and job.result == "success":
+        return visible(shortened(job.summary, LONGEST))
     return ", ".join(said)
 
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.routing.basics.facts import OUTPUT
+from pipelines.routing.document.kinds.command import KIND as COMMAND
 from pipelines.work.handlers.starting import NotPrepared, beside, starting
 from pipelines.work.processes.image_root import has_program, inside
 from pipelines.work.processes.isolation import CannotIsolate
 from pipelines.work.processes.process import CannotStart, Launch, Process, ProcessEnd
-from pipelines.work.results import document, output
+from pipelines.work.results import document, output, text_counts
 from pipelines.work.results.signals import MOST, Signal, SignalReader, carried, is_valid
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import Outcome, Sink, Spec
@@ -150,6 +151,8 @@ class Watch:
     heard_at: float = field(default_factory=time.monotonic)
     text: bytearray = field(default_factory=bytearray)
     text_cut: bool = False
+    tails: dict[str, bytes] = field(default_factory=dict)
+    """The end of each stream."""
     signals: list[Signal] = field(default_factory=list)
     cancelled: str = ""
     text_output: output.TextOutput = field(default_factory=output.TextOutput)
@@ -189,6 +192,7 @@ class Watch:
     async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(READ_BYTES):
             self.heard_at = time.monotonic()
+            self.tails[name] = (self.tails.get(name, b"") + data)[-text_counts.TAIL :]
             # Before the log, which may lag behind: an abort takes effect at once.
             notes = self._keep(data) if name == "out" else []
             await self.sink.write(name, data)
@@ -281,6 +285,12 @@ class Watch:
         if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
             why = f" {found.error}" if found.error else ""
             outcome.setdefault("summary", NO_DOCUMENT + why)
+        if (
+            code == 0
+            and self.spec.kind == COMMAND.key
+            and (passed := text_counts.counted(*self.tails.values()))
+        ):
+            outcome.setdefault("summary", passed)
         return outcome
 
     def _from_text(self) -> output.TextOutput:
