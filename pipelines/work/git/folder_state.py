@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from stat import S_ISDIR
 
+from dulwich.objects import S_ISGITLINK, Commit, ObjectID, Tag, Tree
 from dulwich.repo import Repo
 
 SHALLOW = (
@@ -16,13 +19,41 @@ PARTIAL = (
 )
 SYMBOLIC, HEADS = "ref: ", "refs/heads/"
 LONGEST = 1_000
+SECONDS = 10.0
+"""In which a clone has to show that it is complete."""
 
 
 def lacking(repository: Repo) -> str:
     """Say what a clone lacks by its kind; "" where it is complete."""
     if repository.get_shallow():
         return SHALLOW
-    return PARTIAL if any(Path(repository.object_store.pack_dir).glob("*.promisor")) else ""
+    promised = any(Path(repository.object_store.pack_dir).glob("*.promisor"))
+    return PARTIAL if promised and not _complete(repository) else ""
+
+
+def _complete(repository: Repo) -> bool:
+    """True if all that its branches and tags lead to is there, which the mark of a partial clone does not rule out:
+    the mark stays when the rest was fetched. False where that takes too long to see."""
+    store, deadline = repository.object_store, time.monotonic() + SECONDS
+    queue, visited = list(repository.get_refs().values()), set[ObjectID]()
+    while queue:
+        number = queue.pop()
+        if number in visited:
+            continue
+        visited.add(number)
+        if number not in store or time.monotonic() > deadline:
+            return False
+        item = store[number]
+        if isinstance(item, Commit):
+            queue += [item.tree, *item.parents]
+        elif isinstance(item, Tag):
+            queue.append(item.object[1])
+        elif isinstance(item, Tree):
+            entries = [entry for entry in item.iteritems() if not S_ISGITLINK(entry.mode or 0)]
+            queue += [entry.sha for entry in entries if S_ISDIR(entry.mode or 0)]
+            if not all(entry.sha in store for entry in entries):
+                return False
+    return True
 
 
 def checked_out(repository: Repo, branch: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -262,10 +263,15 @@ class Remote:
         self.check_folder()
         with closing(Repo(self.address.path)) as there:
             if checked_out(there, branch):
+                # By its last name: who may not see folders of the server reads this, too.
+                name = Path(self.address.path).name
+                command = shlex.join(
+                    ["git", "clone", "--bare", name, f"{name.removesuffix('.git')}-bare.git"]
+                )
                 raise GitRefused(
-                    f"{branch} is checked out in that folder, so nothing can be merged into it. Connect a bare "
-                    f"clone (git clone --bare), or enter {branch} as the default branch here and check out another one "
-                    "there.",
+                    f"{branch} is checked out in that folder, so nothing can be merged into it. In the folder above "
+                    f"it, run {command} and connect what it makes. Or enter {branch} as the default branch here and "
+                    "check out another one there.",
                     PUSH_REFUSED,
                 )
 
