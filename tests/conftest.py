@@ -6,6 +6,7 @@ browser    `page`: a real Chromium that fails the test on script errors and poli
 mailbox    `mailbox`: a real SMTP server
 static     static files are read once
 prepared   statements that the server keeps are kept from test to test
+names      no name of another machine is looked up
 folders    a folder that is connected is allowed for its owner
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
 drawn      the same examples in every run
@@ -34,5 +35,6 @@ pytest_plugins = [
     "tests.fixtures.skips",
     "tests.fixtures.yardstick",
     "tests.fixtures.folders",
+    "tests.fixtures.names",
     "tests.factories",
 ]

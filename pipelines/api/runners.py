@@ -85,10 +85,12 @@ class AgentIn(BaseModel):
 
 
 class TellIn(BaseModel):
+    """`programs`: {name: what it says of its version}, or names alone."""
+
     stopping: StrictBool | None = None
     no_space: StrictBool | None = None
     agents: Annotated[dict[Word, AgentIn], Field(max_length=100)] | None = None
-    programs: Words | None = None
+    programs: Annotated[dict[Word, Word], Field(max_length=500)] | Words | None = None
 
 
 class WaitingIn(BaseModel):

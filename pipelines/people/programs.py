@@ -1,31 +1,63 @@
-"""The programs that the proposed commands of a repository begin with, and the workers that have them."""
+"""Requirements of the proposed commands of a repository: the programs that they begin with, on the workers that have
+them, and the hosts of its packages."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from pipelines.models import Repository
+import httpx2
+
+from pipelines.models import Project, Repository
 from pipelines.queries.workers import with_programs
-from pipelines.work.git.probe import ConnectionFact
+from pipelines.routing.document.work.network import host_of
+from pipelines.work.git.probe import Check, ConnectionFact
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.spec.ecosystems import Proposal
 from pipelines.work.spec.preparation import Preparation
+from pipelines.work.spec.versions import fits
+
+HOST_SECONDS = 3.0
+"""For which the name of a host is looked up."""
+TICK = (
+    "An administrator of the installation ticks “These hosts may have private addresses” where the commands are "
+    "proposed, or under Environment."
+)
+LISTED = "An operator lists it in GATELINE_PRIVATE_HOSTS."
 
 
-def programs_of(repository: Repository, proposal: Proposal, now: datetime) -> ConnectionFact | None:
-    """Say which of the programs lie on the path of stations; None where there are none to look for, since an image has
-    its own, or nothing is proposed."""
+def needs_of(
+    repository: Repository, proposal: Proposal, guard: Guard, now: datetime
+) -> Iterator[tuple[Check, Callable[[], ConnectionFact]]]:
+    """Yield what there is to look for, and the look. An image has programs of its own."""
+    stored = Preparation.of_dict(repository.prepare)
+    if proposal.programs and not stored.image:
+        yield "programs", lambda: programs_of(repository.project, proposal, now)
+    if hosts := stored.hosts or proposal.hosts:
+        yield "hosts", lambda: hosts_of(hosts, stored.private, guard)
+
+
+def programs_of(project: Project, proposal: Proposal, now: datetime) -> ConnectionFact:
+    """Say which of the programs lie on the path of stations, and in which version."""
     names = proposal.programs
-    if not names or Preparation.of_dict(repository.prepare).image:
-        return None
-    project = repository.project
     workers = {
         worker.name: worker.programs
+        if isinstance(worker.programs, dict)
+        else dict.fromkeys(worker.programs, "")
         for worker in with_programs(now, project.pk)
         if worker.programs is not None and (worker.owners is None or project.owner.key in worker.owners)
     }
     if not workers:
         text = "No runner that is online says whether it has them. Start one, and test the connection again."
         return ConnectionFact(", ".join(names), warning=text)
+    unfit = [
+        f"{name} on {worker} is {version}, and {file} asks for {required}."
+        for name, (file, required) in proposal.required.items()
+        for worker, has in workers.items()
+        if (version := has.get(name, "")) and not fits(version, required)
+    ]
     lacking = {name: [worker for worker, has in workers.items() if name not in has] for name in names}
     warnings = [
         f"{name} is not on the path of stations on {', '.join(on)}." for name, on in lacking.items() if on
@@ -34,4 +66,39 @@ def programs_of(repository: Repository, proposal: Proposal, now: datetime) -> Co
         warnings.append(
             "Install what is missing there, choose an image under Environment, or enter other commands."
         )
+    if unfit:
+        warnings += [
+            *unfit,
+            "Install that version there, choose an image under Environment, or change the file.",
+        ]
     return ConnectionFact(", ".join(names), warning=" ".join(warnings))
+
+
+def hosts_of(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:
+    """Say which hosts have private addresses that nobody `allowed`, and who could. A runner elsewhere may find them at
+    others, so it is no failure."""
+    warnings = asyncio.run(_warnings([host for host in hosts if host not in allowed], guard))
+    return ConnectionFact(", ".join(hosts), warning=" ".join(filter(None, warnings)))
+
+
+async def _warnings(hosts: Sequence[str], guard: Guard) -> list[str]:
+    return await asyncio.gather(*(_warning(host, guard) for host in hosts))
+
+
+async def _warning(entry: str, guard: Guard) -> str:
+    """Return what would allow the address of a host; "" where it is allowed, or nobody knows the name here."""
+    host = host_of(entry)
+    if host is None or not await _refused(host, guard):
+        return ""
+    remedy = LISTED if await _refused(host, replace(guard, inside=(host,))) else TICK
+    return f"{entry} has a private address here. {remedy}"
+
+
+async def _refused(host: tuple[str, int], guard: Guard) -> bool:
+    try:
+        await asyncio.wait_for(guard.addresses(*host), HOST_SECONDS)
+    except RefusedAddress:
+        return True
+    except (httpx2.ConnectError, TimeoutError):
+        pass
+    return False

@@ -21,7 +21,7 @@ from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.models import Line, Project, Repository, User
 from pipelines.models.repositories import repository_name
 from pipelines.people import allowed_folders
-from pipelines.people.programs import programs_of
+from pipelines.people.programs import needs_of
 from pipelines.ports import audit
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
@@ -264,8 +264,8 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             found = [check.to_dict() for check in probe.run()]
         if probe.files is not None:
             proposal = proposed(probe.files, probe.commit)
-            if programs := programs_of(repository, proposal, now):
-                found.append(timed("programs", lambda: programs).to_dict())
+            looks = needs_of(repository, proposal, guard, now)
+            found += [timed(name, look).to_dict() for name, look in looks]
     except (GitRefused, HostError) as refused:
         found = [ConnectionCheck("reach", False, str(refused)).to_dict()]
     if access is not None and (of_host or none_of_host):

@@ -11,6 +11,7 @@ from pipelines.lines.starters.commands import StationCommands, report_of, with_c
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.document.line import read_line
 from pipelines.work.spec.ecosystems import Proposal, RepositoryFiles, proposed
+from pipelines.work.spec.versions import fits
 
 JUNIT = "--reporter=default --reporter=junit --outputFile=tests.xml"
 
@@ -87,6 +88,36 @@ def test_hosts_are_those_that_the_lock_file_names() -> None:
     assert of({"package-lock.json": lock}).hosts == ("packages.example.com",)
 
 
+@pytest.mark.parametrize(
+    ("found", "hosts"),
+    [
+        ({"pnpm-lock.yaml": "", "package.json": "{}"}, ("registry.npmjs.org",)),
+        ({"pnpm-lock.yaml": "", ".npmrc": "registry=https://packages.example.com/npm"}, ("packages.example.com",)),
+        ({"Cargo.lock": 'source = "registry+https://github.com/rust-lang/crates.io-index"'},
+         ("index.crates.io", "static.crates.io")),
+        ({"go.sum": "", "go.mod": ""}, ("proxy.golang.org", "sum.golang.org")),
+        ({"go.mod": ""}, ()),
+    ],
+)  # fmt: skip
+def test_hosts_are_those_of_the_package_manager_where_no_file_names_one(
+    found: dict[str, str], hosts: tuple[str, ...]
+) -> None:
+    assert of(found).hosts == hosts
+
+
+@pytest.mark.parametrize(
+    ("installed", "asked", "will_do"),
+    [
+        ("3.11.4", ">=3.10,<3.12", True), ("3.12", ">=3.10,<3.12", False), ("3.11.4", "~=3.11", True),
+        ("4.0", "~=3.11", False), ("3.11.4", "==3.11.*", True), ("3.1", "==3.11.*", False),
+        ("3.11", "==3.11.0", True), ("3.11.1", "!=3.11.1", False), ("1.22.1", ">=1.22", True),
+        ("1.9", ">=1.20", False), ("10.14.0", "10.14.0-0", True), ("9.15.9", "10.14.0-0", False), ("", ">=9", True),
+    ],
+)  # fmt: skip
+def test_versions_are_compared_as_numbers(installed: str, asked: str, will_do: bool) -> None:
+    assert fits(installed, asked) is will_do
+
+
 def test_each_template_can_be_published_with_any_commands() -> None:
     some = (
         "make lint",
@@ -102,6 +133,14 @@ def test_each_template_can_be_published_with_any_commands() -> None:
             line = read_line(with_commands(starter.text, StationCommands.typed(*typed)))
             graver = [each.message for each in lint(line) if each.severity in ("error", "warning")]
             assert not graver, (starter.key, typed, graver)
+
+
+def test_without_tests_a_line_still_asks_nobody_about_no_change() -> None:
+    text = next(starter.text for starter in STARTERS if starter.key == "fix-lint-findings")
+    document = with_commands(text, StationCommands.typed("eslint .", ""))
+    decides = document["stations"][2]
+    assert (decides["name"], decides["work"]) == ("Anything changed?", {"kind": "noop"})
+    assert [rule["to"] for rule in decides["rules"]] == ["nothing-to-merge", "merge"]
 
 
 def test_a_report_is_known_by_the_arguments() -> None:

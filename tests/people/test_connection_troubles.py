@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -91,6 +92,14 @@ def partial(source: Path) -> Path:
     return bare(source, "--filter=blob:none")
 
 
+def promised(source: Path) -> Path:
+    """Complete, though the mark of a partial clone stays with its pack, as a clone from a mirror has it."""
+    made = bare(source)
+    pack = next(made.glob("objects/pack/*.pack"))
+    pack.with_suffix(".promisor").touch()
+    return made
+
+
 def missing(source: Path) -> Path:
     """A file of the last commit is gone."""
     number = git(source, "rev-parse", "main:a.txt")
@@ -174,7 +183,7 @@ TROUBLES: dict[str, tuple[Callable[[Path], Path], str, bool, str]] = {
         checked_out,
         "push",
         False,
-        "main is checked out in that folder, so nothing can be merged into it.",
+        "run git clone --bare source source-bare.git and connect what it makes.",
     ),
     "worktree": (
         in_a_worktree,
@@ -292,6 +301,15 @@ def test_a_complete_repository_is_told_with_its_facts(
     ]
 
 
+def test_a_complete_clone_with_the_mark_of_a_partial_one_is_taken(
+    client: Client, world: World, source: Path
+) -> None:
+    git(source, "tag", "-a", "-m", "First", "v1")
+    folder = promised(source)
+    allow(world.project.owner, folder)
+    assert of(checks_of(client, world, str(folder)), "files")["ok"] is True
+
+
 def test_both_remedies_for_a_branch_that_is_checked_out_help(
     client: Client, world: World, source: Path
 ) -> None:
@@ -327,7 +345,7 @@ def test_setup_goes_on_with_a_warning_and_not_with_a_failure(
     assert "Choose an agent" in goes and "A branch is called gateline" in goes
 
 
-def runner(world: World, name: str, programs: list[str] | None, **more: Any) -> Worker:
+def runner(world: World, name: str, programs: Any, **more: Any) -> Worker:
     return Worker.objects.create(
         name=name,
         host="here",
@@ -366,6 +384,68 @@ def test_programs_of_the_proposed_commands_are_looked_for_on_the_runners_of_the_
     Worker.objects.filter(name="one").update(programs=[])
     Repository.objects.update(prepare={"image": "node:22"})
     assert "programs" not in [check["check"] for check in checks_of(client, world, str(folder))]
+
+
+@pytest.mark.parametrize(
+    ("files", "installed", "words"),
+    [
+        ({"pnpm-lock.yaml": "", "package.json": '{"packageManager": "pnpm@10.14.0-0+sha512.ab"}'},
+         {"pnpm": "9.15.9"}, "pnpm on one is 9.15.9, and package.json asks for 10.14.0-0. Install that version"),
+        ({"go.mod": "module m\n\ngo 1.20\n"}, {"go": "1.19.8"}, "go on one is 1.19.8, and go.mod asks for >=1.20."),
+        ({"pyproject.toml": '[project]\nrequires-python = ">=3.12, <4"\n'}, {"python3": "3.11.2"},
+         "python3 on one is 3.11.2, and pyproject.toml asks for >=3.12,<4."),
+        ({"pyproject.toml": "", ".python-version": "3.13\n"}, {"python3": "3.12.1"},
+         "python3 on one is 3.12.1, and .python-version asks for ==3.13.*."),
+        ({"go.mod": "go 1.20\n"}, {"go": "1.20"}, ""),
+        ({"go.mod": "go 1.20\n"}, ["go"], ""),
+    ],
+)  # fmt: skip
+def test_a_version_that_the_repository_does_not_take_is_told_with_its_remedy(
+    client: Client, world: World, source: Path, files: dict[str, str], installed: Any, words: str
+) -> None:
+    for name, content in files.items():
+        (source / name).write_text(content)
+    commit(source)
+    folder = bare(source)
+    allow(world.project.owner, folder)
+    Worker.objects.all().delete()
+    if isinstance(installed, dict):
+        installed = {**dict.fromkeys(("ruff", "python3"), ""), **installed}
+    runner(world, "one", installed)
+    warning = of(checks_of(client, world, str(folder)), "programs")["warning"]
+    assert words in warning and (words or not warning)
+
+
+def test_a_private_address_of_a_package_host_is_told_before_the_first_task(
+    client: Client, world: World, source: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    for name, content in {"pnpm-lock.yaml": "", "package.json": "{}"}.items():
+        (source / name).write_text(content)
+    commit(source)
+    folder = bare(source)
+    allow(world.project.owner, folder)
+    address = "10.1.2.3"
+
+    def look_up(host: str, port: int, *_more: Any, **_rest: Any) -> Any:
+        assert host == "registry.npmjs.org"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    def told() -> dict[str, Any]:
+        return of(checks_of(client, world, str(folder)), "hosts")
+
+    unknown = told()
+    assert (unknown["ok"], unknown["said"], unknown["warning"]) == (True, "registry.npmjs.org", "")
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    assert told()["ok"] is True and "registry.npmjs.org has a private address here." in told()["warning"]
+    assert "ticks “These hosts may have private addresses”" in told()["warning"]
+    address = "127.0.0.9"
+    assert "lists it in GATELINE_PRIVATE_HOSTS" in told()["warning"]
+    settings.PRIVATE_HOSTS = ["registry.npmjs.org"]
+    assert told()["warning"] == ""
+    settings.PRIVATE_HOSTS, address = [], "10.1.2.3"
+    egress = {"egress": ["registry.npmjs.org"], "private": ["registry.npmjs.org"]}
+    Repository.objects.update(prepare={"argv": ["pnpm", "install"], "network": egress})
+    assert told()["warning"] == ""
 
 
 def test_python_without_any_settings_is_linted_by_the_rules_of_ruff(

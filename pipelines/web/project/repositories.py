@@ -332,6 +332,7 @@ def check_row(said: dict[str, Any]) -> CheckRow:
         "push": "Pushing allowed",
         "files": "Files",
         "programs": "Programs",
+        "hosts": "Package hosts",
         "host": "Host",
     }
     looks = {True: ("ok", "end-completed"), False: ("danger", "end-failed"), None: ("neutral", "minus")}

@@ -1,10 +1,11 @@
-"""Which coding agents and which tools of repositories the machine of a worker has: their programs on the path of
-stations, and what agents say of their version. Pages show it before a task is started; what counts is what the program
+"""Coding agents and tools of repositories that the machine of a worker has: their programs on the path of stations,
+and what they say of their version. Pages show it before a task is started; what counts is what the program
 does then."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,21 +21,37 @@ from pipelines.work.spec.ecosystems import PROGRAMS
 SECONDS: Final = 10.0
 """That a program may take to say its version."""
 LONGEST: Final = 80
+VERSIONED: Final = {"pnpm": "--version", "yarn": "--version", "python3": "--version", "go": "version"}
+"""Tools of which repositories ask for a version, and how they say theirs."""
+VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")
+OFFLINE: Final = {"COREPACK_ENABLE_NETWORK": "0", "GOTOOLCHAIN": "local"}
+"""To say its version no program fetches another one."""
 
 
 def programs(path: Sequence[str]) -> dict[str, tuple[str, float]]:
     """{key of a preset: (its program, when that changed)} of those that are there. Ours are part of the worker."""
-    places = {
-        preset.key: shutil.which(preset.argv[0], path=os.pathsep.join(path))
-        for preset in TABLE
-        if not preset.fixed
-    }
+    return _found({preset.key: preset.argv[0] for preset in TABLE if not preset.fixed}, path)
+
+
+def tools(path: Sequence[str]) -> dict[str, tuple[str, float]]:
+    """{name: (its program, when that changed)} of those that lint, test or prepare repositories and are there."""
+    return _found({name: name for name in PROGRAMS}, path)
+
+
+def _found(names: Mapping[str, str], path: Sequence[str]) -> dict[str, tuple[str, float]]:
+    places = {key: shutil.which(name, path=os.pathsep.join(path)) for key, name in names.items()}
     return {key: (place, os.stat(place).st_mtime) for key, place in places.items() if place}
 
 
-def tools(path: Sequence[str]) -> list[str]:
-    """Name those of the programs that lint, test or prepare repositories which are there."""
-    return [name for name in PROGRAMS if shutil.which(name, path=os.pathsep.join(path))]
+def versions_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, str]:
+    """{name: its version}, "" of tools that say none, and of those of which no repository asks for one. In a thread."""
+    lines = {
+        name: _first_line([places[name][0], word], path, {})
+        for name, word in VERSIONED.items()
+        if name in places
+    }
+    numbers = {name: VERSION.search(line) for name, line in lines.items()}
+    return {name: number[0] if (number := numbers.get(name)) else "" for name in places}
 
 
 def installed(found: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -44,13 +61,19 @@ def installed(found: Mapping[str, tuple[str, float]], path: Sequence[str]) -> di
 
 
 def _asked(preset: Preset, place: str, path: Sequence[str]) -> dict[str, Any]:
-    """A program gets no more of this process than where programs are: nothing that it could tell anybody."""
     began = time.monotonic()
+    version = _first_line([place, "--version"], path, dict(preset.settings))[:LONGEST]
+    return {"path": str(Path(place)), "version": version, "seconds": round(time.monotonic() - began, 1)}
+
+
+def _first_line(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
+    """Return the first line that a program prints. It gets no more of this process than where programs are: nothing
+    that it could tell anybody."""
     with tempfile.TemporaryDirectory(prefix="gateline-version-", ignore_cleanup_errors=True) as home:
-        env = {"PATH": os.pathsep.join(path), "HOME": home, **dict(preset.settings)}
+        env = {"PATH": os.pathsep.join(path), "HOME": home, **OFFLINE, **more}
         try:
             done = subprocess.run(
-                [place, "--version"],
+                argv,
                 cwd=home,
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -58,8 +81,6 @@ def _asked(preset: Preset, place: str, path: Sequence[str]) -> dict[str, Any]:
                 timeout=SECONDS,
                 check=False,
             )
-            said = done.stdout.decode("utf-8", "replace").strip().partition("\n")[0]
         except (OSError, subprocess.TimeoutExpired):
-            said = ""
-    seconds = round(time.monotonic() - began, 1)
-    return {"path": str(Path(place)), "version": escaped(said)[:LONGEST], "seconds": seconds}
+            return ""
+    return escaped(done.stdout.decode("utf-8", "replace").strip().partition("\n")[0])

@@ -14,7 +14,7 @@ from pipelines.work.git.remote import ZERO, FetchTooLarge, References, Remote
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.ecosystems import RepositoryFiles
 
-Check = Literal["reach", "branch", "push", "files", "programs", "host"]
+Check = Literal["reach", "branch", "push", "files", "programs", "hosts", "host"]
 SECONDS = 10.0
 """For which a server may be silent."""
 MOST_REASONS = 3

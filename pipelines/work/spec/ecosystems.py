@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from pipelines.work.spec import versions
 
 MOST_HOSTS = 5
 ADDRESS = re.compile(r"https://([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?)/")
@@ -53,9 +55,9 @@ class RepositoryFiles:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names. `update` of its
-    dependencies; `version` writes VERSION, and `publish` publishes it. `by`: the files by which it was known;
-    `commit`: at which."""
+    """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names, or
+    else those of its package manager. `update` of its dependencies; `version` writes VERSION, and `publish` publishes
+    it. `by`: the files by which it was known; `commit`: at which. `required`: as in `versions.required`."""
 
     ecosystem: str = ""
     prepare: str = ""
@@ -69,6 +71,7 @@ class Proposal:
     publish: str = ""
     by: tuple[str, ...] = ()
     commit: str = ""
+    required: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def programs(self) -> list[str]:
@@ -104,7 +107,7 @@ Commands = Callable[[RepositoryFiles, str], tuple[str, str]]
 @dataclass(frozen=True)
 class Ecosystem:
     """`marks`: files that are all there. `lock` "": it has none. `run`: how a program among its packages is called.
-    `update`, `version`, `publish`: as in the proposal."""
+    `update`, `version`, `publish`: as in the proposal. `hosts`: where its packages come from unless a file says so."""
 
     name: str
     marks: tuple[str, ...]
@@ -115,6 +118,7 @@ class Ecosystem:
     update: str = ""
     version: str = ""
     publish: str = ""
+    hosts: tuple[str, ...] = ()
 
 
 def _node(found: RepositoryFiles, run: str) -> tuple[str, str]:
@@ -194,31 +198,35 @@ NPM_VERSION = f"npm version {VERSION} --no-git-tag-version"
 VENV = ".venv/bin/python"
 IN_VENV = f"sh -c 'python3 -m venv .venv && {VENV} -m pip install -r requirements.txt'"
 IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction"
+NPM = ("registry.npmjs.org",)
+PYPI = ("pypi.org", "files.pythonhosted.org")
 CARGO = "env CARGO_HOME=.cargo-home cargo"
 
 MAKE_ALONE = Ecosystem("make", ("Makefile",), "", "", "make", _make)
 TABLE: tuple[Ecosystem, ...] = (
     Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node,
-              "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
+              "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks", NPM),
     Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node,
-              "yarn up -R '**' --mode=update-lockfile", f"yarn version {VERSION}", "yarn npm publish"),
+              "yarn up -R '**' --mode=update-lockfile", f"yarn version {VERSION}", "yarn npm publish",
+              ("registry.yarnpkg.com",)),
     Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node,
               "yarn upgrade", NPM_VERSION, "npm publish"),
     Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node,
               "npm update --package-lock-only", NPM_VERSION, "npm publish"),
     Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --", _node,
-              "", NPM_VERSION, "npm publish"),
+              "", NPM_VERSION, "npm publish", NPM),
     Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python,
               "uv lock --upgrade", f"uv version --frozen {VERSION}", "sh -c 'uv build && uv publish'"),
     Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python,
               "poetry update --lock --no-interaction", f"poetry version {VERSION}",
-              "poetry publish --build --no-interaction"),
-    Ecosystem("pip", ("requirements.txt",), IN_VENV, "requirements.txt", VENV, _python),
+              "poetry publish --build --no-interaction", PYPI),
+    Ecosystem("pip", ("requirements.txt",), IN_VENV, "requirements.txt", VENV, _python, hosts=PYPI),
     Ecosystem("Python", ("pyproject.toml",), "", "", "python3", _python),
     Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo,
-              f"{CARGO} update", "", f"{CARGO} publish"),
+              f"{CARGO} update", "", f"{CARGO} publish", ("index.crates.io", "static.crates.io")),
     Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo, "", "", "cargo publish"),
-    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go, "sh -c 'go get -u ./... && go mod tidy'"),
+    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go, "sh -c 'go get -u ./... && go mod tidy'",
+              hosts=("proxy.golang.org", "sum.golang.org")),
     Ecosystem("Go", ("go.mod",), "", "", "go", _go),
     MAKE_ALONE,
 )  # fmt: skip
@@ -226,7 +234,12 @@ PYTHON = Ecosystem("Python", (), "", "", "python3", _python)
 """A repository that has files of Python and says nothing of itself."""
 RUFF = "ruff check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
 """By its own rules where no linter is set up, as *Fix lint findings* does."""
-READ = frozenset({mark for row in TABLE for mark in row.marks}) | {".npmrc", "setup.cfg", "tox.ini"}
+READ = frozenset({mark for row in TABLE for mark in row.marks}) | {
+    ".npmrc",
+    ".python-version",
+    "setup.cfg",
+    "tox.ini",
+}
 PROGRAMS = Proposal(lint=RUFF).programs + sorted(
     {program for row in TABLE for command in (row.prepare, row.run) if (program := program_of(command))}
 )
@@ -244,7 +257,7 @@ def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
     lint, tests = row.commands(found, row.run)
     made = {target: f"make {target}" if found.makes(target) else "" for target in ("lint", "test", "audit")}
     by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
-    hosts = _hosts(found, row.lock) if row.prepare else ()
+    hosts = (_hosts(found, row.lock) or row.hosts) if row.prepare else ()
     return Proposal(
         row.name,
         row.prepare,
@@ -256,6 +269,7 @@ def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
         **_releasing(found, row),
         by=tuple(name for name in by if name in found.names) or ("*.py",),
         commit=commit,
+        required=versions.required(found.texts, found.package.get("packageManager")),
     )
 
 
@@ -272,7 +286,7 @@ def _hosts(found: RepositoryFiles, lock: str) -> tuple[str, ...]:
         line
         for name in (".npmrc", lock)
         for line in found.text(name).splitlines()
-        if OF_PACKAGES.search(line)
+        if OF_PACKAGES.search(line) and "/crates.io-index" not in line
     ]
     named = [match.group(1).lower() for line in said for match in ADDRESS.finditer(line)]
     counted = {host: named.count(host) for host in dict.fromkeys(named)}

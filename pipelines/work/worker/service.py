@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.work.agents.installed import installed, programs, tools
+from pipelines.work.agents.installed import installed, programs, tools, versions_of
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport, TrialTransport
@@ -185,7 +185,8 @@ class Service:
             if found != known:
                 try:
                     agents = await asyncio.to_thread(installed, found[0], path)
-                    await self.transport.tell(agents=agents, programs=found[1])
+                    tools_here = await asyncio.to_thread(versions_of, found[1], path)
+                    await self.transport.tell(agents=agents, programs=tools_here)
                     known = found
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))

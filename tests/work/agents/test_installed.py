@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.models import Worker
 from pipelines.work.agents import installed as looking
-from pipelines.work.agents.installed import installed, programs
+from pipelines.work.agents.installed import installed, programs, tools, versions_of
 from tests.waiting import until
 
 
@@ -40,9 +40,22 @@ def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyt
     assert installed(programs(path), path)["claude"]["version"] == ""
 
 
+def test_tools_of_which_repositories_ask_for_a_version_say_theirs(tmp_path: Path) -> None:
+    program(tmp_path, "go", 'echo "go $1 go1.22.1 linux/amd64$GOTOOLCHAIN"')
+    program(tmp_path, "pnpm", "echo 10.14.0-0")
+    program(tmp_path, "python3", "echo Python unknown")
+    program(tmp_path, "make", "echo 4.4.1")
+    path = (str(tmp_path),)
+    said = {"go": "1.22.1", "pnpm": "10.14.0-0", "python3": "", "make": ""}
+    assert versions_of(tools(path), path) == said
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_runner_tells_what_it_has(worker: subprocess.Popen[bytes], settings: Any) -> None:
     """This one has none of them, or those of this machine: it tells what is on its own path."""
     expected = set(programs(tuple(settings.STATION_PATH)))
     until(lambda: Worker.objects.filter(stopped_at=None, pid=worker.pid).exists(), "the row of the runner")
     until(lambda: set(Worker.objects.get(pid=worker.pid).agents) == expected, "what it has")
+    until(lambda: Worker.objects.get(pid=worker.pid).programs, "the versions of its tools")
+    versions = Worker.objects.get(pid=worker.pid).programs
+    assert versions == versions_of(tools(settings.STATION_PATH), settings.STATION_PATH) and versions["python3"]

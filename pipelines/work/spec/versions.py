@@ -1,0 +1,59 @@
+"""Versions of tools that a repository asks for, compared with those that are installed. Nothing is run for that, and
+what cannot be compared will do."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Mapping
+from typing import Final
+
+NUMBER: Final = re.compile(r"\d+(?:\.\d+)*")
+_CLAUSE: Final = re.compile(r"(===?|>=|<=|!=|~=|<|>)\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
+_MANAGER: Final = re.compile(r"(pnpm|yarn)@(\d{1,9}(?:\.[^+\s]{0,60})?)")
+_GO: Final = re.compile(r"^go (\d+\.\d+(?:\.\d+)?)\s*$", re.MULTILINE)
+_PYTHON: Final = re.compile(r"^\s*requires-python\s*=\s*[\"']([^\"']{1,80})[\"']", re.MULTILINE)
+COMPARE: Final = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+Parts = tuple[int, ...]
+
+
+def required(texts: Mapping[str, str], package_manager: object) -> dict[str, tuple[str, str]]:
+    """{program: (the file that asks, the version: of a package manager one that counts by its first number, since it is
+    used as it is there; else with signs as in `>=3.12,<4`)}."""
+    required_by_program = {}
+    if isinstance(package_manager, str) and (manager := _MANAGER.match(package_manager)):
+        required_by_program[manager[1]] = ("package.json", manager[2])
+    if of_go := _GO.search(texts.get("go.mod", "")):
+        required_by_program["go"] = ("go.mod", f">={of_go[1]}")
+    if of_python := _PYTHON.search(texts.get("pyproject.toml", "")):
+        required_by_program["python3"] = ("pyproject.toml", of_python[1].replace(" ", ""))
+    if pinned := NUMBER.fullmatch(texts.get(".python-version", "").strip()):
+        required_by_program["python3"] = (".python-version", f"=={pinned[0]}.*")
+    return required_by_program
+
+
+def fits(installed: str, required_version: str) -> bool:
+    """True if a version that is installed will do."""
+    number = NUMBER.match(installed)
+    if number is None or required_version[:1].isdigit():
+        return number is None or _parts(number[0])[0] == int(required_version.partition(".")[0])
+    clauses = _CLAUSE.findall(required_version)
+    return all(_holds(_parts(number[0]), sign, _parts(value), bool(star)) for sign, value, star in clauses)
+
+
+def _holds(number: Parts, sign: str, value: Parts, star: bool) -> bool:
+    number = _padded(number, value)
+    if sign == "~=":
+        return number >= value and number[: len(value) - 1] == value[:-1]
+    if star or sign in ("==", "===", "!="):
+        same = number[: len(value)] == value if star else _padded(value, number) == number
+        return same != (sign == "!=")
+    return COMPARE[sign](number, _padded(value, number))
+
+
+def _parts(text: str) -> Parts:
+    return tuple(int(part) for part in text.split("."))
+
+
+def _padded(parts: Parts, other: Parts) -> Parts:
+    return (*parts, *(0 for _ in other[len(parts) :]))
