@@ -18,6 +18,7 @@ from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.folder import MOST_FILES
 from pipelines.formats.foreign.systems import systems, written_systems
 from pipelines.formats.foreign.writing import dialect_of, written
+from pipelines.formats.top_members import with_members
 from pipelines.lines import publishing
 from pipelines.lines.linting import examined
 from pipelines.models import Line, Project
@@ -117,7 +118,7 @@ def _told(opened: opening.Opened, project: Project, key: str) -> dict[str, Any]:
     document, text = opened.document, opened.text
     if key and document.get("key") != key:
         document = {**document, "key": key}
-        text = native.dumps(document)
+        text = with_members(text, document, ["key"]) or native.dumps(document)
     stations = document.get("stations")
     if not isinstance(document.get("key"), str) or not isinstance(stations, list):
         missing = "stations" if isinstance(document.get("key"), str) else "key"

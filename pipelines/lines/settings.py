@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
 from django.db import transaction
 
 from pipelines import access
 from pipelines.errors import Conflict, Invalid
-from pipelines.formats import native
+from pipelines.formats.top_members import with_members
 from pipelines.lines import publishing
 from pipelines.lines.publishing import replace_draft
 from pipelines.models import Line, Project, Scenario, User
 from pipelines.ports import audit, clock
 from pipelines.routing.basics.keys import free_key
-from pipelines.routing.basics.problems import DocumentError
 
 LONGEST_NAME = 200
-NAME_LINE = re.compile(r"^name:.*$", re.MULTILINE)
 
 
 def rename(line: Line, name: str, *, by: User) -> None:
@@ -34,30 +30,17 @@ def rename(line: Line, name: str, *, by: User) -> None:
         stored = _locked(line)
         if stored.draft.get("name") != name:
             draft = {**stored.draft, "name": name}
-            replace_draft(stored, draft, _retitled(stored.draft_text, draft), by)
+            text = with_members(stored.draft_text, draft, ["name"]) if stored.draft_text else ""
+            if stored.draft_text and not text:
+                raise Conflict(
+                    "The name cannot be changed in the draft from here. Change it in the text of the draft."
+                )
+            replace_draft(stored, draft, text, by)
         if stored.name != name:
             _record("line.renamed", stored, by, before={"name": stored.name}, after={"name": name})
             stored.name = name
             stored.save(update_fields=["name"])
     line.name = name
-
-
-def _retitled(text: str, draft: dict[str, Any]) -> str:
-    """The text as it was typed with the name of this draft, comments and all; "" where there is none."""
-    if not text:
-        return ""
-    changed = NAME_LINE.sub(
-        lambda _found: f"name: {json.dumps(draft['name'], ensure_ascii=False)}", text, count=1
-    )
-    try:
-        says = native.loads(changed)
-    except DocumentError:
-        says = {}
-    if says != draft:
-        raise Conflict(
-            "The name cannot be changed in the draft from here. Change it in the text of the draft."
-        )
-    return changed
 
 
 def archive(line: Line, archived: bool, *, by: User) -> None:
@@ -81,10 +64,12 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
     access.require(by, "view", line.project)
     taken = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
     key = line.key if line.key not in taken else free_key(line.key[:56], {*taken, line.key[:56]})
-    text = line.draft_text if key == line.key else ""
+    identity = {"key": key, **({"name": name} if name else {})}
+    changed = [member for member, value in identity.items() if line.draft.get(member) != value]
+    draft = {**line.draft, **identity}
+    text = with_members(line.draft_text, draft, changed) if line.draft_text else ""
     with transaction.atomic():
-        identity = {"key": key, **({"name": name} if name else {})}
-        made = publishing.create_line(to, key, name or line.name, text or {**line.draft, **identity}, by)
+        made = publishing.create_line(to, key, name or line.name, text or draft, by)
         for each in line.scenarios.order_by("key"):
             Scenario.objects.create(
                 line=made,

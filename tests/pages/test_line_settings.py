@@ -49,12 +49,40 @@ def test_a_typed_draft_keeps_its_comments(world: World) -> None:
     assert stored.draft["stations"][0]["name"] == "A name: of a station"
 
 
-def test_a_name_in_a_place_of_its_own_is_a_persons_to_change(world: World) -> None:
-    text = '{"gateline": 1, "key": "json", "name": "Json", "stations": []}'
+TEXTS = {
+    "one line": '{"gateline": 1, "key": "typed", "name": "\\ud83d\\ude42 {", "stations": []}',
+    "indented": '{\n  "extra": {"name": 1, "key": [2]},\n  "name": "Typed",\n  "stations": []\n}\n',
+    "no name": '{"gateline": 1, "stations": []}',
+    "quoted key": '# kept\n"name": Typed\nstations: []\n',
+    "a name within": "extra:\n  name: 1\nname: Typed # new\nstations: []\n",
+    "no name in YAML": "%YAML 1.2\n---\n# kept\ngateline: 1\nstations: []\n",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_a_name_is_changed_in_any_text_that_says_it_simply(world: World, text: str) -> None:
+    line = publishing.create_line(world.project, "typed", "Typed", text, world.designer)
+    settings.rename(line, "Another: “name” %s # 🙂", by=world.designer)
+    stored = Line.objects.get(pk=line.pk)
+    assert stored.draft == {**line.draft, "name": "Another: “name” %s # 🙂"}
+    assert native.loads(stored.draft_text) == stored.draft
+    assert ("# kept" in stored.draft_text) is ("# kept" in text)
+
+
+@pytest.mark.parametrize("text", ["{name: Json, stations: []}", "name: &a Json\nkey: *a\n"])
+def test_a_name_in_a_place_of_its_own_is_a_persons_to_change(world: World, text: str) -> None:
     line = publishing.create_line(world.project, "json", "Json", text, world.designer)
     with pytest.raises(Conflict, match="text of the draft"):
         settings.rename(line, "Other", by=world.designer)
     assert Line.objects.get(pk=line.pk).name == "Json"
+
+
+def test_a_copy_keeps_the_comments_of_its_draft(world: World) -> None:
+    line = publishing.create_line(world.project, "typed", "Typed", TYPED, world.designer)
+    made = settings.duplicate(line, world.project, by=world.designer, name="A copy")
+    assert made.key != line.key
+    assert "# Who keeps comments keeps them." in made.draft_text
+    assert native.loads(made.draft_text) == made.draft == {**line.draft, "key": made.key, "name": "A copy"}
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 201, "two\nlines"])

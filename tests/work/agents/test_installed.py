@@ -58,4 +58,6 @@ def test_a_runner_tells_what_it_has(worker: subprocess.Popen[bytes], settings: A
     until(lambda: set(Worker.objects.get(pid=worker.pid).agents) == expected, "what it has")
     until(lambda: Worker.objects.get(pid=worker.pid).programs, "the versions of its tools")
     versions = Worker.objects.get(pid=worker.pid).programs
-    assert versions == versions_of(tools(settings.STATION_PATH), settings.STATION_PATH) and versions["python3"]
+    assert (
+        versions == versions_of(tools(settings.STATION_PATH), settings.STATION_PATH) and versions["python3"]
+    )

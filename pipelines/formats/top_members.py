@@ -1,0 +1,61 @@
+"""Members at the top of a document, changed in the text that says it: its comments and its layout stay."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pipelines.formats import native
+from pipelines.formats.merging import same
+from pipelines.routing.basics.problems import DocumentError
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_FIRST_KEY = re.compile(r"^(?=[^\s#%-])", re.MULTILINE)
+_DECODER = json.JSONDecoder()
+
+
+def with_members(text: str, document: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Return the text with the texts that `document` has under these names at its top; "" where only a person can
+    change it so that it says just this document."""
+    for name in names:
+        text = _with_member(text, name, json.dumps(document[name], ensure_ascii=False))
+    try:
+        return text if same(native.loads(text), document) else ""
+    except DocumentError:
+        return ""
+
+
+def _with_member(text: str, name: str, value: str) -> str:
+    if text.lstrip().startswith("{"):
+        begin, end, member = _json_member(text, name)
+        return text[:begin] + member % value + text[end:]
+    line = re.compile(rf"^([\"']?){re.escape(name)}\1[ \t]*:.*$", re.MULTILINE)
+    found = line.search(text) or _FIRST_KEY.search(text)
+    if found is None:
+        return text
+    after = "" if found.end() > found.start() else "\n"
+    return f"{text[: found.start()]}{name}: {value}{after}{text[found.end() :]}"
+
+
+def _json_member(text: str, name: str) -> tuple[int, int, str]:
+    """Return where the value of a member begins and ends, and what takes its place, with %s for the new one; where
+    there is no such member, the place of a first one."""
+    first = at = text.index("{") + 1
+    try:
+        while text[at := _skip(text, at)] == '"':
+            key, at = _DECODER.raw_decode(text, at)
+            begin = _skip(text, _skip(text, at) + 1)  # behind the colon
+            _value, at = _DECODER.raw_decode(text, begin)
+            if key == name:
+                return begin, at, "%s"
+            at = _skip(text, at) + 1
+    except (ValueError, IndexError):
+        pass
+    return first, first, f'"{name}": %s, '
+
+
+def _skip(text: str, at: int) -> int:
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
