@@ -11,7 +11,7 @@ from pipelines import access
 from pipelines.api.auth import Request, person_of
 from pipelines.api.drafts import DRAFT, EditIn, SavedOut, stored
 from pipelines.api.lookup import COSTS, Operations
-from pipelines.api.schemas import Strict
+from pipelines.api.schemas import Strict, refuse_rounded
 from pipelines.engine.core import payload as payloads
 from pipelines.errors import Conflict, Invalid, NotFound
 from pipelines.models import Line
@@ -64,6 +64,8 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
     if what not in FORMS:
         raise NotFound("There is no such form.")
     payloads.accept(payload.model_dump(exclude={"save"}))
+    if payload.save:
+        refuse_rounded(request)
     with turn(request.auth, saves=bool(payload.save)):
         setting = Setting(found.project, payload.names, payload.own, found, payload.within)
         told = answer(FORMS[what], payload, setting)

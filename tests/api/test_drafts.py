@@ -200,6 +200,11 @@ def test_a_number_that_would_be_rounded_is_refused_and_not_stored(
     refused = person.client.patch(place, body, "application/json", headers=headers)
     assert refused.status_code == 400
     assert digits in refused.text
+    form = json.dumps({"fragment": BUILD, "save": {"expected": BUILD, "edit": json.loads(edit)}})
+    form = form.replace('"number"', digits)
+    saved = person.client.post(f"{place}/forms/station", form, "application/json", headers=headers)
+    assert saved.status_code == 400
+    assert digits in saved.text
     assert stored(line) == (1, DRAWN)
     body = edit.replace('"number"', f'"{digits}"')
     assert person.client.patch(place, body, "application/json", headers=headers).status_code == 200
