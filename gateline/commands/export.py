@@ -1,4 +1,4 @@
-"""`export`: a line as a document of another system, and what that cannot say."""
+"""`export`: a line as its own document, or as one of another system with what that cannot say."""
 
 from __future__ import annotations
 
@@ -20,13 +20,17 @@ def export(
         str, typer.Argument(help="line, project/line or owner/project/line.", autocompletion=completion.line)
     ],
     to: Annotated[
-        str, typer.Option("--to", help="alp, contenox, vibe-factory, flux or aeef; else the line's own.")
+        str,
+        typer.Option(
+            "--to",
+            help="gateline (its own document), alp, contenox, vibe-factory, flux or aeef; else that of its preset.",
+        ),
     ] = "",
     version: Annotated[str, typer.Option("--version", help="A number, or draft; else what is live.")] = "",
     file: Annotated[Path | None, typer.Option("--output", "-o", help="Write it there.")] = None,
     json: Json = False,
 ) -> None:
-    """Write a line as a document of another system. What is lost is listed on standard error."""
+    """Write a line as its own document, or as one of another system. What is lost is listed on standard error."""
     server = client(ctx)
     made = server.get(places.line(server, line).path("export"), dialect=to, version=version)
     if json:
@@ -34,6 +38,9 @@ def export(
         return
     for loss in made["losses"]:
         output.note(f"[yellow]loss[/yellow] {plain(loss['path'])}: {plain(loss['message'])}")
+    if file is None and sys.stdout.isatty():
+        output.raw(made["text"].removesuffix("\n"))
+        return
     if file is None:
         sys.stdout.write(made["text"])
         return

@@ -85,8 +85,13 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
     return Status(201, {**told, "saved": LineOut.of(made)})
 
 
+OWN = "gateline"
+"""Name of Gateline's own format among the dialects."""
+
+
 class WrittenOut(BaseModel):
-    """`losses`: what the document of that system says otherwise than the line."""
+    """`dialect`: "" for Gateline's own format. `losses`: what the document of that system says otherwise than the
+    line."""
 
     dialect: str
     system: str
@@ -97,16 +102,19 @@ class WrittenOut(BaseModel):
 @router.get(
     LINE + "/export",
     response=WrittenOut,
-    summary="A line as a document of another system, with what it loses",
+    summary="A line as a document, also of another system with what it loses",
 )
 @in_turn
 def export(request: Request, line: Line, dialect: str = "", version: str = "") -> dict[str, Any]:
-    """`dialect`: that of the line's preset unless it says otherwise. `version`: a number or `draft`; the live one, or
-    the draft where nothing is live. 400: no such dialect, or a draft that is no line yet."""
-    document, _text, _mark = exported(line, version)
+    """`dialect`: `gateline`, with a draft as it was typed, or another system; that of the line's preset unless it says
+    otherwise. `version`: a number or `draft`; the live one, or the draft where nothing is live. 400: no such dialect,
+    or a draft that is no line yet and cannot be written for another system."""
+    document, text, _mark = exported(line, version)
     dialect = dialect or dialect_of(document)
+    if dialect == OWN:
+        return {"dialect": "", "system": "", "text": text or native.dumps(document), "losses": []}
     if dialect not in written_systems():
-        known = ", ".join(written_systems())
+        known = ", ".join((OWN, *written_systems()))
         raise Invalid.at("dialect", f"has to be one of {known}")
     made = written(document, dialect)
     losses = [_place(each) for each in made.losses]

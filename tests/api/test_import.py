@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
+from pipelines.formats import native
 from pipelines.models import Line
 from tests.api.conftest import Apis
 from tests.factories import World
@@ -79,3 +80,15 @@ def test_a_line_is_written_for_the_system_it_came_from_or_any_other(world: World
     assert any("Preset" in loss["message"] for loss in other["losses"])
     for query, code in (("dialect=odd", 400), ("version=7", 404), ("version=x", 404)):
         assert mine.get(f"/lines/a-line/export?{query}").status_code == code
+
+
+def test_a_line_is_written_as_its_own_document_and_a_draft_as_it_was_typed(world: World, api: Apis) -> None:
+    typed = "# kept\nname: Own\nstations: [{key: build, work: {kind: noop}}]\n"
+    person = api.as_(world.designer)
+    assert person.put("/lines/own/draft", f"gateline: 1\nkey: own\n{typed}").status_code == 200
+    own = person.get("/lines/own/export?dialect=gateline").json()
+    assert own == {"dialect": "", "system": "", "text": f"gateline: 1\nkey: own\n{typed}", "losses": []}
+    assert person.get("/lines/own/export").json()["dialect"] == "alp"
+    assert person.post("/lines/own/publish", {"draft": 1}).status_code == 201
+    version = person.get("/lines/own/export?dialect=gateline&version=1").json()["text"]
+    assert native.read(version).to_document() == Line.objects.get(key="own").live.document

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateline.commands.import_ import found
+from pipelines.lines.publishing import create_line
 from tests.cli.conftest import Gateline
 from tests.factories import World
 
@@ -65,3 +66,13 @@ def test_only_files_of_a_folder_are_read(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to("/etc/hostname")
     os.mkfifo(tmp_path / "pipe.json")
     assert found(tmp_path) == [("line.json", {"line.json": "{}"})]
+
+
+def test_a_document_does_not_steer_the_terminal_that_shows_it(cli: Cli, world: World) -> None:
+    text = '{"key": "steers", "description": "\x9b31mred", "stations": [{"key": "a"}]}'
+    create_line(world.project, "steers", "Steers", text, world.designer)
+    mine = cli(world.designer)
+    assert mine.ok("export", "steers", "--to", "gateline") == text
+    terminal = mine.on_a_terminal("export", "steers", "--to", "gateline")
+    assert terminal.code() == 0
+    assert "\\u009b31mred" in terminal.shown and "\x9b" not in terminal.shown

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipelines.formats import native
 from pipelines.formats.changes import changes
+from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.opening import opened
 from pipelines.formats.foreign.parts import Json, renamed
 from pipelines.formats.foreign.systems import systems, written_systems
@@ -33,9 +34,9 @@ class WrittenDocument:
 
 
 def dialect_of(document: Mapping[str, Any]) -> str:
-    """That of its preset; "" for none."""
+    """That of its preset; of a line without one ALP, whose policy it has."""
     preset = document.get("preset")
-    return preset if isinstance(preset, str) and preset in written_systems() else ""
+    return preset if isinstance(preset, str) and preset in written_systems() else ALP.key
 
 
 def written(document: Mapping[str, Any], dialect: str) -> WrittenDocument:

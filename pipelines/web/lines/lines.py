@@ -18,7 +18,6 @@ from pipelines import access
 from pipelines.errors import Conflict, Invalid
 from pipelines.formats import native
 from pipelines.formats.foreign import opening
-from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.systems import systems, written_systems
 from pipelines.formats.foreign.writing import dialect_of, written
 from pipelines.lines import publish_review, publishing
@@ -315,7 +314,7 @@ def export(request: SignedIn, line: Line) -> HttpResponse:
     document, text, mark = exported(line, request.GET.get("version", ""))
     dialect = request.GET.get("dialect", "")
     if dialect == "own":
-        dialect = dialect_of(document) or ALP.key
+        dialect = dialect_of(document)
     if dialect in written_systems():
         return _in_dialect(request, line, document, dialect, mark)
     if kind == "json":
