@@ -14,9 +14,9 @@ from pipelines.models import Line
 from pipelines.routing.basics.canonical import canonical
 from tests.browser.canvas import draft, node, saved
 from tests.browser.conftest import Enter
-from tests.browser.odd import Drawing, written
 from tests.browser.test_canvas_import import PASTE
 from tests.factories import World
+from tests.odd import Drawing, written
 from tests.pages.conftest import at, door
 
 SENT = """async ({ address, text }) => {

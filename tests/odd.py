@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -213,9 +214,39 @@ class Drawing:
         }
 
 
-def written(drawing: Drawing) -> str:
-    """The document as JSON in one of its ways, or as YAML."""
+PARTS = frozenset({"gateline", "key", "name", "description", "inputs", "stations", "gates", "ends", "extra"})
+"""What a line document says at its top."""
+
+
+def sound(drawing: Drawing) -> dict[str, Any]:
+    """Draw a document that can be published: what is unknown or out of bounds is left out, no rule takes all that a
+    later one would, and its odd values stay."""
     document = drawing.document()
+    parts = {key: value for key, value in document.items() if key in PARTS}
+    stations = [_sound_station(station) for station in document["stations"]]
+    inputs = [*document["inputs"], {"key": "a", "default": "said"}]
+    return {**parts, "key": drawing.key, "inputs": inputs, "stations": stations}
+
+
+def _sound_station(station: Mapping[str, Any]) -> dict[str, Any]:
+    work = {key: value for key, value in station["work"].items() if key != "theirs"}
+    if work["kind"] == "cli":
+        env = {key: text for key, text in work["env"].items() if key not in ("", "=")}
+        work |= {"kind": "command", "argv": [*filter(None, work["argv"])], "env": env}
+    rules = [_sound_rule(rule, number) for number, rule in enumerate(station["rules"])]
+    return {key: value for key, value in station.items() if key != "limits"} | {"work": work, "rules": rules}
+
+
+def _sound_rule(rule: Mapping[str, Any], number: int) -> dict[str, Any]:
+    test: dict[str, Any] = rule["when"].get("output", {"op": "equals", "value": f"number:{number}"})
+    targets = rule["to"]
+    to = ["one", "two"] if type(targets) is list and "completed" in targets else targets
+    return {**rule, "when": {"output": {**test, "path": f"$.a{number}"}}, "to": to}
+
+
+def written(drawing: Drawing, document: Mapping[str, Any] | None = None) -> str:
+    """The document as JSON in one of its ways, or as YAML."""
+    document = drawing.document() if document is None else document
     way = drawing.random.randrange(4)
     if way == 3:
         return native.dumps(native.loads(text_of(document)))
