@@ -218,7 +218,11 @@ async def test_tokens_cost_what_the_station_says_where_the_program_says_nothing(
     assert outcome["usage"]["cost_usd"] == usage["cost_usd"] > 0
 
 
-async def test_a_program_is_stopped_by_the_price_of_its_station(program: Programs, sink: Collected) -> None:
+async def test_a_program_is_stopped_by_the_price_of_its_station(
+    program: Programs, sink: Collected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Its tokens come with its final event, after which it is let end by itself for a while.
+    monkeypatch.setattr(agent, "FINAL_SECONDS", 0.1)
     program("codex", "show('codex-ok'); time.sleep(60)")
     outcome = await ran(program.spec("codex", price=(1e6, 1e6), cost=0.01), sink)
     assert outcome["failure_type"] == "budget_exceeded"

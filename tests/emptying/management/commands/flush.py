@@ -9,6 +9,7 @@ import time
 from functools import cache
 from typing import Any
 
+import psycopg
 from django.core.management.commands import flush
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -32,7 +33,7 @@ class Command(flush.Command):
             with transaction.atomic():
                 # Neither guards nor foreign keys: everything goes.
                 cursor.execute("SET LOCAL session_replication_role = replica")
-                for table in _with_rows(cursor):
+                for table in _with_rows():
                     cursor.execute(f"DELETE FROM {table}")
 
 
@@ -45,15 +46,19 @@ def _let_others_end(cursor: CursorWrapper) -> None:
         time.sleep(0.02)
 
 
-def _with_rows(cursor: CursorWrapper) -> list[str]:
-    asked, quoted = _question(connection.settings_dict["NAME"])
-    cursor.execute(asked, quoted)
-    return [table for (table,) in cursor.fetchall()]
+def _with_rows() -> list[str]:
+    """The server keeps the statement: to plan it anew takes ten times as long as to answer it."""
+    with psycopg.Cursor(connection.connection) as cursor:
+        return [
+            table for (table,) in cursor.execute(_question(connection.settings_dict["NAME"]), prepare=True)
+        ]
 
 
 @cache
-def _question(database: str) -> tuple[str, list[str]]:
+def _question(database: str) -> bytes:
     """Once for each database: its tables stay, and the catalogue is slow."""
     names = [name for name in connection.introspection.table_names() if name not in STAY]
     quoted = [connection.ops.quote_name(name) for name in names]
-    return " UNION ALL ".join(f"SELECT %s WHERE EXISTS (SELECT FROM {table})" for table in quoted), quoted
+    return " UNION ALL ".join(
+        f"SELECT '{each}' WHERE EXISTS (SELECT FROM {each})" for each in quoted
+    ).encode()
