@@ -56,7 +56,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, RemoteRepository]]:
             return git(environ, start)
 
         server: WSGIServer = make_server("127.0.0.1", 0, app, handler_class=Quiet)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/it.git", made
         server.shutdown()

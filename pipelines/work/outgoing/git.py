@@ -29,7 +29,7 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.passed = seconds, False
-        self._stream: Any = None
+        self._socket: socket.socket | None = None
         self._lock = threading.Lock()
         self._timer = threading.Timer(seconds, self._pass)
         self._timer.daemon = True
@@ -37,9 +37,11 @@ class Deadline:
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
         """What httpcore2 calls with its events (its extension `trace`)."""
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        if event == "connection.connect_tcp.complete":
             with self._lock:
-                self._stream = info["return_value"]
+                self._close()
+                # A handle of its own: TLS takes the one of the connection over, and it cannot be cut by that meanwhile.
+                self._socket = info["return_value"].get_extra_info("socket").dup()
                 if self.passed:
                     self._cut()
 
@@ -50,6 +52,8 @@ class Deadline:
 
     def end(self) -> None:
         self._timer.cancel()
+        with self._lock:
+            self._close()
 
     def _pass(self) -> None:
         with self._lock:
@@ -57,9 +61,14 @@ class Deadline:
             self._cut()
 
     def _cut(self) -> None:
-        if self._stream is not None:
-            with suppress(OSError):  # It is closed already.
-                socket.socket.shutdown(self._stream.get_extra_info("socket"), socket.SHUT_RDWR)
+        if self._socket is not None:
+            with suppress(OSError):  # The server has closed it already.
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
 
 class GitAnswer:
