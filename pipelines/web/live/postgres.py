@@ -6,6 +6,8 @@ A query on the connection that iterates `notifies()` would wait for ever, hence 
 from __future__ import annotations
 
 import logging
+import selectors
+import socket
 import threading
 import time
 from collections import deque
@@ -43,6 +45,7 @@ class Listener:
     ) -> None:
         self._conninfo, self._topic, self._take, self._lost = conninfo, topic, take, lost
         self._stopping = threading.Event()
+        self._wakes, self._wake = socket.socketpair()
         self.listening = threading.Event()
         self._thread = threading.Thread(target=self._run, name="live-listen", daemon=True)
 
@@ -51,9 +54,15 @@ class Listener:
 
     def stop(self) -> None:
         self._stopping.set()
+        # Its end is what wakes the thread, which looks at no clock.
+        self._wake.close()
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
+        with self._wakes:
+            self._listen()
+
+    def _listen(self) -> None:
         waits, connected_before = _waits(), False
         while not self._stopping.is_set():
             try:
@@ -72,9 +81,13 @@ class Listener:
                 self._stopping.wait(next(waits))
 
     def _follow(self, connection: psycopg.Connection) -> None:
-        while not self._stopping.is_set():
-            for notice in connection.notifies(timeout=0.5):
-                self._take(notice.payload)
+        with selectors.DefaultSelector() as either:
+            either.register(connection, selectors.EVENT_READ)
+            either.register(self._wakes, selectors.EVENT_READ)
+            while not self._stopping.is_set():
+                for notice in connection.notifies(timeout=0):
+                    self._take(notice.payload)
+                either.select()
 
 
 class Notifier:
