@@ -21,6 +21,7 @@ ENDS = (
 )
 
 RUNTIME, DEVELOPMENT = "requirements.lock", "requirements-dev.lock"
+Target = Callable[[list[str]], int]
 
 
 def main(arguments: list[str]) -> int:
@@ -51,19 +52,16 @@ def run(rest: list[str]) -> int:
     return 0
 
 
-def test(rest: list[str]) -> int:
-    machine.check_platform()
-    _prepare(DEVELOPMENT)
-    _become("-m", "pytest", "-q", *SHARED, *ENDS, *rest)
-    return 0
+def developing(*words: str) -> Target:
+    """A target that starts a program, with all that is installed for development."""
 
+    def start(rest: list[str]) -> int:
+        machine.check_platform()
+        _prepare(DEVELOPMENT)
+        _become(*words, *rest)
+        return 0
 
-def soak(rest: list[str]) -> int:
-    machine.check_platform()
-    _prepare(DEVELOPMENT)
-    # Everything, the quick tests too: there all examples are drawn, and the invariants are looked at after each.
-    _become("-m", "pytest", "-m", "", "-q", *rest)
-    return 0
+    return start
 
 
 def check(rest: list[str]) -> int:
@@ -74,34 +72,12 @@ def check(rest: list[str]) -> int:
     return quality.check()
 
 
-def bench(rest: list[str]) -> int:
-    machine.check_platform()
-    _prepare(DEVELOPMENT)
-    _become("-m", "proof.bench", *rest)
-    return 0
-
-
-def accept(rest: list[str]) -> int:
-    """Follow the README in a clone of this checkout."""
-    machine.check_platform()
-    _prepare(DEVELOPMENT)
-    _become("-m", "proof.bench.accept", *rest)
-    return 0
-
-
 def runner(rest: list[str]) -> int:
     """A runner of a server elsewhere: it has no pages, and needs no front end."""
     machine.check_platform()
     with one_at_a_time():
         packages.ensure(RUNTIME)
     _become("-m", "pipelines.work.program", *rest)
-    return 0
-
-
-def agents(rest: list[str]) -> int:
-    machine.check_platform()
-    _prepare(DEVELOPMENT)
-    _become("-m", "proof.bench.agents", *rest)
     return 0
 
 
@@ -123,13 +99,14 @@ def _become(*words: str) -> None:
     os.execve(packages.PYTHON, [str(packages.PYTHON), *words], environment)
 
 
-TARGETS: dict[str, Callable[[list[str]], int]] = {
+TARGETS: dict[str, Target] = {
     "run": run,
-    "test": test,
-    "soak": soak,
+    "test": developing("-m", "pytest", "-q", *SHARED, *ENDS),
+    # Everything, the quick tests too: there all examples are drawn, and the invariants are looked at after each.
+    "soak": developing("-m", "pytest", "-m", "", "-q"),
     "check": check,
-    "bench": bench,
-    "agents": agents,
+    "bench": developing("-m", "proof.bench"),
+    "agents": developing("-m", "proof.bench.agents"),
     "runner": runner,
-    "accept": accept,
+    "accept": developing("-m", "proof.bench.accept"),
 }

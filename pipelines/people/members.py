@@ -36,16 +36,7 @@ def change(
     project: Project, member: int, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Raises NotFound, LastAdmin."""
-    found = _locked(project, member, stays_admin=Role.ADMIN in roles)
-    was = found.roles
-    before = {"roles": was, "execute": found.execute}
-    after = {"roles": list(roles), "execute": execute}
-    if before != after:
-        found.roles, found.execute = list(roles), execute
-        found.save(update_fields=["roles", "execute"])
-        _record("member.changed", found, by, now, before=before, after=after)
-        _after_change(found, was, by, now)
-    return found
+    return _changed(_locked(project, member, stays_admin=Role.ADMIN in roles), roles, execute, by, now)
 
 
 @transaction.atomic
@@ -66,24 +57,29 @@ def put(
     project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Added or changed, whichever it takes; the shell may take the last admin away."""
-    given = {"roles": list(roles), "execute": execute}
     found = Membership.objects.select_for_update().filter(project=project, user=user).first()
     if found is None:
         return add(project, user, roles=roles, execute=execute, by=by, now=now)
-    was = found.roles
-    before = {"roles": was, "execute": found.execute}
-    found.roles, found.execute = list(roles), execute
-    found.save(update_fields=["roles", "execute"])
-    _record("member.changed", found, by, now, before=before, after=given)
-    _after_change(found, was, by, now)
-    return found
+    return _changed(found, roles, execute, by, now)
 
 
-def _after_change(member: Membership, previous: Collection[str], by: User | None, now: datetime) -> None:
-    if Role.ADMIN in previous and Role.ADMIN not in member.roles:
+def _changed(
+    member: Membership, roles: Collection[str], execute: bool, by: User | None, now: datetime
+) -> Membership:
+    """Write, record and tell what is another now."""
+    previous = member.roles
+    before = {"roles": previous, "execute": member.execute}
+    after = {"roles": list(roles), "execute": execute}
+    if before == after:
+        return member
+    member.roles, member.execute = list(roles), execute
+    member.save(update_fields=["roles", "execute"])
+    _record("member.changed", member, by, now, before=before, after=after)
+    if Role.ADMIN in previous and Role.ADMIN not in roles:
         invitations.admin_left(member.project, member.user, by=by, now=now)
-    if set(previous) != set(member.roles):
+    if set(previous) != set(roles):
         _tell(member, by, now, before=previous)
+    return member
 
 
 def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
