@@ -18,6 +18,7 @@ from config.embedded.binaries import Binaries
 from config.embedded.errors import LauncherError
 from config.embedded.layout import Layout
 
+MAX_LOG_BYTES = 10_000_000
 START_SECONDS, STOP_SECONDS = 300, 20  # a start may have a long recovery to do
 
 OPTIONS = {
@@ -218,8 +219,8 @@ def open_log(place: Layout) -> BinaryIO:
     return os.fdopen(os.open(place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
 
 
-def _trim(log: Path, most: int = 10_000_000) -> None:
-    if log.exists() and log.stat().st_size > most:
+def _trim(log: Path) -> None:
+    if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         log.rename(log.with_suffix(".log.1"))
 
 

@@ -6,17 +6,16 @@ from functools import partial
 
 from pipelines.formats import native
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
-from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.document.line import DocumentError, Line, Problem
 from pipelines.routing.guarantees.proving import answers
 
 
-def linted(text: str | bytes, people: People | None = None) -> Examination:
+def linted(text: str | bytes) -> Examination:
     """Of a text that is no line the findings say why. Raises nothing."""
     line = _read(text)
     if not isinstance(line, Line):
         return unreadable(line)
-    return examine(line, people, prove=answers).located(partial(native.locate, text))
+    return examine(line, prove=answers).located(partial(native.locate, text))
 
 
 def _read(text: str | bytes) -> Line | tuple[Problem, ...]:

@@ -216,9 +216,9 @@ def generate_for(
     return rows, found
 
 
-def for_seconds(seconds: float = GENERATING) -> Going:
-    """Until so much time has passed."""
-    end = monotonic() + seconds
+def for_seconds() -> Going:
+    """Until so much time has passed as generating may take."""
+    end = monotonic() + GENERATING
     return lambda: monotonic() < end
 
 

@@ -52,8 +52,8 @@ class Cut(Generic[T]):
         return self.start + len(self.rows)
 
 
-def part_of(rows: Sequence[T], most: int, start: str = "", total: int | None = None) -> Cut[T]:
-    """`start`: as an address says it. `total`: of all, where `rows` are not all of them."""
+def part_of(rows: Sequence[T], most: int, start: str = "") -> Cut[T]:
+    """`start`: as an address says it."""
     plain = start.isascii() and start.isdigit() and len(start) < 9
     place = min(int(start) if plain else 0, max(len(rows) - 1, 0))
-    return Cut(rows[place : place + most], len(rows) if total is None else total, place)
+    return Cut(rows[place : place + most], len(rows), place)

@@ -191,12 +191,6 @@ def station_icon(kind: str) -> str:
 
 
 @register.filter
-def station_word(kind: str) -> str:
-    """What a kind of work is called; one that is not run here has its key."""
-    return KINDS[kind].name if kind in KINDS else str(kind)
-
-
-@register.filter
 def result_word(result: str) -> str:
     """What came of a run."""
     return RESULT_WORDS.get(str(result), str(result))

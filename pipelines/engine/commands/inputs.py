@@ -114,15 +114,13 @@ def stored_repository(field: Input, value: Any, connected: Iterable[Repository])
     return found.title if found else value
 
 
-def not_connected(
-    line: Line, filled: Mapping[str, Any], connected: Iterable[Repository], at: str = "inputs"
-) -> list[Problem]:
+def not_connected(line: Line, filled: Mapping[str, Any], connected: Iterable[Repository]) -> list[Problem]:
     """A task would only fail at its first station."""
     key = line.workspace.input if line.workspace else ""
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []
     said = "is not connected to this project"
-    return [Problem(f"{at}.{key}", said, "Connect it under Settings, Repositories.")]
+    return [Problem(f"inputs.{key}", said, "Connect it under Settings, Repositories.")]
 
 
 def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:

@@ -18,9 +18,9 @@ def extra(part: Mapping[str, Any], *but: str) -> Json:
     return {key: said for key, said in kept.items() if key not in but} if isinstance(kept, dict) else {}
 
 
-def name_in(part: Mapping[str, Any], field: str = "id") -> str:
+def name_in(part: Mapping[str, Any]) -> str:
     """What the part was called there, if its key is still that name's; else its key."""
-    kept = extra(part).get(field)
+    kept = extra(part).get("id")
     return kept if isinstance(kept, str) and slug(kept, part["key"]) == part["key"] else str(part["key"])
 
 

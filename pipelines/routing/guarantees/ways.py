@@ -112,11 +112,10 @@ class _Ways:
                 if self._may_go_on(instead, route):
                     yield WayOut(self.station.key, instead, "exhausted", standing, route.passed, None, words)
 
-    def _come_to(self, opened: Opened, route: RulePass, *, passed: bool | None = None) -> Iterator[WayOut]:
+    def _come_to(self, opened: Opened, route: RulePass) -> Iterator[WayOut]:
         """A task comes to gates, whatever follows there: it may never leave the station again."""
         if opened:
-            passed = route.passed if passed is None else passed
-            yield WayOut(self.station.key, "", "gate", route.seen.standing, passed, None, {}, opened)
+            yield WayOut(self.station.key, "", "gate", route.seen.standing, route.passed, None, {}, opened)
 
     def _may_go_on(self, target: str, route: RulePass) -> bool:
         """False of a forward move that waits until the gate of the station was passed (law §8)."""

@@ -49,8 +49,7 @@ class Meets:
     """Which sets were met already, by identity: questions about one station meet the same ones again and again, and so
     do the stations of a line, as equal operands are one literal (`formulas`)."""
 
-    def __init__(self, most: int = MAX_REMEMBERED) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[MetDomain, Domain, Domain]] = {}
 
     def of(self, before: Domain | None, other: Domain) -> MetDomain:
@@ -58,7 +57,7 @@ class Meets:
         key = (id(before), id(other))
         found = self._known.get(key)
         if found is None:
-            if len(self._known) >= self._most:
+            if len(self._known) >= MAX_REMEMBERED:
                 self._known = {}
             found = self._known[key] = (_met(before, other), before, other)  # which keeps their ids theirs
         return found[0]
