@@ -288,7 +288,8 @@ class Line:
     @cached_property
     def agents(self) -> tuple[str, ...]:
         """The keys of the agents that its stations name, each once."""
-        return tuple(dict.fromkeys(agent for station in self.stations for agent in station.agents))
+        named = ((station.agent, station.second_agent) for station in self.stations)
+        return tuple(dict.fromkeys(agent for agents in named for agent in agents if agent))
 
     @cached_property
     def stations_by_key(self) -> dict[str, Station]:
