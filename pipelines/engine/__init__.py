@@ -6,7 +6,7 @@ from pipelines.engine.commands.agents import change_agent, register_agent
 from pipelines.engine.commands.claims import lose, requeue, start, start_all
 from pipelines.engine.commands.deadlocks import resolve_deadlock
 from pipelines.engine.commands.dependencies import depend
-from pipelines.engine.commands.linked import retry_ended
+from pipelines.engine.commands.linked import follow_up, retry_ended
 from pipelines.engine.commands.manual_actions import (
     CHECKS_RERUN,
     answer,
@@ -52,6 +52,7 @@ __all__ = [
     "depend",
     "escalate",
     "fire",
+    "follow_up",
     "hand_over",
     "hold",
     "lose",

@@ -11,6 +11,7 @@ from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS, TRY_STATION
 
 MAIL, HOSTS, CHANNELS = "mail", "hosts", "channels"
 DRIVE_TOKEN = "pipelines.drive"
+FOLLOW_UP = "pipelines.follow_up"
 TELL_HOST = "pipelines.tell_host"
 SEND_MAIL = "reviews.send_mail"
 SEND_NOTICE = "reviews.send_notice"
@@ -21,6 +22,7 @@ SEND_CHANNEL_MESSAGE = "reviews.send_channel_message"
 SEND_CHAT_REPLY = "reviews.send_chat_reply"
 TASKS: Mapping[str, frozenset[str]] = {
     DRIVE_TOKEN: frozenset((DRIVE, QUICK, EVALUATE)),
+    FOLLOW_UP: frozenset((QUICK,)),
     TRY_STATION: frozenset((TRIALS,)),
     TELL_HOST: frozenset((HOSTS,)),
     SEND_MAIL: frozenset((MAIL,)),

@@ -101,6 +101,8 @@ def _move(line: Line, event: Event) -> TimelineItem:
             item.target, item.label = station_name(line, _first(line, event)), "Start form"
             if event.trigger == "retry":
                 item.label = _with(f"Retries {event.data.get('follows', '')}", event.data.get("reason"))
+            if event.trigger == "follow_up":
+                item.label = f"Follows {event.data.get('follows', '')}, whose end starts another task"
         case "token.forked":
             names = [station_name(line, token["station"]) for token in event.data.get("tokens", [])[1:]]
             item.target = ", ".join(names) or event.target

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from pipelines.models import Due, GateVisit, Job, Lease, Worker
+from pipelines.models import Due, GateVisit, Job, Lease, Task, Worker
 from pipelines.work.processes.installation import is_installation
 from tests.factories import World, station
 from tests.fixtures.site import environment, manage, stop
@@ -51,6 +51,17 @@ def test_it_runs_a_line_to_the_end_and_shows_itself(world: World, start: Start) 
     worker = Worker.objects.get(pid=process.pid)
     assert (worker.name, worker.labels, worker.stopped_at) == ("the one", ["gpu"], None)
     assert worker.isolation in ("bubblewrap", "landlock", "none")
+
+
+def test_E13_a_worker_starts_what_follows_and_holds_the_third_in_a_row(world: World, start: Start) -> None:
+    ends = [{"key": "rolled-back", "kind": "failed", "follow_up": "always"}]
+    start("--name", "follows")
+    task = world.start(world.line(stations=[station("a", {"id": "back", "to": "rolled-back"})], ends=ends))
+    until(lambda: Task.objects.filter(project=world.project, status="held").exists())
+    told = Task.objects.filter(project=world.project).order_by("number")
+    assert list(told.values_list("status", flat=True)) == [*["failed"] * 3, "held"]
+    assert [each.follows_id for each in told] == [None, *[each.pk for each in told[:3]]]
+    assert told[0] == task
 
 
 @pytest.mark.wide

@@ -1,34 +1,30 @@
-"""A task that has ended is retried as a new task, linked to it (law §12, “Terminal is final”)."""
+"""A task that has ended is retried or followed up as a new task, linked to it (law §12, “Terminal is final”)."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from pipelines.engine.commands.inputs import expired
-from pipelines.engine.commands.submit import begin, numbered
+from pipelines.engine.commands.submit import DESCRIPTION, begin, numbered, unprotected
 from pipelines.engine.core import payload
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.errors import Conflict, Invalid
 from pipelines.engine.core.transaction import run
-from pipelines.engine.core.values import Actor
+from pipelines.engine.core.values import ENGINE, Actor
+from pipelines.engine.moves import escalation_actions, escalations
 from pipelines.errors import existing
-from pipelines.models import ENDED, Job, Purpose, Task
+from pipelines.models import ENDED, Event, Job, Purpose, Task
 from pipelines.queries import versions
+from pipelines.routing.decide.steps.budgets import RETRY_LIMIT
+from pipelines.routing.document.ends import FEEDBACK
 
-COPIED = (
-    "title",
-    "description",
-    "requester_id",
-    "requested_by",
-    "requesters",
-    "priority",
-    "labels",
-    "due_at",
-    "inputs",
-    "context",
-    "variables",
-    "unreadable",
-)
+REQUESTED = ("title", "requester_id", "requested_by", "requesters", "priority", "labels", "inputs")
+"""What a task that follows another has of it."""
+COPIED = (*REQUESTED, "description", "due_at", "context", "variables", "unreadable")
+FOLLOW_UP = "follow_up"
+"""The trigger of a task that an end started."""
+IN_A_ROW = 2
+"""So many tasks follow each other by themselves; the next one waits for a person."""
 
 
 def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -> Task:
@@ -57,6 +53,69 @@ def retry_ended(task_id: int, *, station: str, actor: Actor, reason: str = "") -
         **{name: getattr(old, name) for name in COPIED},
     )
     return run(partial(_retry, old, new, station, actor, payload.text(reason, "reason")))
+
+
+def follow_up(task_id: int) -> Task | None:
+    """Start the task that follows this one, where the end that it reached says so: once, for the same people, at the
+    first station, with its inputs and the feedback of its last station (AEEF E13). None: nothing is to follow.
+
+    Raises Conflict (it was started already, the line is archived, or its repository is protected from it)."""
+    old = Task.objects.select_related("project", "line__live", "pinned").get(pk=task_id)
+    line = versions.by_id(old.pinned_id)
+    jobs = Job.objects.filter(token__task=old, purpose=Purpose.STATION, state=Job.State.DONE)
+    last = jobs.order_by("-ended_at", "-pk").first()
+    outcome = (last.outcome if last else None) or {}
+    feedback = str(outcome.get("feedback") or "")
+    if line.end(old.end).follow_up == FEEDBACK and not feedback.strip():
+        return None
+    # The live version, unless its start form asks for something else.
+    live = old.line.live
+    pinned = live if live and versions.by_id(live.pk).inputs == line.inputs else old.pinned
+    start = versions.by_id(pinned.pk).start
+    heading = f"{old.name} ended as {line.end(old.end).label or old.end}:"
+    text = feedback or str(outcome.get("comment") or outcome.get("summary") or old.reason)
+    new = Task(
+        project=old.project,
+        line=old.line,
+        pinned=pinned,
+        follows=old,
+        description=f"{old.description}\n\n{heading}\n{text}".strip()[:DESCRIPTION],
+        visits={start: 1},
+        **{name: getattr(old, name) for name in REQUESTED},
+    )
+    if problems := unprotected(pinned, old.inputs):
+        raise Conflict(f"{old.name} is not followed up: {problems[0]}")
+    return run(partial(_follow_up, old, new, start))
+
+
+def _follow_up(old: Task, new: Task, start: str) -> Task:
+    task = numbered(new)
+    # The lock on the ended task lets one at a time look for another.
+    Batch.of_tasks(old.pk)
+    if Event.objects.filter(task__follows=old, seq=1, trigger=FOLLOW_UP).exists():
+        raise Conflict(f"{old.name} is followed up already.")
+    batch = begin(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
+    if _in_a_row(old) >= IN_A_ROW:
+        line = versions.by_id(task.pinned_id)
+        role = next((budget.role for budget in line.named_limits if budget.kind == "restart"), None)
+        reason = (
+            f"{IN_A_ROW} tasks followed each other by themselves. Find out why before the next one works."
+        )
+        task = batch.tasks[task.pk]
+        opened = escalations.open_one(batch, task, line, RETRY_LIMIT, ENGINE, role=role or "", reason=reason)
+        # Fail closed: else each would end as the last one did, without end.
+        escalation_actions.ACTIONS["block"](batch, task, opened)
+        batch.settle_status(task)
+    batch.flush()
+    return batch.tasks[task.pk]
+
+
+def _in_a_row(task: Task | None) -> int:
+    """Count the tasks up to this one that ends started, one after the other; no more than matter."""
+    number = 0
+    while task and number < IN_A_ROW and task.events.filter(seq=1, trigger=FOLLOW_UP).exists():
+        task, number = task.follows, number + 1
+    return number
 
 
 def stations_to_retry(task: Task) -> list[str]:

@@ -11,7 +11,10 @@ from pipelines.engine.core.values import Actor
 from pipelines.engine.moves import escalations
 from pipelines.engine.moves import releases as waiting
 from pipelines.models import ENDED, Decision, GateVisit, Job, Status, Task, Token
-from pipelines.ports import observers
+from pipelines.ports import observers, queue
+from pipelines.ports.queue_tasks import FOLLOW_UP
+from pipelines.ports.terms import QUICK
+from pipelines.queries import versions
 from pipelines.routing.decide.effects import status_of
 from pipelines.routing.decide.transitions import TokenEnd
 
@@ -146,4 +149,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         **how.data,
     )
     if over:
+        reached = versions.by_id(task.pinned_id).ends_by_key.get(task.end)
+        if reached is not None and reached.follow_up:
+            queue.enqueue(FOLLOW_UP, QUICK, {"task_id": task.pk})
         batch.tell(observers.TaskEnded(task.pk, task.end, task.status, batch.now))

@@ -18,6 +18,15 @@ BUILT_IN_ENDS: Final = {"completed": "completed", "failed": "failed", "cancelled
 KINDS: Final = {"completed": _("Completed"), "failed": _("Failed"), "cancelled": _("Cancelled")}
 
 
+ALWAYS, FEEDBACK = "always", "feedback"
+FOLLOW_UPS: Final = {
+    "": _("Nothing: a person starts what follows"),
+    ALWAYS: _("A follow-up task, always"),
+    FEEDBACK: _("A follow-up task, if the last station left feedback"),
+}
+"""What a task that ends there starts by itself: a new task of the line, linked to it."""
+
+
 def end_words(key: str, label: str) -> str:
     """Labels are kept in capitals in documents and logs; people read them as words."""
     label = label or key
@@ -37,11 +46,21 @@ class End:
     label: str = declared(
         Text(label=_("Label"), help=_("What a task is called that ends here, like DEPLOYED or ROLLED_BACK."))
     )
+    follow_up: str = declared(
+        Choice(
+            FOLLOW_UPS,
+            default="",
+            label=_("Starts then"),
+            help=_("The new task begins at the first station, with the inputs of this one and its feedback."),
+        )
+    )
     extra: Mapping[str, Any] = declared(extra())
 
 
 def _check(reader: Reader, around: Around) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
+    if reader.values["follow_up"] and kind == "cancelled":
+        reader.note("follow_up", _("nothing follows what was cancelled"), _("leave the key out"))
     if reader.has("kind") and BUILT_IN_ENDS.get(key, kind) != kind:
         reader.note(
             "kind",

@@ -151,6 +151,7 @@ PLACES: Mapping[str, str] = {
     "form-station join": "rules#forks-and-joins",
     "form-station requires": "rules#preconditions",
     "form-station agent": "operating#agents",
+    "form-station second_agent": "operating#agents",
     "form-station handoff": "rules#preconditions",
     "form-station output_keys": "workers#what-a-command-gives",
     "form-station result_document": "workers#what-a-command-gives",

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import asyncio
 
-from procrastinate import JobContext
+import structlog
+from django.db import DatabaseError, InterfaceError
+from procrastinate import JobContext, RetryStrategy
 from procrastinate.contrib.django import app
 
-from pipelines.ports.queue_tasks import DRIVE_TOKEN
-from pipelines.ports.terms import DRIVE, TRIALS, TRY_STATION
+from pipelines import engine
+from pipelines.errors import Conflict
+from pipelines.ports.queue_tasks import DRIVE_TOKEN, FOLLOW_UP
+from pipelines.ports.terms import DRIVE, QUICK, TRIALS, TRY_STATION
+from pipelines.work.transport.local.database import Database
 from pipelines.work.transport.local.trials import LocalTrial
 from pipelines.work.worker.service import TakesWork
 
+log = structlog.get_logger(__name__)
 DRIVER = "driver"
+DATABASE = Database(1, "follow-ups")
+# A worker that is stopped in the middle leaves the ticket to the next.
+STOPPED = RetryStrategy(
+    max_attempts=6,
+    exponential_wait=5,
+    retry_exceptions=[DatabaseError, InterfaceError, *[asyncio.CancelledError]],  # type: ignore[list-item]
+)
 
 
 @app.task(name=DRIVE_TOKEN, queue=DRIVE, pass_context=True)
@@ -26,6 +39,15 @@ async def drive(context: JobContext, token_id: int) -> None:
         await driver.ticket(token_id, context.job.queue)
     except asyncio.CancelledError:
         return
+
+
+@app.task(name=FOLLOW_UP, queue=QUICK, retry=STOPPED)
+async def follow_up(task_id: int) -> None:
+    """Start the task that follows one that has ended. Told twice, it is started once."""
+    try:
+        await DATABASE.insist(engine.follow_up, task_id)
+    except Conflict as refused:
+        log.warning("not_followed_up", task=task_id, why=refused.detail)
 
 
 @app.task(name=TRY_STATION, queue=TRIALS, pass_context=True)

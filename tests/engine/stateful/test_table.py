@@ -57,6 +57,7 @@ DOES: dict[str, tuple[str, ...]] = {
     "depend": ("depend", "depend_itself", "depend_unknown", "depend_in_a_circle"),
     "escalate": ("escalate", "escalate_mute", "escalate_and_resolve", "breach"),
     "fire": ("come", "breach", "late", "facts", "gate_reminds", "dependency_met", "fire_gone"),
+    "follow_up": (),  # Of a task that has ended: see test_follow_ups
     "hand_over": ("hand_over", "hand_over_faulty", "hand_over_stale"),
     "hold": ("hold", "hold_stale"),
     "lose": ("lose_early", "lose_late", "sweep"),

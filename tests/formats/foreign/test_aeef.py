@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.formats.foreign import opening
+from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.line import Line, read_line
 from tests.dialects.aeef import HANDOFF
@@ -35,6 +36,7 @@ MACHINE = {
         {"from": "TESTING", "to": "REWORK_IMPL", "failure_type": "test failure", "max": 3},
         {"from": "REWORK_IMPL", "to": "IMPLEMENTATION"},
         {"from": "DEPLOYED", "to": "INTAKE"},
+        {"from": "DEPLOYED", "to": "TESTING"},
     ],
 }
 ITEM = {
@@ -81,7 +83,24 @@ def test_the_ways_of_a_machine_lead_where_they_say_and_back_to_the_stage_that_fa
     assert goes(line, mended, station="rework_impl", origin="testing").startswith("move testing")
     assert goes(line, mended, station="testing").startswith("finish deployed")
     assert line.station("testing").rules[1].max_retries == 3
-    assert any("what follows it is a new task" in loss for loss in losses), "E13"
+    assert sum("what follows it is a new task" in loss for loss in losses) == 1, "E13: TESTING begins none"
+    assert line.end("deployed").follow_up == "feedback"
+
+
+def test_E13_a_way_from_an_end_to_intake_starts_a_new_item() -> None:
+    ways = [
+        *MACHINE["transitions"][:-1],
+        {"from": "TESTING", "to": "ROLLBACK"},
+        {"from": "ROLLBACK", "to": "ROLLED_BACK"},
+    ]
+    text = json.dumps({**MACHINE, "transitions": [*ways, {"from": "ROLLED_BACK", "to": "INTAKE"}]})
+    opened = opening.opened(text)
+    ends = {end["key"]: end["follow_up"] for end in opened.document["ends"]}
+    assert (ends, opened.losses) == ({"deployed": "feedback", "rolled_back": "always"}, ())
+    made = written(opened.document, "aeef")
+    assert not made.losses
+    again = opening.opened(made.text).document["ends"]
+    assert again == opened.document["ends"]
 
 
 def test_records_give_the_ways_that_they_took_and_say_that_they_are_records() -> None:

@@ -37,6 +37,8 @@ ORDER: Final = tuple(OWNERS)
 REWORKS: Final = {"REQ": "REQUIREMENTS", "DESIGN": "DESIGN", "IMPL": "IMPLEMENTATION", "TEST": "TESTING",
                   "SEC": "SECURITY", "DEPLOY": "DEPLOYMENT"}  # fmt: skip
 ENDS: Final = {"DEPLOYED": "completed", "ROLLED_BACK": "failed", "CANCELLED": "cancelled"}
+FOLLOW_UPS: Final = {("DEPLOYED", "INTAKE"): "feedback", ("ROLLED_BACK", "INTAKE"): "always"}
+"""Ways out of ends: each starts a new item (E13)."""
 PASSED: Final = ("pass", "passed", "passing", "present", True)
 """How a requirement says that something has to be so."""
 HANDED_OVER: Final = ("handoff_artifact", "handoff", "audit_record")
@@ -160,8 +162,12 @@ def _line(
             contract = "\n".join(instructions_of(of_agent[key]) for key in agents.values() if key in of_agent)
             stations.append(_station(state, own, keys, agents, contract, gates, carrier))
     for way in ways:
-        if way.source in ENDS:
+        if way.source in ENDS and (way.source, way.target) not in FOLLOW_UPS:
             carrier.lose(way.place, _("%(state)s is an end: what follows it is a new task", state=way.source))
+    pairs = [(way.source, way.target) for way in ways]
+    follow_ups = {
+        source: FOLLOW_UPS[source, target] for source, target in pairs if (source, target) in FOLLOW_UPS
+    }
     name = str(head.get("name") or head.get("id") or "AEEF")
     start = next((keys[state] for state in states if state in ORDER), stations[0]["key"] if stations else "")
     return {
@@ -177,7 +183,12 @@ def _line(
             {"ends": ends}
             if (
                 ends := [
-                    {"key": keys[state], "kind": kind, "label": state}
+                    {
+                        "key": keys[state],
+                        "kind": kind,
+                        "label": state,
+                        **({"follow_up": mode} if (mode := follow_ups.get(state)) else {}),
+                    }
                     for state, kind in ENDS.items()
                     if state in keys
                 ]

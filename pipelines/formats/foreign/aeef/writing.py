@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pipelines.formats.foreign.aeef.contracts import TITLES
-from pipelines.formats.foreign.aeef.reading import ENDS, READ_OF_MACHINE, REWORKS, is_record
+from pipelines.formats.foreign.aeef.reading import ENDS, FOLLOW_UPS, READ_OF_MACHINE, REWORKS, is_record
 from pipelines.formats.foreign.aeef.ways import REWORK, Way
 from pipelines.formats.foreign.carrier import kept, slug
 from pipelines.formats.foreign.parts import Json, extra, in_order
@@ -33,11 +33,11 @@ def write(line: Json) -> Any:
 
 
 def _machine(line: Json) -> Json:
-    names = {each["key"]: _state(each["name"], each["key"]) for each in line["stations"]}
+    names = {station["key"]: _state(station["name"], station["key"]) for station in line["stations"]}
     for end in line.get("ends") or []:
         names[end["key"]] = _state(end.get("label"), end["key"], OF_ENDS[end["kind"]])
     names |= {kind: state for kind, state in OF_ENDS.items() if kind not in names}
-    gates = {each["key"]: each for each in line.get("gates") or []}
+    gates = {gate["key"]: gate for gate in line.get("gates") or []}
     agents = {names[each["key"]]: each["agent"] for each in line["stations"] if each.get("agent")}
     return {
         **extra(line, *RECORDS),
@@ -48,6 +48,12 @@ def _machine(line: Json) -> Json:
             {**way, **{field: agents[way[side]] for field, side in SIDES if way[side] in agents}}
             for each in in_order(line)
             for way in _ways(each, names, gates)
+        ]
+        + [
+            {"id": f"{end['key']}-feedback", "from": source, "to": target}
+            for end in line.get("ends") or []
+            for (source, target), mode in FOLLOW_UPS.items()
+            if (names[end["key"]], end.get("follow_up")) == (source, mode) and target in names.values()
         ],
     }
 
