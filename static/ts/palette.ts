@@ -34,6 +34,10 @@ export function startPalette(): void {
     if (!input || !list || !own) return;
     const nav = new Combobox(input, list, { firstOptionSelectionMode: "active" });
     let offers: Offer[] = [];
+    // What the server found for other words is not what Enter means: it waits for the answer to these.
+    let requested = "";
+    let answered = "";
+    let pending = false;
     const offer = (): void => {
       offers = offered(input.value.trim());
       own.replaceChildren(...offers.map(option));
@@ -46,15 +50,41 @@ export function startPalette(): void {
       offer();
       window.htmx?.trigger(input, "gl:ask");
     });
-    dialog.addEventListener("close", () => nav.stop());
+    dialog.addEventListener("close", () => {
+      pending = false;
+      nav.stop();
+    });
     // On its way up: the combobox itself forgets its selection at the input.
-    dialog.addEventListener("input", offer);
-    // Who already walked to something that stays keeps it.
-    list.addEventListener("htmx:afterSwap", () => list.querySelector('[aria-selected="true"]') ?? nav.resetSelection());
+    dialog.addEventListener("input", () => {
+      pending = false;
+      offer();
+    });
+    // What Enter would take: what somebody walked to, else the first.
+    const taken = (within: Element): HTMLElement | null =>
+      within.querySelector('[aria-selected="true"], [data-combobox-option-default="true"]');
+    dialog.addEventListener(
+      "keydown",
+      (event) => {
+        if (event.key !== "Enter" || event.isComposing || input.value === answered || taken(own)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        pending = true;
+      },
+      true,
+    );
+    input.addEventListener("htmx:beforeRequest", () => {
+      requested = input.value;
+    });
+    list.addEventListener("htmx:afterSwap", () => {
+      answered = requested;
+      // Who already walked to something that stays keeps it.
+      if (!list.querySelector('[aria-selected="true"]')) nav.resetSelection();
+      if (pending && input.value === answered) taken(list)?.click();
+    });
     list.addEventListener("combobox-commit", (event) => {
-      const taken = event.target as HTMLElement;
-      act(dialog, taken);
-      offers[Number(taken.dataset.own ?? NaN)]?.run();
+      const result = event.target as HTMLElement;
+      act(dialog, result);
+      offers[Number(result.dataset.own ?? NaN)]?.run();
     });
   });
 }

@@ -1,0 +1,52 @@
+"""Ctrl K typed faster than the server answers: Enter takes what was found for the words that stand there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from pipelines.models import User
+from tests.factories import World
+from tests.fixtures.site import Site
+from tests.pages.conftest import at
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_enter_waits_for_the_answer_to_what_was_typed(
+    page: Page, site: Site, sign_in: Callable[[Page, User], None], world: World
+) -> None:
+    sign_in(page, world.admin)
+    page.goto(at(world, "lines"))
+    page.keyboard.press("Control+k")
+    options = page.locator("#palette-found [role=option]")
+    expect(options.first).to_contain_text("New task")
+    held: list[Route] = []
+    page.route(re.compile(r"/palette/"), lambda route: held.append(route))
+    page.keyboard.type("setup")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(400)
+    expect(page).to_have_url(re.compile(re.escape(at(world, "lines"))))
+    expect(page.get_by_role("combobox", name="Search lines")).to_have_value("setup")
+    for route in held:
+        route.continue_()
+    expect(page).to_have_url(re.compile(r"/setup/"))
+
+
+def test_more_that_is_typed_takes_the_enter_back(
+    page: Page, site: Site, sign_in: Callable[[Page, User], None], world: World
+) -> None:
+    sign_in(page, world.admin)
+    page.goto(at(world, "lines"))
+    page.keyboard.press("Control+k")
+    expect(page.locator("#palette-found [role=option]").first).to_contain_text("New task")
+    page.keyboard.type("set")
+    page.keyboard.press("Enter")
+    page.keyboard.type("up")
+    expect(page.locator("#palette-found [role=option]").first).to_contain_text("Set up")
+    expect(page.locator("#palette")).to_be_visible()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/setup/"))
