@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from urllib.parse import urlsplit
+from typing import Final
+from urllib.parse import unquote, urlsplit
 
 from django.db.models import Q, QuerySet
 
@@ -14,6 +15,15 @@ from pipelines.queries import versions
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.guarantees.protection import ADMIN, OWNER, Protection, protected
 from pipelines.routing.guarantees.proving import GuaranteeAnswer
+
+SAME_HOSTS: Final[Mapping[str, str]] = {
+    "www.github.com": "github.com",
+    "ssh.github.com": "github.com",
+    "www.gitlab.com": "gitlab.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+}
+"""Other names under which public hosts serve the same repositories."""
 
 
 def place_of(address: str) -> str:
@@ -26,7 +36,19 @@ def place_of(address: str) -> str:
     else:
         server, _colon, path = address.partition(":")
         host = server.rpartition("@")[2]
-    return f"{host.lower().rstrip('.')}/{path.strip('/').lower().removesuffix('.git')}"
+    host = host.lower().rstrip(".")
+    return f"{SAME_HOSTS.get(host, host)}/{_path_as_read(path)}"
+
+
+def _path_as_read(path: str) -> str:
+    """Return the path that a server reads: without escapes, empty steps, and steps that lead back."""
+    steps: list[str] = []
+    for step in unquote(path).lower().split("/"):
+        if step == "..":
+            del steps[-1:]
+        elif step not in ("", "."):
+            steps.append(step)
+    return "/".join(steps).removesuffix(".git")
 
 
 def protections_of(project: Project) -> dict[str, Protection]:

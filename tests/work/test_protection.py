@@ -11,7 +11,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines.formats.receipts import verified
-from pipelines.models import AdministrativeAct, Group, Membership, Project, Repository, Task
+from pipelines.models import (
+    AdministrativeAct,
+    Group,
+    Membership,
+    Project,
+    Repository,
+    RepositoryProtection,
+    Task,
+)
 from pipelines.ports.vault.signing import receipt_key
 from pipelines.queries.protections import place_of
 from tests.api.conftest import Api
@@ -207,10 +215,34 @@ def test_one_person_alone_works_as_before_without_a_protection(siege: Siege, ben
         "ssh://git@host.example:22/team/app.git",
         "git@host.example:team/app.git",
         "git@host.example:/team/app",
+        "https://host.example/team/%61pp",
+        "https://host.example/%74eam%2Fapp%2egit",
+        "https://host.example//team/./other/../app",
+        "ssh://git@host.example/./team/%41pp.git",
     ],
 )
 def test_one_place_has_one_name_however_it_is_addressed(address: str) -> None:
     assert place_of(address) == "host.example/team/app"
+
+
+def test_another_name_of_a_public_host_is_the_same_place() -> None:
+    plain = place_of("https://github.com/team/app")
+    assert place_of("ssh://git@ssh.github.com:443/team/app.git") == plain
+    assert place_of("https://www.github.com/team/app") == plain
+
+
+@pytest.mark.parametrize("address", ["https://host.example/team/%61pp", "https://host.example/team/x/../app"])
+def test_another_spelling_of_its_address_leaves_a_repository_protected(siege: Siege, address: str) -> None:
+    """An administrator of a project, whom the owner's protection binds, spells the address otherwise."""
+    plain = "https://host.example/team/app"
+    Repository.objects.update(address=plain)
+    RepositoryProtection.objects.create(
+        owner=siege.world.project.owner, place=place_of(plain), rules={"approvals": 1}
+    )
+    who = siege.as_(siege.mallory)
+    assert who.send("PUT", "/repositories/app", {"address": address, "pushing": "execute"}).status_code == 200
+    [row] = who.get("/repositories").json()
+    assert row["address"] == address and row["protection"]["approvals"] == 1
 
 
 def test_a_folder_has_one_name_behind_its_links(tmp_path: Path) -> None:
