@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from pipelines.formats.merging import merge
+from tests.design.typescript import needs_node, run
 
-ROOT = Path(__file__).resolve().parents[2]
-NODE = shutil.which("node")
-RUN = """
-const ts = require("typescript"), fs = require("fs"), path = require("path");
-function load(file) {
-  const compilerOptions = { module: "CommonJS", target: "ES2022" };
-  const { outputText } = ts.transpileModule(fs.readFileSync(file, "utf8"), { compilerOptions });
-  const made = { exports: {} };
-  const required = (name) => load(path.resolve(path.dirname(file), `${name}.ts`));
-  new Function("module", "exports", "require", outputText)(made, made.exports, required);
-  return made.exports;
-}
+MERGE = """
 const { merge } = load("static/editor/store/merge.ts");
-const cases = JSON.parse(fs.readFileSync(0, "utf8"));
-process.stdout.write(JSON.stringify(cases.map(([base, mine, theirs]) => {
-  const kept = JSON.stringify([base, mine, theirs]);
+return asked.map(([base, mine, theirs]) => {
+  const kept = write([base, mine, theirs]);
   const open = merge(base, mine, theirs, () => undefined);
   const mineWins = merge(base, mine, theirs, () => "mine").document;
-  const untouched = kept === JSON.stringify([base, mine, theirs]);
+  const untouched = kept === write([base, mine, theirs]);
   return { document: open.document, clashes: open.open, mineWins, untouched };
-})));
+});
 """
 
 
@@ -76,14 +60,10 @@ def cases() -> list[list[Any]]:
     return found
 
 
-@pytest.mark.skipif(NODE is None, reason="no node on the path")
+@needs_node
 def test_both_find_the_same_document_and_the_same_clashes() -> None:
-    assert NODE
     tried = cases()
-    run = subprocess.run(
-        [NODE, "-e", RUN], cwd=ROOT, input=json.dumps(tried), capture_output=True, text=True, check=True
-    )
-    told = json.loads(run.stdout)
+    told = run(MERGE, tried)
     assert any(each["clashes"] for each in told)
     for case, each in zip(tried, told, strict=True):
         here = merge(*case)

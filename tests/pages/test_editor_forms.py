@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.http import HttpResponse
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from pipelines.web.editor.forms.fields import FormField
 from pipelines.web.editor.forms.table import FORMS
 from tests.factories import World, document
 from tests.pages.conftest import As, door
@@ -50,24 +46,6 @@ def ask(world: World, signed_in: As, line: Line) -> Ask:
         return client.post(door(world, f"/draft/forms/{what}"), json.dumps(body), "application/json")
 
     return asked
-
-
-def test_the_browser_knows_how_every_field_writes() -> None:
-    """So that one request answers and saves, whatever was typed."""
-    source = (Path(settings.BASE_DIR) / "static/editor/inspector/formWrites.ts").read_text()
-    rows = source.partition("const WRITES")[2].partition("};")[0]
-    known = set(re.findall(r"^  (\w+)[:,]", rows, re.MULTILINE))
-    said = set()
-    for declared in _fields(FormField):
-        assert declared.writes is not FormField.writes, declared
-        said |= set(re.findall(r'"(\w+)"', inspect.getsource(declared.writes.fget)))
-    assert said == known
-
-
-def _fields(parent: type[FormField]) -> Iterator[Any]:
-    for each in parent.__subclasses__():
-        yield each
-        yield from _fields(each)
 
 
 TOOLED = {"key": "look", "mode": "auto", "tool": {"argv": ["coverage", "json"]}}

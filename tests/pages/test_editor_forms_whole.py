@@ -12,6 +12,7 @@ from django.conf import settings
 
 from pipelines.formats import native
 from pipelines.routing.document.line import read_line
+from pipelines.web.editor.forms import several
 from pipelines.web.editor.forms.answer import answer
 from pipelines.web.editor.forms.asked import FormRequest, Outline
 from pipelines.web.editor.forms.fields import FormField
@@ -115,6 +116,11 @@ def test_every_place_of_a_document_is_in_some_field(world: World) -> None:
         for leaf in leaves(fragment):
             if not (what == "station" and leaf == fragment.get("name")):
                 assert str(leaf).strip().split("\n")[0] in shown, (what, own, leaf)
+
+
+def test_the_canvas_hands_over_whatever_is_set_at_several_stations(world: World) -> None:
+    setting = Setting(world.project, outline(EVERYTHING), "build")
+    assert {field.at[0] for field in all_fields("several", {}, setting)} == set(several.KEYS)
 
 
 def all_fields(what: str, fragment: Any, setting: Setting) -> list[FormField]:

@@ -15,6 +15,7 @@ from pipelines.models import Line, Project
 from pipelines.queries import taken, versions
 from pipelines.templatetags.gateline import asset
 from pipelines.web.editor.findings import findings_of
+from pipelines.web.editor.forms import several
 from pipelines.web.lines import lines
 from pipelines.web.lines.kinds import kinds
 from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
@@ -68,6 +69,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "findings": _found(line, project) if _drawable(line.draft) else None,
         "differs": lines.draft_differs(line),
         "kinds": kinds(),
+        "common": several.KEYS,
         "people": [{"handle": each.username, "name": str(each)} for each in mentions.members(project)],
         "mayEdit": access.can(request.user, "design", project),
         "icons": asset("static/icons.json"),

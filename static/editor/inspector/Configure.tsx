@@ -47,7 +47,7 @@ function Several({ editor, line, keys, mayEdit }: Omit<TabProps, "chosen"> & { k
         <p>{keys.map((key) => noteOf(line, key) ?? partName(line, key)).join(", ")}</p>
         <p className="muted small">{say(isOnlyStations ? "setAtAll" : "onlySome")}</p>
       </div>
-      {isOnlyStations ? <ServerForm editor={editor} subject={severalSubject(stations)} /> : null}
+      {isOnlyStations ? <ServerForm editor={editor} subject={severalSubject(stations, editor.given.common)} /> : null}
       {mayEdit ? (
         <footer className="ed-inspector-foot">
           <button type="button" className="button button-small" onClick={() => removeChosen(editor)}>

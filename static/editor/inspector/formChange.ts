@@ -5,7 +5,8 @@ import type { Rename } from "../store/commands";
 import type { Json, LineDocument } from "../store/document";
 import { type Fragment, patched } from "../store/patch";
 import type { Selection } from "../store/selection";
-import { type Field, inside, pressed, put, stepsOf, UNSURE, type Value, written } from "./formWrites";
+import { type Field, inside, pressed, put, stepsOf, written } from "./formWrites";
+import { UNSURE, type Value } from "./reading";
 import type { Subject } from "./subjects";
 
 export interface Change {
@@ -40,19 +41,12 @@ export function expectedOf(
 ): Fragment | undefined {
   let expected: Value = fragment as Json;
   for (const [name, values] of typed) {
-    const field = fieldOf(form?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`));
-    const next: Value | typeof UNSURE = field ? written(expected, field, values) : UNSURE;
+    const said = form?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`)?.dataset.writes;
+    const next: Value | typeof UNSURE = said ? written(expected, parse(said) as Field, values) : UNSURE;
     if (next === UNSURE) return undefined;
     expected = next;
   }
   return (deed ? afterDeed(form, expected, deed) : expected) as Fragment | undefined;
-}
-
-function fieldOf(block: HTMLElement | null | undefined): Field | undefined {
-  if (!block) return undefined;
-  const { writes = "", at = "", needed, given, whole, also } = block.dataset;
-  const read = (said: string | undefined) => (said ? parse(said) : undefined) as never;
-  return { writes, at, needed: needed !== undefined, given: read(given), whole, also: read(also) };
 }
 
 function afterDeed(form: Element | undefined, expected: Value, deed: Deed): Value {

@@ -1,91 +1,55 @@
 /** What a form makes of the part that it shows, told before the server says it, so that one request asks and saves: what
  * a control writes, where, and what a button does to a list. The server knows for sure, and it compares. */
 
-import { own, parse, put as set } from "../../ts/json";
+import { own, put as set } from "../../ts/json";
 import type { Deed } from "../api/line";
 import type { Json } from "../store/document";
 import { same } from "../store/patch";
+import { json, type Reading, read, UNSURE, type Value } from "./reading";
 
-/** undefined: the key goes. */
-export type Value = Json | undefined;
-
-/** What the server will refuse, and say why. */
-export const UNSURE = Symbol("unsure");
-
-const lined = (text: string): string => text.replace(/\r\n/g, "\n");
-const filled = (found: Json[]): Value => (found.length > 0 ? found : undefined);
-const split = (text: string, between: string): string[] =>
-  lined(text)
-    .split(between)
-    .map((each) => each.trim())
-    .filter(Boolean);
-const single = (found: Value): Value => (Array.isArray(found) && found.length === 1 ? found[0] : found);
-
-/** JSON, where the text begins as it does. */
-function read(text: string, begins = ""): Value | typeof UNSURE {
-  if (!text.trimStart().startsWith(begins)) return UNSURE;
-  try {
-    return parse(text) as Value;
-  } catch {
-    return UNSURE;
-  }
+/** What a control says of what it writes (`FormField.change`): where, and one way of writing it. */
+export interface Field {
+  at: string;
+  text?: Reading;
+  /** A tick: what counts without one. */
+  flag?: boolean;
+  /** Ticks: what counts where none is said. */
+  ticks?: readonly Json[];
+  /** Ticks, as a list of words or the only one. */
+  words?: true;
+  /** What no other field covers, as it stands. */
+  rest?: Json;
+  /** What is chosen and changes something else, too. */
+  options?: { [value: string]: { at: string; value?: Json } };
+  /** What goes where nothing is left. */
+  whole?: string;
+  /** What is written as well, by place. */
+  also?: { [place: string]: Json };
 }
 
-function listed(text: string, between: string): Value {
-  const found = read(text, "[");
-  return filled(Array.isArray(found) ? found : split(text, between));
+/** The fragment with what was typed. */
+export function written(fragment: Value, field: Field, values: readonly string[]): Value | typeof UNSURE {
+  const option = own(field.options ?? {}, values[0] ?? "");
+  if (option) return put(fragment, stepsOf(option.at), option.value);
+  const value = typedValue(field, values, inside(fragment, stepsOf(field.at)));
+  if (value === UNSURE) return UNSURE;
+  if (value === undefined) return put(fragment, stepsOf(field.whole ?? field.at), undefined);
+  const also = Object.entries(field.also ?? {});
+  return put(
+    also.reduce((made, [place, other]) => put(made, stepsOf(place), other), fragment),
+    stepsOf(field.at),
+    value,
+  );
 }
 
-/** A piece of a word as a shell takes it: a template, what is quoted, what a backslash keeps, anything else. */
-const TEMPLATE = /\{\{[^{}\n]*\}\}/.source;
-const PIECE = new RegExp(
-  `(${TEMPLATE})|'((?:${TEMPLATE}|[^'])*)'|"((?:${TEMPLATE}|\\\\[\\s\\S]|[^"\\\\])*)"|\\\\([\\s\\S])|([ \\t\\r\\n]+)|([^'"\\\\])`,
-  "gy",
-);
-
-/** Words as a shell would take them. */
-function argumentsOf(text: string): Value | typeof UNSURE {
-  const found = read(text, "[");
-  if (Array.isArray(found)) return filled(found);
-  const words: string[] = [];
-  let word: string | undefined;
-  let end = 0;
-  for (const [all, template, single, double, kept, space, plain] of text.matchAll(PIECE)) {
-    end += all.length;
-    if (space === undefined) word = (word ?? "") + (template ?? single ?? unescaped(double) ?? kept ?? plain);
-    else if (word !== undefined) {
-      words.push(word);
-      word = undefined;
-    }
-  }
-  return end < text.length ? UNSURE : filled(word === undefined ? words : [...words, word]);
-}
-
-const unescaped = (text: string | undefined): string | undefined => text?.replace(/\\(["\\])/g, "$1");
-
-function pairs(text: string): Value | typeof UNSURE {
-  const found: Record<string, Json> = {};
-  if (text.trimStart().startsWith("{")) return emptied(read(text));
-  for (const line of lined(text).split("\n")) {
-    const at = line.indexOf("=");
-    if (!line.trim()) continue;
-    if (at < 0) return UNSURE;
-    set(found, line.slice(0, at).trim(), line.slice(at + 1));
-  }
-  return emptied(found);
-}
-
-const emptied = <T>(found: T): T | undefined => (JSON.stringify(found) === "{}" ? undefined : found);
-
-/** JSON, or a text that is none. */
-function meant(text: string): Json {
-  const found = read(text);
-  return found === UNSURE || found === undefined ? text : found;
-}
-
-function valuesIn(text: string): Json {
-  const found = read(text, "[");
-  return Array.isArray(found) ? found : split(text, ",").map(meant);
+function typedValue(field: Field, values: readonly string[], before: Value): Value | typeof UNSURE {
+  const { text, flag, ticks, rest } = field;
+  const [typed = ""] = values;
+  if (text) return read(typed, text);
+  if (flag !== undefined) return values.length > 0 === flag ? undefined : !flag;
+  if (ticks) return ticked(values, before, ticks);
+  if (rest !== undefined) return overRest(typed, before, rest);
+  return values.length > 1 ? [...values] : values[0];
 }
 
 const isObject = (value: Value): value is Record<string, Json> =>
@@ -110,89 +74,18 @@ function overlaid(value: Value, added: Json): Json {
   return { ...value, ...Object.fromEntries(over) };
 }
 
-/** What has no field of its own. `left`: as it stood. */
-function rest([typed = ""]: readonly string[], before: Value, left: Value): Value | typeof UNSURE {
-  const found = typed.trim() ? read(typed) : {};
+function overRest(typed: string, before: Value, left: Json): Value | typeof UNSURE {
+  const found = typed.trim() ? json(typed) : {};
   return found === UNSURE || !isObject(found) ? UNSURE : overlaid(minus(before, left), found);
 }
 
-function number(text: string): Value {
-  const typed = text.trim();
-  return /^-?\d{1,15}(\.\d{1,6})?$/.test(typed) ? Number(typed) : typed || undefined;
-}
-
 /** In the order in which they stood, what is new behind them; what is usual is left out. */
-function ticked(values: readonly string[], before: Value, usual: Value): Value {
-  const shown = Array.isArray(before) ? before : Array.isArray(usual) ? usual : [];
+function ticked(values: readonly string[], before: Value, usual: readonly Json[]): Value {
+  const shown = Array.isArray(before) ? before : usual;
   const kept = shown.filter((each) => values.includes(String(each)));
   const found = [...kept, ...values.filter((each) => !kept.includes(each))];
-  const isUsual = Array.isArray(usual) && same([...found].sort(), [...usual].sort());
-  return isUsual ? undefined : filled(found);
+  return found.length === 0 || same([...found].sort(), [...usual].sort()) ? undefined : found;
 }
-
-/** `given`: what the server says besides. */
-type Writes = (values: readonly string[], before: Value, given: Value) => Value | typeof UNSURE;
-const text =
-  (write: (text: string) => Value | typeof UNSURE): Writes =>
-  ([typed = ""]) =>
-    write(typed);
-
-/** By the word of the field (`writes` in pipelines/web/editor/forms/fields). */
-const WRITES: Record<string, Writes> = {
-  text: text((typed) => typed.trim() || undefined),
-  choice: text((typed) => (typed.trim() ? lined(typed) : undefined)),
-  lines: text((typed) => (typed.trim() ? lined(typed) : undefined)),
-  number: text(number),
-  on: (values) => values.length > 0 || undefined,
-  off: (values) => (values.length > 0 ? undefined : false),
-  ticks: ticked,
-  words: (values) => single(filled([...values])),
-  list: text((typed) => listed(typed, "\n")),
-  hosts: text((typed) => listed(typed, "\n") ?? []),
-  commas: text((typed) => listed(typed, ",")),
-  commas_or_none: text((typed) => (typed.trim() === "[]" ? [] : listed(typed, ","))),
-  types: text((typed) => single(listed(typed, ","))),
-  arguments: text(argumentsOf),
-  pairs: text(pairs),
-  json: text((typed) => (typed.trim() ? read(typed) : undefined)),
-  meant: text((typed) => (typed.trim() ? meant(typed.trim()) : undefined)),
-  meant_lines: text((typed) => (typed.trim() ? meant(lined(typed)) : undefined)),
-  values: text(valuesIn),
-  verbatim: text(lined),
-  rest,
-};
-
-/** What a control says of itself, in the attributes of its block. */
-export interface Field {
-  writes: string;
-  at: string;
-  /** What is empty is written, too. */
-  needed?: boolean;
-  given?: Value;
-  /** What goes where nothing is left. */
-  whole?: string;
-  /** What is written as well, by place. */
-  also?: Readonly<Record<string, Json>>;
-}
-
-/** The fragment with what was typed. */
-export function written(fragment: Value, field: Field, values: readonly string[]): Value | typeof UNSURE {
-  const { writes, at, given } = field;
-  const chosen = writes === "choice" ? inside(given, [values[0] ?? ""]) : undefined;
-  if (isObject(chosen)) return put(fragment, stepsOf(String(chosen.at)), chosen.value);
-  const found = WRITES[writes]?.(values, inside(fragment, stepsOf(at)), given);
-  if (found === UNSURE) return UNSURE;
-  const value = found === undefined && field.needed ? EMPTY[writes] : found;
-  if (value === undefined) return put(fragment, stepsOf(field.whole ?? at), undefined);
-  const also = Object.entries(field.also ?? {});
-  return put(
-    also.reduce((made, [place, other]) => put(made, stepsOf(place), other), fragment),
-    stepsOf(at),
-    value,
-  );
-}
-
-const EMPTY: Record<string, Json> = { text: "", lines: "", choice: "", list: [], commas: [] };
 
 type Steps = readonly string[];
 

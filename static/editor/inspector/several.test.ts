@@ -12,13 +12,13 @@ const LINE = {
 } as unknown as LineDocument;
 
 describe("several stations as one part", () => {
-  const subject = severalSubject(["a", "b"]);
+  const subject = severalSubject(["a", "b"], ["limits", "gate"]);
   const become = (answered: object) =>
     subject.put(LINE, (now) => patched(now, subject.fragment(LINE) ?? {}, answered as never)).stations;
 
   it("holds what all have alike", () => {
     expect(subject.fragment(LINE)).toEqual({ limits: { max_visits: 3 } });
-    expect(severalSubject(["a", "c"]).fragment(LINE)).toEqual({});
+    expect(severalSubject(["a", "c"], ["limits", "gate"]).fragment(LINE)).toEqual({});
   });
 
   it("sets what is changed at each, and leaves the rest of each alone", () => {

@@ -4,10 +4,12 @@ import type { Json, LineDocument, Station } from "../store/document";
 import { type Fragment, same } from "../store/patch";
 import type { Subject } from "./subjects";
 
-/** What may be set at several stations at once (pipelines/web/editor/forms/several.py). */
-const FIELDS = ["limits", "gate", "agent", "requires", "labels"] as const;
-
-export function severalSubject(keys: readonly string[]): Subject {
+/** `common`: the keys of a station that may be set at several at once. */
+export function severalSubject(keys: readonly string[], common: readonly string[]): Subject {
+  const fieldsOf = (station: Station): Fragment => {
+    const own = station as unknown as Fragment;
+    return Object.fromEntries(common.flatMap((key) => (own[key] === undefined ? [] : [[key, own[key]]])));
+  };
   const fragment = (line: LineDocument): Fragment | undefined => {
     const [first, ...others] = line.stations.filter((each) => keys.includes(each.key)).map(fieldsOf);
     return first && others.reduce(alike, first);
@@ -30,11 +32,6 @@ export function severalSubject(keys: readonly string[]): Subject {
       };
     },
   };
-}
-
-function fieldsOf(station: Station): Fragment {
-  const own = station as unknown as Fragment;
-  return Object.fromEntries(FIELDS.flatMap((key) => (own[key] === undefined ? [] : [[key, own[key]]])));
 }
 
 const isFragment = (value: Json | undefined): value is { [key: string]: Json } =>

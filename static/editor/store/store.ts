@@ -64,6 +64,8 @@ export interface Given {
   urls: Record<string, string>;
   findings: Findings;
   differs: boolean;
+  /** Keys of a station that are set at several at once. */
+  common: readonly string[];
   me: number;
   /** Whom a comment can name. */
   people: readonly { handle: string; name: string }[];

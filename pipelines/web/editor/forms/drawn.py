@@ -102,9 +102,7 @@ class FormView:
             "errors": problems,
             "faulty": bool(problems),
             "stored": json.dumps(self.found.stored[field.name]) if typed is not None else "",
-            "given": _as_data(field.given(self.found.fragment)),
-            "whole": places.name(field.whole),
-            "also": _as_data({places.name(place): value for place, value in field.also} or None),
+            "writes": json.dumps(field.change(self.found.fragment)),
         }
         if isinstance(field, ChoiceField):
             options = field.choices(value)
@@ -112,10 +110,6 @@ class FormView:
         if isinstance(field, SeveralField):
             found["options"] = [(each, words, each in values) for each, words in field.choices(values)]
         return found
-
-
-def _as_data(value: Any) -> str:
-    return "" if value is None else json.dumps(value)
 
 
 def _said(problem: Problem) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.models import Agent, Group, Role
@@ -13,7 +13,7 @@ from pipelines.routing.document.policy import POLICY, Policy
 from pipelines.routing.document.stations import STATION
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.declared import control, unplaced, words_of
-from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField, Options
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, ListedField, Options, Reading
 from pipelines.web.editor.forms.form import Fragment, Rows, Section, Setting, values_at
 from pipelines.web.editor.forms.places import Place
 from pipelines.web.editor.forms.rule import ExhaustedField
@@ -27,14 +27,11 @@ class Requires(ListedField):
     between: str = ","
 
     @property
-    def writes(self) -> str:
-        return "commas_or_none"
+    def reading(self) -> Reading:
+        return replace(super().reading, none=[])
 
     def text(self, value: Any) -> str:
         return "[]" if value == [] else super().text(value)
-
-    def value(self, typed: str) -> Any:
-        return [] if typed.strip() == "[]" else super().value(typed)
 
 
 def of_station(setting: Setting) -> Section:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pipelines.routing.document.expected import TASK_LIMITS
 from pipelines.routing.document.line import PRESETS, Policy, Problem
@@ -12,7 +12,7 @@ from pipelines.routing.document.model import FLAGS, LINE
 from pipelines.routing.document.policy import DEFAULT_PRESET, POLICY
 from pipelines.web.editor.forms import escalations, guarantees, limits, workspace
 from pipelines.web.editor.forms.declared import control, unplaced
-from pipelines.web.editor.forms.fields import ChoiceField, FormField
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, Reading
 from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Setting, skeleton, with_rest
 from pipelines.web.editor.forms.limits import knob
 from pipelines.web.editor.forms.places import Place
@@ -31,8 +31,7 @@ class LineYesNoField(ChoiceField):
 class LoopsField(ChoiceField):
     """A whole number, or `none`."""
 
-    def value(self, typed: str) -> Any:
-        return int(typed) if typed.isascii() and typed.isdigit() else super().value(typed)
+    reading: ClassVar[Reading] = Reading(numbers="[0-9]+")
 
 
 class LineForm:

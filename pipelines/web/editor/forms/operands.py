@@ -13,10 +13,12 @@ from typing import Any
 
 from pipelines.routing.basics.values import TYPES, is_number
 from pipelines.routing.document import operators
-from pipelines.web.editor.forms.fields import ChoiceField, FieldRefused, FormField, parsed
+from pipelines.web.editor.forms.fields import ChoiceField, FieldRefused, FormField, Reading
+from pipelines.web.editor.forms.fields.reading import MEANT
 from pipelines.web.editor.forms.places import MISSING
 
 ON_TEXTS = ("text", "pattern")
+LISTED = Reading(json_from="[", form="parts", between=",", values=True, blank=[], none=[])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +47,10 @@ class Value(FormField):
         return "path" if self.known else "text"
 
     @property
-    def writes(self) -> str:
+    def reading(self) -> Reading:
         if self.reads_text:
-            return "verbatim"
-        return "values" if operators.takes(self.op) == "list" else "meant"
+            return Reading(verbatim=True)
+        return LISTED if operators.takes(self.op) == "list" else MEANT
 
     @property
     def reads_text(self) -> bool:
@@ -59,41 +61,21 @@ class Value(FormField):
             return value
         if operators.takes(self.op) == "list" and type(value) is list and value:
             said = ", ".join(map(as_typed, value))
-            if listed(said) == value:
+            if LISTED.value(said) == value:
                 return said
         return as_typed(value)
 
     def value(self, typed: str) -> Any:
-        typed = typed.replace("\r\n", "\n")
-        if self.reads_text:
-            return typed
-        if operators.takes(self.op) == "list":
-            return listed(typed)
-        if not typed.strip():
+        value = super().value(typed)
+        if value is MISSING:
             raise FieldRefused("nothing is typed", 'an empty text is written ""')
-        return as_meant(typed)
+        return value
 
 
 def as_typed(value: Any) -> str:
-    if type(value) is str and value == value.strip() and as_meant(value) == value and value:
+    if type(value) is str and value == value.strip() and MEANT.value(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False)
-
-
-def as_meant(typed: str) -> Any:
-    """JSON, if it is that; else the text."""
-    try:
-        return parsed(typed)
-    except FieldRefused:
-        return typed.strip()
-
-
-def listed(typed: str) -> Any:
-    """A JSON list, or values with commas between them."""
-    whole = as_meant(typed) if typed.strip().startswith("[") else typed
-    if type(whole) is list:
-        return whole
-    return [as_meant(each) for each in typed.split(",") if each.strip()]
 
 
 def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, Any]:
@@ -126,7 +108,7 @@ def _usable(op: str, value: Any, text_only: bool) -> Any:
 
 
 def _number(value: Any) -> Any:
-    found = as_meant(value) if type(value) is str else None
+    found = MEANT.value(value) if type(value) is str else None
     return found if is_number(found) else 0
 
 

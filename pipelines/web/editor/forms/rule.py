@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pipelines.queries.recorded import output_paths
 from pipelines.routing.document.compose_strategies import STRATEGIES
@@ -15,7 +15,7 @@ from pipelines.web.editor.forms.conditions import nesting
 from pipelines.web.editor.forms.conditions.controls import AsJson
 from pipelines.web.editor.forms.conditions.setting import ConditionSetting, in_words
 from pipelines.web.editor.forms.declared import control, unplaced
-from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options
+from pipelines.web.editor.forms.fields import ChoiceField, FormField, Options, Reading
 from pipelines.web.editor.forms.form import (
     Fragment,
     Placed,
@@ -206,25 +206,23 @@ def _gates(fragment: Fragment, setting: Setting) -> Section:
 class ExhaustedField(ChoiceField):
     """fail, stuck, escalate, or `to:` and a key."""
 
+    @property
+    def reading(self) -> Reading:
+        return replace(super().reading, under="to")
+
     def text(self, value: Any) -> str:
         to = value.get("to") if type(value) is dict and set(value) == {"to"} else None
         return f"to:{to}" if type(to) is str else super().text(value)
-
-    def value(self, typed: str) -> Any:
-        if typed.startswith("to:"):
-            return {"to": typed.removeprefix("to:")}
-        return super().value(typed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class YesNoField(ChoiceField):
     """true, false, or not said."""
 
+    reading: ClassVar[Reading] = Reading(words={"yes": True, "no": False})
+
     def text(self, value: Any) -> str:
         return {True: "yes", False: "no"}[value] if type(value) is bool else super().text(value)
-
-    def value(self, typed: str) -> Any:
-        return {"yes": True, "no": False, "": MISSING}.get(typed, typed)
 
 
 def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:

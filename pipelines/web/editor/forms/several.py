@@ -14,6 +14,8 @@ from pipelines.web.editor.forms.form import Fragment, Placed, Rows, Section, Set
 
 WORKERS = ("agent", "requires")
 """Who works there: the fields that may be the same at several stations."""
+KEYS = ("limits", "gate", *WORKERS, "labels")
+"""Keys of a station that are set at several at once: what the canvas puts into the fragment."""
 
 
 class SeveralForm:

@@ -90,16 +90,11 @@ class NetworkField(ChoiceField):
         return places.put(fragment, self.at, stands if type(stands) is dict else {EGRESS: []})
 
 
+@dataclass(frozen=True, kw_only=True)
 class HostsField(ListedField):
     """An emptied list is still a list: an agent reaches its model without an entry."""
 
-    @property
-    def writes(self) -> str:
-        return "hosts"
-
-    def value(self, typed: str) -> Any:
-        found = super().value(typed)
-        return [] if found is MISSING else found
+    needed: bool = True
 
 
 def reach(fragment: Fragment) -> Section:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.web.editor.forms import places
@@ -13,8 +13,8 @@ from pipelines.web.editor.forms.fields import (
     ChoiceField,
     FieldRefused,
     ListedField,
+    Reading,
     SeveralField,
-    parsed,
 )
 from pipelines.web.editor.forms.operands import fitting
 from pipelines.web.editor.forms.places import MISSING
@@ -26,9 +26,8 @@ class Words(SeveralField):
 
     any_of: tuple[str, ...]
 
-    @property
-    def writes(self) -> str:
-        return "words"
+    def writes(self, fragment: Any) -> dict[str, Any]:
+        return {"words": True}
 
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)
@@ -51,8 +50,8 @@ class Types(ListedField):
     """Failure types; one alone is written as such."""
 
     @property
-    def writes(self) -> str:
-        return "types"
+    def reading(self) -> Reading:
+        return replace(super().reading, single=True)
 
     def text(self, value: Any) -> str:
         return super().text([value] if type(value) is str else value)
@@ -61,7 +60,7 @@ class Types(ListedField):
         found = super().value(typed)
         if not found or found is MISSING:
             raise FieldRefused("names no failure type, so it would never be true", "for example flaky")
-        return found[0] if type(found) is list and len(found) == 1 else found
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +81,7 @@ class AsJson(AnythingField):
     around: ConditionSetting
 
     def value(self, typed: str) -> Any:
-        if not typed.strip():
-            return MISSING
-        condition = parsed(typed)
-        refuse_faulty(condition, self.around)
+        condition = super().value(typed)
+        if condition is not MISSING:
+            refuse_faulty(condition, self.around)
         return condition

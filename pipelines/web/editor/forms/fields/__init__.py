@@ -5,7 +5,7 @@ A field is only asked for what was changed in it, so what it shows need not say 
 from __future__ import annotations
 
 from pipelines.web.editor.forms.fields.base import FormField, Options
-from pipelines.web.editor.forms.fields.json_text import FieldRefused, parsed
+from pipelines.web.editor.forms.fields.json_text import FieldRefused
 from pipelines.web.editor.forms.fields.lists import ArgumentsField, ListedField, PairsField
 from pipelines.web.editor.forms.fields.plain import (
     AmountField,
@@ -16,6 +16,7 @@ from pipelines.web.editor.forms.fields.plain import (
     SeveralField,
     TextField,
 )
+from pipelines.web.editor.forms.fields.reading import Reading
 from pipelines.web.editor.forms.fields.whole import AnythingField, RestField
 
 __all__ = [
@@ -31,8 +32,8 @@ __all__ = [
     "NumberField",
     "Options",
     "PairsField",
+    "Reading",
     "RestField",
     "SeveralField",
     "TextField",
-    "parsed",
 ]

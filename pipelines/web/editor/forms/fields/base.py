@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields.json_text import as_json
+from pipelines.web.editor.forms.fields.reading import Reading
 from pipelines.web.editor.forms.places import MISSING, Place
 
 Options = Sequence[tuple[str, str]]
@@ -16,7 +17,8 @@ Options = Sequence[tuple[str, str]]
 @dataclass(frozen=True, kw_only=True)
 class FormField:
     """`at`: where it stands in the fragment. `covers`: further places whose problems are shown here. `whole`: what goes
-    where nothing is left in the field; `also`: what is written as well where something is."""
+    where nothing is left in the field; `also`: what is written as well where something is. `reading`: of what is typed;
+    `needed`: see `blank`."""
 
     at: Place
     label: str
@@ -32,21 +34,30 @@ class FormField:
     widget: ClassVar[str] = "text"
 
     @property
-    def writes(self) -> str:
-        """How the browser may expect what is typed to be written: a row of `WRITES` (formWrites.ts)."""
-        raise NotImplementedError
-
-    def given(self, fragment: Any) -> Any:
-        """What `writes` has to know besides, as JSON; None where that is nothing."""
-        return None
+    def reading(self) -> Reading:
+        return Reading(kept=True, blank=self.blank)
 
     @property
-    def place(self) -> str:
-        return places.name(self.at)
+    def blank(self) -> Any:
+        """Value of nothing typed: where one is needed it is written empty, so that the reader says what is missing."""
+        return "" if self.needed else MISSING
+
+    def writes(self, fragment: Any) -> dict[str, Any]:
+        """Describe what a change of the control writes: one of the ways in `Field` (formWrites.ts)."""
+        return {"text": self.reading.as_data()}
+
+    def change(self, fragment: Any) -> dict[str, Any]:
+        """Describe, for the page, what a change of the control makes of the fragment."""
+        change = {"at": places.name(self.at), **self.writes(fragment)}
+        if self.whole:
+            change["whole"] = places.name(self.whole)
+        if self.also:
+            change["also"] = {places.name(place): value for place, value in self.also}
+        return change
 
     @property
     def name(self) -> str:
-        return self.place
+        return places.name(self.at)
 
     def shown(self, fragment: Any) -> list[str]:
         """What the control holds."""
@@ -69,8 +80,7 @@ class FormField:
 
     def value(self, typed: str) -> Any:
         """MISSING takes the key away. Raises Refused."""
-        typed = typed.replace("\r\n", "\n")
-        return typed if typed.strip() or self.needed else MISSING
+        return self.reading.value(typed)
 
 
 def join_name(prefix: str, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,24 +10,19 @@ from pipelines.routing.basics.durations import written
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields.base import FormField, Options
 from pipelines.web.editor.forms.fields.json_text import FieldRefused
+from pipelines.web.editor.forms.fields.reading import Reading
 from pipelines.web.editor.forms.places import MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextField(FormField):
-    """`needed`: an empty one is written as such, so that the reader says what is missing."""
-
     @property
-    def writes(self) -> str:
-        return "lines" if self.rows else "text"
+    def reading(self) -> Reading:
+        return Reading(kept=bool(self.rows), blank=self.blank)
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         # A text that stands there empty says something else than none: to type it again takes it not away.
         return fragment if list(typed) == self.shown(fragment) else super().written(fragment, typed)
-
-    def value(self, typed: str) -> Any:
-        found = super().value(typed)
-        return found.strip() if type(found) is str and not self.rows else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,14 +30,7 @@ class NumberField(FormField):
     """A whole number; what is none is written as text, which the reader refuses."""
 
     widget: ClassVar[str] = "number"
-
-    @property
-    def writes(self) -> str:
-        return "number"
-
-    def value(self, typed: str) -> Any:
-        typed = typed.strip()
-        return int(typed) if re.fullmatch(r"-?[0-9]{1,18}", typed) else typed or MISSING
+    reading: ClassVar[Reading] = Reading(numbers="-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,32 +38,18 @@ class AmountField(NumberField):
     """A number, which may have decimals; what is none is written as text, which the reader refuses."""
 
     widget: ClassVar[str] = "text"
-
-    def value(self, typed: str) -> Any:
-        typed = typed.strip()
-        if not re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,6}", typed):
-            return super().value(typed)
-        return float(typed)
+    reading: ClassVar[Reading] = Reading(numbers=r"-?[0-9]{1,18}|[0-9]{1,15}\.[0-9]{1,6}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DurationField(FormField):
     placeholder: str = "90s, 5m, 2h, 1d"
-
-    @property
-    def writes(self) -> str:
-        return "number"
+    reading: ClassVar[Reading] = Reading(numbers=r"[0-9]{1,18}(\.[0-9]{1,6})?")
 
     def text(self, value: Any) -> str:
         if type(value) is int and value > 0:
             return written(value)
         return super().text(value)
-
-    def value(self, typed: str) -> Any:
-        typed = typed.strip()
-        if not re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,6})?", typed):
-            return typed or MISSING
-        return float(typed) if "." in typed else int(typed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,28 +64,26 @@ class ChoiceField(FormField):
     def widget(self) -> str:  # type: ignore[override]
         return "combobox" if self.free else "select"
 
-    @property
-    def writes(self) -> str:
-        return "choice"
-
     def shown(self, fragment: Any) -> list[str]:
         return super().shown(fragment) or [""]
 
-    def given(self, fragment: Any) -> Any:
-        """Of each option that writes something else than itself: where, and what."""
-        found = {}
-        for value, _words in self.options:
-            plain = places.put(fragment, self.at, value or MISSING)
-            try:
-                changed = self.written(fragment, [value])
-            except FieldRefused:
-                continue
-            if changed != plain:
-                found[value] = places.changed(fragment, changed)
-        return {
-            value: {"at": places.name(at)} | ({} if new is MISSING else {"value": new})
-            for value, (at, new) in found.items()
-        } or None
+    def writes(self, fragment: Any) -> dict[str, Any]:
+        """An option that writes something else than its reading comes with where, and what."""
+        own = super().writes(fragment)
+        if type(self).written is FormField.written:
+            return own
+        changes = {value: self._change(fragment, value) for value, _words in self.options}
+        return own | {"options": {value: change for value, change in changes.items() if change}}
+
+    def _change(self, fragment: Any, value: str) -> dict[str, Any]:
+        try:
+            changed = self.written(fragment, [value])
+            if changed == FormField.written(self, fragment, [value]):
+                return {}
+        except FieldRefused:  # the answer says why
+            return {}
+        at, new = places.changed(fragment, changed)
+        return {"at": places.name(at)} | ({} if new is MISSING else {"value": new})
 
     def choices(self, shown: str) -> Options:
         """With what stands there now, also where it is none of them."""
@@ -127,9 +98,8 @@ class FlagField(FormField):
     usual: bool = False
     widget: ClassVar[str] = "checkbox"
 
-    @property
-    def writes(self) -> str:
-        return "off" if self.usual else "on"
+    def writes(self, fragment: Any) -> dict[str, Any]:
+        return {"flag": self.usual}
 
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)
@@ -148,12 +118,8 @@ class SeveralField(FormField):
     usual: tuple[str, ...] = ()
     widget: ClassVar[str] = "checkboxes"
 
-    @property
-    def writes(self) -> str:
-        return "ticks"
-
-    def given(self, fragment: Any) -> Any:
-        return list(self.usual) or None
+    def writes(self, fragment: Any) -> dict[str, Any]:
+        return {"ticks": list(self.usual)}
 
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)

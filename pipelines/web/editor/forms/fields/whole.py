@@ -9,6 +9,7 @@ from typing import Any
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.fields.base import FormField, join_name
 from pipelines.web.editor.forms.fields.json_text import FieldRefused, as_json, is_json, parsed
+from pipelines.web.editor.forms.fields.reading import Reading
 from pipelines.web.editor.forms.places import MISSING, Place
 
 
@@ -20,18 +21,11 @@ class AnythingField(FormField):
     words: bool = False
 
     @property
-    def writes(self) -> str:
-        return "json" if not self.words else "meant_lines" if self.rows else "meant"
+    def reading(self) -> Reading:
+        return Reading(json_from="", strict=not self.words, kept=bool(self.rows))
 
     def text(self, value: Any) -> str:
         return value if self.words and type(value) is str and not is_json(value) else as_json(value)
-
-    def value(self, typed: str) -> Any:
-        if not typed.strip():
-            return MISSING
-        if self.words and not is_json(typed):
-            return typed if self.rows else typed.strip()
-        return parsed(typed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +35,9 @@ class RestField(FormField):
     code: bool = True
     covered: tuple[Place, ...] = ()
 
-    @property
-    def writes(self) -> str:
-        return "rest"
-
-    def given(self, fragment: Any) -> Any:
+    def writes(self, fragment: Any) -> dict[str, Any]:
         left = self.left(fragment)
-        return None if left is MISSING else left
+        return {"rest": {} if left is MISSING else left}
 
     @property
     def name(self) -> str:

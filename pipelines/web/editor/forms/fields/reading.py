@@ -1,0 +1,115 @@
+"""How a field reads what is typed into it, as data: followed here, and in the page, which gets it with the field and
+tells what a change makes of the line before the answer comes (`static/editor/inspector/reading.ts`)."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.web.editor.forms.fields.json_text import FieldRefused, parsed
+from pipelines.web.editor.forms.places import MISSING
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """Meanings of a text, in the order in which they are tried.
+
+    `verbatim`: the text as it is. `words`: each means something else. `blank`: what nothing typed means. `under`: with
+    `to`, `to:x` means `{"to": "x"}`. `numbers`: the pattern of what is one. `json_from`: what begins so and is JSON;
+    `strict`: what begins so has to be; `none`: what an empty list or object means, where it begins with its bracket.
+    `form`: `pairs` of NAME=value, `arguments` of a program, or `parts` with `between` among them, of `values` each as
+    JSON where it is that; else the text, without the space around it unless that is `kept`. `single`: a list of one
+    member is that member."""
+
+    verbatim: bool = False
+    words: Mapping[str, Any] = field(default_factory=dict)
+    blank: Any = MISSING
+    under: str = ""
+    numbers: str = ""
+    json_from: str | None = None
+    strict: bool = False
+    none: Any = MISSING
+    form: str = ""
+    between: str = ""
+    values: bool = False
+    kept: bool = False
+    single: bool = False
+
+    def as_data(self) -> dict[str, Any]:
+        """What is otherwise than usual, for JSON."""
+        usual = vars(USUAL)
+        return {name: value for name, value in vars(self).items() if value != usual[name]}
+
+    def value(self, typed: str) -> Any:
+        """MISSING: there is to be nothing. Raises Refused."""
+        text = typed.replace("\r\n", "\n")
+        trimmed = text.strip()
+        if self.verbatim:
+            return text
+        if trimmed in self.words:
+            return self.words[trimmed]
+        if not trimmed:
+            return self.blank
+        if self.under and trimmed.startswith(f"{self.under}:"):
+            return {self.under: trimmed.removeprefix(f"{self.under}:")}
+        if self.numbers and re.fullmatch(self.numbers, trimmed):
+            return float(trimmed) if "." in trimmed else int(trimmed)
+        if self.json_from is not None and trimmed.startswith(self.json_from):
+            try:
+                return self._filled(parsed(text), self.none) if self.json_from else parsed(text)
+            except FieldRefused:
+                if self.strict:
+                    raise
+        return self._filled(FORMS[self.form](self, text), self.blank)
+
+    def _filled(self, value: Any, empty: Any) -> Any:
+        if value in ([], {}):
+            return empty
+        return value[0] if self.single and type(value) is list and len(value) == 1 else value
+
+    def _text(self, text: str) -> str:
+        return text if self.kept else text.strip()
+
+    def _parts(self, text: str) -> list[Any]:
+        parts = [part.strip() for part in text.split(self.between)]
+        return [MEANT.value(part) if self.values else part for part in parts if part]
+
+    def _arguments(self, text: str) -> list[str]:
+        """As a shell would take them. `{{…}}` is never cut."""
+        templates: list[str] = []
+
+        def mark(match: re.Match[str]) -> str:
+            templates.append(match[0])
+            return f"\ue000{len(templates) - 1}\ue001"
+
+        try:
+            words = shlex.split(TEMPLATE.sub(mark, text))
+        except ValueError as fault:
+            raise FieldRefused(
+                "a quotation mark is not closed", "close it, or put a backslash before"
+            ) from fault
+        return [MARK.sub(lambda match: templates[int(match[1])], word) for word in words]
+
+    def _pairs(self, text: str) -> dict[str, str]:
+        pairs: dict[str, str] = {}
+        for number, line in enumerate(text.split("\n"), 1):
+            name, sign, value = line.partition("=")
+            name = name.strip()
+            if not line.strip():
+                continue
+            if not sign or not name:
+                raise FieldRefused(f"line {number} is no NAME=value", "write for example LEVEL=debug")
+            if name in pairs:
+                raise FieldRefused(f"{name} appears twice", "keep one of them")
+            pairs[name] = value
+        return pairs
+
+
+TEMPLATE = re.compile(r"\{\{[^{}\n]*\}\}")
+MARK = re.compile("\ue000([0-9]+)\ue001")
+FORMS = {"": Reading._text, "parts": Reading._parts, "arguments": Reading._arguments, "pairs": Reading._pairs}
+USUAL = Reading()
+MEANT = Reading(json_from="")
