@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from pipelines.routing.basics.problems import join
+from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.document.publishable import publishing_problems
 from pipelines.routing.sentences.conditions import describe
+from tests.pages.editor_documents import EVERYTHING
 from tests.routing.support import line, ruled
 
 HOOK = {"hook": {"argv": ["x"]}, "answer": "pass"}
@@ -214,3 +218,47 @@ def test_a_label_says_a_comparison_by_its_sign(op: str, value: Any, words: str) 
     when = {"all": [{"not": {"output": {"path": "$.high", "op": op, "value": value}}}, {"result": "success"}]}
     condition = ruled({"when": when}).station("a").rules[0].when
     assert describe(condition, short=True) == f"not {words} and result is success"
+
+
+EXACT = Decimal("0.12345678901234567890123")
+
+
+def test_a_number_of_more_digits_is_told_wherever_a_line_can_hold_one() -> None:
+    told = 0
+    for place in leaves_of(EVERYTHING):
+        document = with_leaf(EVERYTHING, place, EXACT)
+        try:
+            whole = read_line(document)
+        except DocumentError:
+            continue
+        wanted = [path for path, leaf in written(whole.to_document()) if type(leaf) is Decimal]
+        problems = [each.path for each in publishing_problems(whole) if "more digits" in each.message]
+        assert problems == wanted, place
+        told += bool(wanted)
+    assert told > 10
+
+
+def leaves_of(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    members = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    )
+    for key, member in members:
+        yield from leaves_of(member, (*place, key))
+    if not isinstance(value, dict | list):
+        yield place
+
+
+def with_leaf(value: Any, place: tuple[Any, ...], leaf: Any) -> Any:
+    if not place:
+        return leaf
+    changed = value.copy()
+    changed[place[0]] = with_leaf(value[place[0]], place[1:], leaf)
+    return changed
+
+
+def written(document: Any) -> Iterator[tuple[str, Any]]:
+    for place in leaves_of(document):
+        path, leaf = "", document
+        for step in place:
+            path, leaf = join(path, step), leaf[step]
+        yield path, leaf

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -29,7 +30,7 @@ SWITCH_ON = Wording.of(
 
 def publishing_problems(line: Line) -> tuple[Problem, ...]:
     """All of them, in the order of the document; none means that the line may become a version."""
-    return (*_workspace(line), *_stations(line), *_numbers(line.to_document(), ""))
+    return (*_workspace(line), *_stations(line), *_numbers(line))
 
 
 def _workspace(line: Line) -> Iterator[Problem]:
@@ -156,13 +157,30 @@ def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
                 yield Problem(where, message, _("name stations of the line"))
 
 
-def _numbers(value: Any, path: str) -> Iterator[Problem]:
-    """Numbers that stores and browsers would round."""
-    if type(value) is Decimal:
+def _numbers(line: Line) -> Iterator[Problem]:
+    """Numbers that stores and browsers would round. A line is written out only where it has one."""
+    places = _exact(line.to_document(), "") if _has_exact(line) else ()
+    for path in places:
         yield Problem(path, _("more digits than a number keeps here"), _("write it as a text, in quotes"))
+
+
+def _has_exact(value: Any) -> bool:
+    if is_dataclass(value):
+        return any(_has_exact(getattr(value, field.name)) for field in fields(value))
+    if isinstance(value, Mapping):
+        return any(map(_has_exact, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_has_exact, value))
+    return isinstance(value, Decimal)
+
+
+def _exact(value: Any, path: str) -> Iterator[str]:
+    """Paths of numbers in a document."""
+    if type(value) is Decimal:
+        yield path
     elif type(value) is dict:
         for key, member in value.items():
-            yield from _numbers(member, join(path, key))
+            yield from _exact(member, join(path, key))
     elif type(value) is list:
         for index, member in enumerate(value):
-            yield from _numbers(member, join(path, index))
+            yield from _exact(member, join(path, index))

@@ -154,10 +154,10 @@ def raise_bounds(
     growing after PATIENCE rounds is as much as its own limits allow: still an upper bound."""
     rounds = 0
     changing = True
+    limits = {key: limit_of(key) for key in group}
     while changing:
         changing, rounds = False, rounds + 1
-        for key in group:
-            limit = limit_of(key)
+        for key, limit in limits.items():
             entered = min(entered_of(key), limit)
             if entered > most[key]:
                 most[key] = entered if rounds <= PATIENCE else limit
