@@ -72,7 +72,7 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
         drawn = FormView(told, what, payload.scope or what)
         may_edit = access.can(request.auth, "design", found.project)
         return FormOut(
-            html=drawn.html(request, found.project, may_edit),
+            html=drawn.html(found.project, may_edit),
             fragment=told.fragment,
             label=told.label,
             refused=list(told.refused),

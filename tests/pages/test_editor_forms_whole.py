@@ -125,7 +125,7 @@ def test_the_canvas_hands_over_whatever_is_set_at_several_stations(world: World)
 
 def all_fields(what: str, fragment: Any, setting: Setting) -> list[FormField]:
     items = [item for section in FORMS[what].sections(fragment, setting) for item in section.fields]
-    return list(fields_of(items, fragment))
+    return fields_of(items, fragment)
 
 
 def leaves(value: Any) -> Iterator[Any]:

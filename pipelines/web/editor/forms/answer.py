@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from pipelines.routing.document.line import Problem
 from pipelines.web.editor.forms import places
 from pipelines.web.editor.forms.asked import Deed, FormRequest
 from pipelines.web.editor.forms.fields import FieldRefused, FormField
-from pipelines.web.editor.forms.form import PartForm, Rows, Section, Setting, examine, fields_of, rows_of
+from pipelines.web.editor.forms.form import (
+    FragmentProblems,
+    PartForm,
+    Rows,
+    Section,
+    Setting,
+    examine,
+    fields_of,
+    rows_of,
+)
 
 T = TypeVar("T")
 Typed = Mapping[str, Sequence[str]]
@@ -30,53 +40,71 @@ class FormAnswer:
     stored: dict[str, list[str]] = field(default_factory=dict)
 
 
+class _FilledForm:
+    """A form over a fragment, each part of it made once."""
+
+    def __init__(self, form: PartForm, fragment: Any, setting: Setting) -> None:
+        self.form, self.fragment, self.setting = form, fragment, setting
+
+    def over(self, fragment: Any) -> _FilledForm:
+        return self if fragment is self.fragment else _FilledForm(self.form, fragment, self.setting)
+
+    @cached_property
+    def sections(self) -> Sequence[Section]:
+        return self.form.sections(self.fragment, self.setting)
+
+    @cached_property
+    def items(self) -> list[FormField | Rows]:
+        return [item for section in self.sections for item in section.fields]
+
+    @cached_property
+    def fields(self) -> dict[str, FormField]:
+        return {field.name: field for field in fields_of(self.items, self.fragment)}
+
+    @cached_property
+    def problems(self) -> FragmentProblems:
+        return examine(self.form, self.fragment, self.setting)
+
+    def written(self, typed: Typed, wrong: dict[str, list[Problem]]) -> _FilledForm:
+        """The form over the fragment with what can be read of the typed; what cannot goes to `wrong`."""
+        fragment = self.fragment
+        for name, texts in typed.items():
+            try:
+                fragment = self.fields[name].written(fragment, texts)
+            except FieldRefused as fault:
+                wrong[name] = [Problem(name, fault.message, fault.hint)]
+        return self.over(fragment)
+
+
 def answer(form: PartForm, asked: FormRequest, setting: Setting) -> FormAnswer:
-    before = form.sections(asked.fragment, setting)
-    items = [item for section in before for item in section.fields]
-    known = _fields(before, asked.fragment)
-    typed = {name: texts for name, texts in asked.typed.items() if name in known}
-    fragment, refused, wrong = _tried(form, asked.fragment, known, typed, setting)
+    before = _FilledForm(form, asked.fragment, setting)
+    typed = {name: texts for name, texts in asked.typed.items() if name in before.fields}
+    after, refused, wrong = _tried(before, typed)
     if asked.peek:
-        fragment, refused = asked.fragment, typed
-    changed = [known[name] for name in typed if name not in refused]
+        after, refused = before, typed
+    changed = [before.fields[name] for name in typed if name not in refused]
     label = ", ".join(dict.fromkeys(each.label for each in changed if each.label))
     focus = ""
     if asked.deed is not None and not asked.peek:
-        fragment, refused, wrong, deed_label, focus = _done(asked.deed, items, fragment, refused, wrong)
-        label = deed_label or label
-    return _shown(form, fragment, setting, refused, wrong, label, focus)
+        fragment, refused, wrong, deed_label, focus = _done(
+            asked.deed, before.items, after.fragment, refused, wrong
+        )
+        after, label = before.over(fragment), deed_label or label
+    return _shown(after, refused, wrong, label, focus)
 
 
-def _tried(
-    form: PartForm, fragment: Any, known: Mapping[str, FormField], typed: Typed, setting: Setting
-) -> tuple[Any, dict[str, list[str]], dict[str, list[Problem]]]:
-    """The fragment with what can be read of the typed; what cannot, and why."""
+def _tried(before: _FilledForm, typed: Typed) -> tuple[_FilledForm, Typed, dict[str, list[Problem]]]:
+    """The form with what the readers take of the typed; what they do not, and why."""
     wrong: dict[str, list[Problem]] = {}
-    tried = _written(fragment, known, typed, wrong)
-    fields = _fields(form.sections(tried, setting), tried)
-    for problem in examine(form, tried, setting).faults:
-        name = owner_of(problem.path, fields)
+    tried = before.written(typed, wrong)
+    for problem in tried.problems.faults:
+        name = owner_of(problem.path, tried.fields)
         if name in typed:
             wrong.setdefault(name, []).append(problem)
+    if not wrong:
+        return tried, {}, {}
     kept = {name: texts for name, texts in typed.items() if name not in wrong}
-    refused = {name: list(typed[name]) for name in wrong}
-    return (_written(fragment, known, kept, {}) if refused else tried), refused, wrong
-
-
-def _written(
-    fragment: Any, known: Mapping[str, FormField], typed: Typed, wrong: dict[str, list[Problem]]
-) -> Any:
-    for name, texts in typed.items():
-        try:
-            fragment = known[name].written(fragment, texts)
-        except FieldRefused as fault:
-            wrong[name] = [Problem(name, fault.message, fault.hint)]
-    return fragment
-
-
-def _fields(sections: Sequence[Section], fragment: Any) -> dict[str, FormField]:
-    items = [item for section in sections for item in section.fields]
-    return {each.name: each for each in fields_of(items, fragment)}
+    return before.written(kept, {}), {name: list(typed[name]) for name in wrong}, wrong
 
 
 def owner_of(path: str, fields: Mapping[str, FormField]) -> str:
@@ -95,9 +123,9 @@ def _done(
     deed: Deed,
     items: Sequence[FormField | Rows],
     fragment: Any,
-    refused: dict[str, list[str]],
+    refused: Typed,
     wrong: dict[str, list[Problem]],
-) -> tuple[Any, dict[str, list[str]], dict[str, list[Problem]], str, str]:
+) -> tuple[Any, Typed, dict[str, list[Problem]], str, str]:
     rows = next((each for each in rows_of(items, fragment) if each.name == deed.rows), None)
     if rows is None:
         return fragment, refused, wrong, "", ""
@@ -134,23 +162,15 @@ def _moved(by_name: Mapping[str, T], rename: Mapping[str, str | None]) -> dict[s
 
 
 def _shown(
-    form: PartForm,
-    fragment: Any,
-    setting: Setting,
-    refused: dict[str, list[str]],
-    wrong: Mapping[str, list[Problem]],
-    label: str,
-    focus: str,
+    form: _FilledForm, refused: Typed, wrong: Mapping[str, list[Problem]], label: str, focus: str
 ) -> FormAnswer:
-    sections = form.sections(fragment, setting)
-    known = _fields(sections, fragment)
-    refused = {name: texts for name, texts in refused.items() if name in known}
-    found = examine(form, fragment, setting)
+    known = form.fields
+    kept = {name: list(texts) for name, texts in refused.items() if name in known}
     problems: dict[str, list[Problem]] = {}
-    for problem in (*found.faults, *found.later):
+    for problem in (*form.problems.faults, *form.problems.later):
         name = owner_of(problem.path, known)
-        if name not in refused:
+        if name not in kept:
             problems.setdefault(name, []).append(problem)
-    problems.update({name: wrong.get(name, []) for name in refused})
-    stored = {name: known[name].shown(fragment) for name in refused}
-    return FormAnswer(fragment, sections, problems, refused, label, focus, stored)
+    problems.update({name: wrong.get(name, []) for name in kept})
+    stored = {name: known[name].shown(form.fragment) for name in kept}
+    return FormAnswer(form.fragment, form.sections, problems, kept, label, focus, stored)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.engine.moves.entitlement import EntitledPerson, people_of
+from pipelines.engine.moves.entitlement import EntitledPerson
 from pipelines.models import Group, Role
 from pipelines.models.people import expand
 from pipelines.routing.basics.plural import plural
@@ -51,7 +51,7 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
     known = places.get(fragment, WHO)
     if known is not MISSING and type(known) is not list:
         return []
-    people = sorted(people_of(setting.project.pk).values(), key=lambda person: person.username)
+    people = setting.people
     names = {
         "role": _roles(people),
         "group": _groups(setting, people),

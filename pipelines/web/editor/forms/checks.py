@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pipelines.routing.decide.check_fields import SINGLE, USAGE
@@ -24,7 +25,7 @@ GIT = ("git.file_count", "git.commit_count", "git.ai_metadata.AI-Usage")
 class GroupKind(ChoiceField):
     """`{all: […]}` or `{any: […]}`; without one there are no checks."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         return f"{places.name(self.at)}.@kind"
 

@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.text import capfirst
 
@@ -26,7 +25,7 @@ class FormView:
     def __init__(self, found: FormAnswer, what: str, scope: str) -> None:
         self.found, self.what, self.scope = found, what, scope
 
-    def html(self, request: HttpRequest, project: Project, may_edit: bool) -> str:
+    def html(self, project: Project, may_edit: bool) -> str:
         """Its controls are off for who may only look."""
         context = {
             "sections": [self.section(index, each) for index, each in enumerate(self.found.sections)],
@@ -36,7 +35,7 @@ class FormView:
             "help_at": f"form-{self.what}",
             "help_kind": places.get(self.found.fragment, ("work", "kind")),
         }
-        return render_to_string("editor/forms/form.html", context, request)
+        return render_to_string("editor/forms/form.html", context)
 
     @property
     def focus(self) -> str:
@@ -88,20 +87,21 @@ class FormView:
         }
 
     def field(self, field: FormField) -> dict[str, Any]:
-        typed = self.found.refused.get(field.name)
+        name = field.name
+        typed = self.found.refused.get(name)
         values = field.shown(self.found.fragment) if typed is None else typed
         value = values[0] if values else ""
-        problems = [_said(problem) for problem in self.found.problems.get(field.name, ())]
+        problems = [_said(problem) for problem in self.found.problems.get(name, ())]
         found = {
             "widget": field.widget,
-            "id": self.id(field.name),
-            "name": field.name,
+            "id": self.id(name),
+            "name": name,
             "field": field,
             "value": value,
             "values": values,
             "errors": problems,
             "faulty": bool(problems),
-            "stored": json.dumps(self.found.stored[field.name]) if typed is not None else "",
+            "stored": json.dumps(self.found.stored[name]) if typed is not None else "",
             "writes": json.dumps(field.change(self.found.fragment)),
         }
         if isinstance(field, ChoiceField):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
-from pipelines.models import Line, Project
+from pipelines.engine.moves.entitlement import EntitledPerson, people_of
+from pipelines.models import Agent, Line, Project
 from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import DocumentError, Problem, read_line
 from pipelines.routing.document.publishable import publishing_problems
@@ -100,6 +102,17 @@ class Setting:
     line: Line | None = None
     within: str = ""
 
+    @cached_property
+    def agents(self) -> list[str]:
+        """Keys of the project's agents; looked up once, however often the form is made."""
+        agents = Agent.objects.filter(project=self.project).order_by("key")
+        return list(agents.values_list("key", flat=True))
+
+    @cached_property
+    def people(self) -> list[EntitledPerson]:
+        """Members of the project, by name; looked up once, too."""
+        return sorted(people_of(self.project.pk).values(), key=lambda person: person.username)
+
 
 @dataclass(frozen=True)
 class Placed:
@@ -120,14 +133,16 @@ class PartForm(Protocol):
         """What this form finds beyond the readers; paths from the fragment on."""
 
 
-def fields_of(items: Sequence[FormField | Rows], fragment: Fragment) -> Iterator[FormField]:
-    """All fields, those of rows among them."""
+def fields_of(items: Sequence[FormField | Rows], fragment: Fragment) -> list[FormField]:
+    """List all fields, those of rows among them."""
+    fields: list[FormField] = []
     for item in items:
         if isinstance(item, Rows):
             for index in range(len(item.members(fragment))):
-                yield from fields_of(item.fields(fragment, index), fragment)
+                fields += fields_of(item.fields(fragment, index), fragment)
         else:
-            yield item
+            fields.append(item)
+    return fields
 
 
 def rows_of(items: Sequence[FormField | Rows], fragment: Fragment) -> Iterator[Rows]:

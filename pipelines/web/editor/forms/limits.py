@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.models import Agent, Group, Role
+from pipelines.models import Group, Role
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.document.budgets import BUDGET, KINDS, WORDS, Counted, standard
 from pipelines.routing.document.policy import POLICY, Policy
@@ -36,20 +36,16 @@ class Requires(ListedField):
 
 def of_station(setting: Setting) -> Section:
     stages = [each for each in setting.names.options("stations") if each[0] != setting.own]
+    agents = [(key, key) for key in setting.agents]
     return Section(
         title="Agent and preconditions",
         fields=[
-            control(STATION, (), "agent", ChoiceField, options=_agents(setting), free=True),
+            control(STATION, (), "agent", ChoiceField, options=agents, free=True),
             control(STATION, (), "requires", Requires),
             control(STATION, (), "stage", options=[("", "none: a stage of its own"), *stages]),
             handoff("Leave empty for that of the line, else that of AEEF."),
         ],
     )
-
-
-def _agents(setting: Setting) -> list[tuple[str, str]]:
-    keys = Agent.objects.filter(project=setting.project).order_by("key").values_list("key", flat=True)
-    return [(key, key) for key in keys]
 
 
 def roles(setting: Setting) -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from pipelines.routing.basics.problems import join
@@ -11,6 +12,7 @@ Place = tuple[str | int, ...]
 MISSING: Final = object()
 
 
+@lru_cache(maxsize=4_096)
 def name(place: Place) -> str:
     """As the problems of the readers name it: `limits.expected`, `inputs[2].key`."""
     path = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from pipelines.queries.recorded import output_paths
@@ -121,7 +122,7 @@ def _as_json(fragment: Fragment, around: ConditionSetting) -> Section:
 class TargetField(ChoiceField):
     """One target, also of a fork that has only one left."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         return f"{super().name}#one"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pipelines.web.editor.forms import places
@@ -84,7 +85,7 @@ class ConditionKindField(ChoiceField):
 
     around: ConditionSetting
 
-    @property
+    @cached_property
     def name(self) -> str:
         return f"{super().name}#kind"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from pipelines.web.editor.forms import places
@@ -55,7 +56,7 @@ class FormField:
             change["also"] = {places.name(place): value for place, value in self.also}
         return change
 
-    @property
+    @cached_property
     def name(self) -> str:
         return places.name(self.at)
 

@@ -68,7 +68,7 @@ class ChoiceField(FormField):
         return super().shown(fragment) or [""]
 
     def writes(self, fragment: Any) -> dict[str, Any]:
-        """An option that writes something else than its reading comes with where, and what."""
+        """Add to options that write more than their own place what each changes."""
         own = super().writes(fragment)
         if type(self).written is FormField.written:
             return own
@@ -78,9 +78,9 @@ class ChoiceField(FormField):
     def _change(self, fragment: Any, value: str) -> dict[str, Any]:
         try:
             changed = self.written(fragment, [value])
-            if changed == FormField.written(self, fragment, [value]):
-                return {}
         except FieldRefused:  # the answer says why
+            return {}
+        if changed == fragment:
             return {}
         at, new = places.changed(fragment, changed)
         return {"at": places.name(at)} | ({} if new is MISSING else {"value": new})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pipelines.web.editor.forms import places
@@ -39,7 +40,7 @@ class RestField(FormField):
         left = self.left(fragment)
         return {"rest": {} if left is MISSING else left}
 
-    @property
+    @cached_property
     def name(self) -> str:
         return join_name(places.name(self.at), "*")
 
