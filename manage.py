@@ -12,6 +12,7 @@ from config import lifeline, readiness, up
 from config.embedded import layout
 from config.embedded.errors import LauncherError
 from config.embedded.hold import hold
+from pipelines.ports.collector import collect_little
 
 ROLES = {"web": "web", "worker": "worker"}
 NEEDS_NO_DATABASE = {
@@ -35,6 +36,7 @@ def main() -> None:
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     os.environ.setdefault("GATELINE_ROLE", ROLES.get(command, "command"))
+    collect_little()
     lifeline.watch()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)

@@ -2,6 +2,8 @@
 
 import sys
 
+from pipelines.ports.collector import collect_little
 from pipelines.work.program.main import main
 
+collect_little()
 sys.exit(main(sys.argv[1:]))
