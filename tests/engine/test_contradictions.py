@@ -11,6 +11,7 @@ from pipelines import engine
 from pipelines.engine.core.errors import Conflict, Forbidden
 from pipelines.models import Deadlock, Escalation, Task
 from pipelines.routing.decide.deadlocks import SUGGESTIONS
+from reviews.mail.notices import letter
 from reviews.models import Notice
 from tests.engine.joining import begun, gate5, on
 from tests.factories import World, make_member, station
@@ -89,6 +90,18 @@ def test_E23_of_a_contradiction_the_manager_is_told_states_handoffs_and_a_sugges
     assert found.suggestion == SUGGESTIONS["contradiction"]
     told = set(Notice.objects.values_list("kind", "address"))
     assert told == {("deadlock", manager.email), ("escalated", architect.email)}
+
+
+def test_E23_both_mails_have_agents_states_handoffs_and_the_suggestion(world: World) -> None:
+    manager, architect = (make_member(world.project, "viewer", name) for name in ("manager", "architect"))
+    world.group("development-manager", manager)
+    world.group("solution-architect", architect)
+    contradicted(world)
+    anchors = {"deadlock": Deadlock.objects.get().pk, "escalation": Escalation.objects.get().pk}
+    mails = [mail.body for notice in Notice.objects.order_by("kind") if (mail := letter(notice))]
+    for body, (anchor, about) in zip(mails, anchors.items(), strict=True):
+        words = ("qa-agent", "security-agent", "On hold", "check: success", SUGGESTIONS["contradiction"])
+        assert [each for each in (*words, f"#{anchor}-{about}") if each not in body] == []
 
 
 def test_who_is_of_both_roles_is_told_once(world: World) -> None:
