@@ -15,6 +15,8 @@ NAMED = re.compile(r"(?<![\w@.])@([\w.@+-]+)")
 MOST = 20
 """People that one comment names; the others are words."""
 OFFERED = 200
+QUOTED = 500
+"""Characters of a comment that whoever it names is shown."""
 
 
 def members(project: Project) -> list[User]:
@@ -45,5 +47,6 @@ def tell(line: Line, row: Comment, author: User, now: datetime) -> None:
                     user.pk,
                     str(author),
                     now,
+                    row.text[:QUOTED],
                 )
             )

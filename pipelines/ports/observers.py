@@ -201,7 +201,8 @@ class HealthBreached:
 
 @dataclass(frozen=True)
 class CommentMention:
-    """A comment on a line, by `name`, names this person. `part`: the key of the station that it is about, if any."""
+    """A comment on a line, by `name`, names this person. `part`: the key of the station that it is about, if any;
+    `text`: how it begins."""
 
     comment_id: uuid.UUID
     project_id: int
@@ -211,6 +212,7 @@ class CommentMention:
     user_id: int
     name: str
     at: datetime
+    text: str
 
 
 @dataclass(frozen=True)

@@ -229,11 +229,11 @@ def test_a_link_is_refused_after_ten_minutes(up: Up) -> None:
 def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
     with psycopg.connect(layout.url(up.home)) as database:
         rows = database.execute(
-            "SELECT username, is_superuser, is_staff, roles::text, execute, password LIKE '!%' FROM pipelines_user u "
-            "JOIN pipelines_membership m ON m.user_id = u.id WHERE username = 'admin'"
+            "SELECT username, is_superuser, is_staff, roles::text, execute, password LIKE '!%', email "
+            "FROM pipelines_user u JOIN pipelines_membership m ON m.user_id = u.id WHERE username = 'admin'"
         ).fetchall()
         lines = database.execute("SELECT count(*) FROM pipelines_lineversion").fetchone()
-    assert rows and set(rows) == {("admin", True, True, "{admin}", True, True)}
+    assert rows and set(rows) == {("admin", True, True, "{admin}", True, True, "admin@localhost")}
     assert lines and lines[0] >= 2
 
 

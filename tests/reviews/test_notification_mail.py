@@ -27,7 +27,7 @@ from reviews.notifications.recipients import MailChoice, recipients
 from reviews.notifications.table import KINDS
 from reviews.tasks import invite, notify, send, sum_up, tell
 from tests.design.colours import colour
-from tests.factories import World, station
+from tests.factories import World, document, station
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import As, signed_in
 from tests.reviews.conftest import gated
@@ -79,6 +79,17 @@ def test_a_mail_at_once_says_it_and_leads_there(world: World, mailbox: Mailbox) 
     assert reverse("account-notifications") in of(message, "plain")
     assert text in of(message, "html")
     assert str(row.token) in message["Message-ID"]
+
+
+def test_the_mail_about_a_stuck_task_says_why_and_what_to_do(world: World, mailbox: Mailbox) -> None:
+    never = {"id": "never", "to": "completed", "when": {"eval": {"op": "equals", "value": "never"}}}
+    version = world.line(document([station("build", never, name="Build")], policy={"no_match": "stuck"}))
+    world.report(world.start(version, title="Import of orders"))
+    notify(Notification.objects.get(kind="waiting").pk)
+    ((_to, message),) = mailbox.received
+    assert str(message["Subject"]) == "“Import of orders” is stuck at Build."
+    reason = "No rule of Build took this outcome. Retry the station, or add a rule that takes it."
+    assert reason in of(message, "plain").replace("\n", " ") and reason in of(message, "html")
 
 
 def test_in_quiet_hours_the_ticket_waits_and_the_bell_does_not(world: World) -> None:

@@ -125,6 +125,7 @@ def test_who_is_named_in_a_comment_is_told_once_and_strangers_never(world: World
     assert told(named, "mention") == [f"{world.designer} mentioned you in a comment on the line {line.name}."]
     (shown,) = [each for each in reading.shown(named, unread=True, most=9) if each.row.kind == "mention"]
     assert shown.address.endswith("/draw/#station=build&tab=comments")
+    assert shown.said.facts == [("Comment", text)]
     comments.edit(line, row.pk, world.designer, text + f" And @{world.viewer.username}.", 1, timezone.now())
     assert len(told(named, "mention")) == 1
     assert len(told(world.viewer, "mention")) == 1

@@ -18,7 +18,13 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
             f"mention:{each.comment_id}",
             each.project_id,
             each.at,
-            data={"line": each.line, "line_name": each.line_name, "part": each.part, "name": each.name},
+            data={
+                "line": each.line,
+                "line_name": each.line_name,
+                "part": each.part,
+                "name": each.name,
+                "text": each.text,
+            },
         )
 
 
@@ -30,6 +36,7 @@ def says(row: Notification) -> Said:
         ("line-draw", row.project.owner.key, row.project.key, row.data["line"]),
         "Open the comment",
         f"station={part}&tab=comments" if part else "tab=comments",
+        [("Comment", text)] if (text := row.data.get("text")) else [],
     )
 
 

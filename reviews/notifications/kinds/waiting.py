@@ -9,7 +9,9 @@ from django.db.models import Q
 from pipelines.models import GateVisit, Status, Token
 from pipelines.ports.observers import GateOverdue, TaskLate, TaskWaits
 from pipelines.queries import versions
+from pipelines.routing.document.line import Line
 from pipelines.routing.sentences.names import station_name
+from pipelines.routing.sentences.waits import stuck
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -46,14 +48,15 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
             continue  # they know
         task = heard.tasks[each.task_id]
         assert task.requester_id is not None
-        station = station_name(versions.by_id(task.pinned_id), token.station)
+        line = versions.by_id(task.pinned_id)
+        station = station_name(line, token.station)
         yield NotificationEvent(
             task.requester_id,
             f"{token.pk}:{token.version}",
             task.project_id,
             each.at,
             task.pk,
-            {"status": token.status, "station": station, **_why(token)},
+            {"status": token.status, "station": station, **_why(token, line)},
         )
 
 
@@ -68,8 +71,11 @@ def _late(heard: Heard) -> Iterable[NotificationEvent]:
             yield NotificationEvent(task.requester_id, about, task.project_id, late.at, task.pk, data)
 
 
-def _why(token: Token) -> dict[str, str]:
-    """Say who put it on hold and why, or the tasks it waits for that did not complete."""
+def _why(token: Token, line: Line) -> dict[str, str]:
+    """Say why it is stuck, who put it on hold and why, or the tasks it waits for that did not complete."""
+    if token.status == Status.STUCK:
+        sentence = stuck(token, line)
+        return {"reason": f"{sentence.text} {sentence.remedy}"}
     if token.status != Status.HELD:
         return {}
     if token.wait.get("failed"):
