@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import default
 from pathlib import Path
@@ -29,7 +30,7 @@ class Letter:
     subject: str
     sender: str
     to: str
-    date: str
+    date: datetime | None
     text: str
     headers: tuple[tuple[str, str], ...]
     source: str
@@ -84,8 +85,14 @@ def read(name: str) -> Letter | None:
         subject=str(message["Subject"] or ""),
         sender=str(message["From"] or ""),
         to=str(message["To"] or ""),
-        date=str(message["Date"] or ""),
+        date=_instant(message["Date"]),
         text=body.get_content() if body is not None else "",
         headers=tuple((key, str(value)) for key, value in message.items()),
         source=raw.decode("utf-8", errors="replace"),
     )
+
+
+def _instant(header: Any) -> datetime | None:
+    """Return the time of a header, in UTC where it says no zone (`-0000`); None where it is none."""
+    value: datetime | None = getattr(header, "datetime", None)
+    return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value

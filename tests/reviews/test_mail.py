@@ -218,7 +218,9 @@ def test_the_development_mail_is_for_administrators_at_this_machine(
     settings.EMAIL_FILE_PATH = tmp_path / "mail"
     settings.EMAIL_FILE_PATH.mkdir()
     (tmp_path / "secret.eml").write_text("Subject: secret\n\n")
-    (settings.EMAIL_FILE_PATH / "one.eml").write_text("Subject: Review <b>\n\nPlease look.\n")
+    (settings.EMAIL_FILE_PATH / "one.eml").write_text(
+        "Subject: Review <b>\nDate: Sat, 28 Nov 2026 21:49:00 -0000\n\nPlease look.\n"
+    )
     world.admin.is_superuser = True
     world.admin.set_password("a password")
     world.admin.save()
@@ -226,7 +228,9 @@ def test_the_development_mail_is_for_administrators_at_this_machine(
     client.force_login(world.admin)
     one = reverse("mail-dev-message", args=["one.eml"])
     assert "Please look." in client.get(one).content.decode()
-    assert "Review &lt;b&gt;" in client.get(reverse("mail-dev")).content.decode()
+    (settings.EMAIL_FILE_PATH / "two.eml").write_text("Subject: None\nDate: soon\n\n")
+    listed = client.get(reverse("mail-dev")).content.decode()
+    assert "Review &lt;b&gt;" in listed and "Sat 28 Nov 2026, 21:49:00" in listed
     assert client.get(one, headers={"X-Forwarded-For": "10.0.0.7"}).status_code == 404
     assert client.get(one, REMOTE_ADDR="10.0.0.7").status_code == 404
     for name in ("..%2fsecret.eml", "%2e%2e%2fsecret.eml", "secret.eml"):
