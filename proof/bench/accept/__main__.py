@@ -2,6 +2,7 @@
 
     make accept                                     a clone, an empty home, five minutes
     make accept ARGS="--pictures /tmp/film"         where the film goes: each step at 1440 and 390
+    make accept ARGS=--wide                         every shipped template, worked to its end
     python -m proof.bench.accept --folder FOLDER          in a checkout that is set up already
 
 The first step that fails ends it: a word that the README does not say, or one that is not on the page."""
@@ -20,8 +21,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
+from proof.bench.accept import wide
 from proof.bench.accept.guest import Guest
 from proof.bench.accept.product import Letters, LocalRepository, Product, Webhooks, free_port, surroundings
 from proof.bench.accept.readme import ROOT, Readme
@@ -69,9 +72,11 @@ class Tour:
     def __init__(self, product: Product, letters: Letters, webhooks: Webhooks, readme: Readme) -> None:
         self.product, self.letters, self.webhooks, self.readme = product, letters, webhooks, readme
         self.port = free_port()
+        self.settings = ""
         self.started = time.monotonic()
         self.admin: Guest
         self.mia: Guest
+        self.noah: Guest
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -84,7 +89,9 @@ class Tour:
         """`make run`, with what belongs to this machine: the port, the mail server, and a webhook's private address."""
         mail = f"EMAIL_URL=smtp://127.0.0.1:{self.letters.controller.port}"
         command = self.readme.command("make run")
-        return self.product.start(f"{command} PORT={self.port} {mail} GATELINE_PRIVATE_HOSTS=127.0.0.1")
+        return self.product.start(
+            f"{command} PORT={self.port} {mail} GATELINE_PRIVATE_HOSTS=127.0.0.1 {self.settings}"
+        )
 
     def sign_in(self, address: str) -> None:
         self.admin.go(address)
@@ -143,18 +150,19 @@ class Tour:
         self.admin.film("merged into your own")
         assert "import" not in repository.file("tills.py"), "what the linter found is merged"
 
-    def invite(self) -> None:
+    def invite(self, guest: Guest) -> None:
+        address = f"{guest.name}@example.com"
         self.admin.choose("Home › Settings › Members › Invite people")
-        self.admin.fill("E-mail addresses", MIA)
+        self.admin.fill("E-mail addresses", address)
         self.admin.tick("Reviewer")
         self.admin.press("Invite", within="dialog")
-        letter = self.letters.to(MIA, "invited")
-        self.mia.go(self.letters.link(letter))
-        self.mia.fill("User name", "mia")
-        self.mia.fill("Password", SECOND)
-        self.mia.fill("Confirm password", SECOND)
-        self.mia.press("Create account and join")
-        self.mia.film("joined")
+        letter = self.letters.to(address, "invited")
+        guest.go(self.letters.link(letter))
+        guest.fill("User name", guest.name)
+        guest.fill("Password", SECOND)
+        guest.fill("Confirm password", SECOND)
+        guest.press("Create account and join")
+        guest.film("joined")
 
     def webhook(self) -> None:
         self.admin.choose("Home › Settings › Channels › Webhook")
@@ -199,7 +207,7 @@ class Tour:
             ("first merge", self.first_merge),
             ("past the gate", self.past_the_gate),
             ("your own repository", self.own_repository),
-            ("invite", self.invite),
+            ("invite", lambda: self.invite(self.mia)),
             ("webhook", self.webhook),
             ("second review", self.second_review),
             ("backup", self.backup),
@@ -208,11 +216,34 @@ class Tour:
             with self.step(name):
                 part()
 
+    def walk_templates(self) -> None:
+        """All of them, though one fails: then the last lines name those."""
+        with self.step("make run"):
+            address = self.start()
+        with self.step("sign in"):
+            self.sign_in(address)
+        for guest in (self.mia, self.noah):
+            with self.step(f"invite {guest.name}"):
+                self.invite(guest)
+        with self.step("connect"):
+            wide.connect(self.admin, self.product.log.parent)
+        failures = []
+        for tour in wide.TOURS:
+            try:
+                with self.step(tour.name):
+                    wide.work(tour, self.admin, (self.mia, self.noah))
+            except (AssertionError, PlaywrightError) as error:
+                failures.append(tour.name)
+                self.admin.film(f"failed {tour.name}")
+                print(f"{tour.name} failed at {self.admin.page.url}: {str(error)[:600]}", flush=True)
+        assert not failures, f"not worked to their end: {', '.join(failures)}"
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make accept", description=__doc__)
     parser.add_argument("--folder", type=Path, help="a checkout that is set up, in place of a clone")
     parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--wide", action="store_true", help="every shipped template in place of the tour")
     options = parser.parse_args()
     # A station has a /tmp of its own, and would not see a program there.
     folder = Path(tempfile.mkdtemp(prefix="gateline-accept-", dir="/var/tmp"))
@@ -232,12 +263,20 @@ def main() -> int:
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"]
         )
-        tour = Tour(product, letters, webhooks, Readme(checkout / "README.md"))
-        tour.admin, tour.mia = (Guest(browser, tour.readme, name, pictures) for name in ("admin", "mia"))
+        readme = Readme(checkout / "README.md", *(wide.PAGES if options.wide else ()))
+        tour = Tour(product, letters, webhooks, readme)
+        guests = [Guest(browser, readme, name, pictures) for name in ("admin", "mia", "noah")]
+        tour.admin, tour.mia, tour.noah = guests
         try:
-            tour.walk()
+            if options.wide:
+                path = wide.programs(folder / "programs")
+                product.environment["PATH"] = os.pathsep.join([str(path), product.environment["PATH"]])
+                tour.settings = "AGENT_COMMAND=scripted-writer"
+                tour.walk_templates()
+            else:
+                tour.walk()
         except BaseException:
-            for guest in (tour.admin, tour.mia):
+            for guest in guests:
                 guest.film("failed")
                 print(f"{guest.name} at {guest.page.url}:\n{guest.page.locator('body').inner_text()[:3000]}")
             print(product.said()[-3000:])

@@ -28,9 +28,11 @@ class Guest:
     def go(self, address: str) -> None:
         self.page.goto(address)
 
-    def press(self, name: str, *, within: str = "body") -> None:
-        """Presses what is called so, or begins so."""
-        self._named(self.readme.word(name), within).click()
+    def press(self, name: str, of: str = "", *, within: str = "body", whole: bool = False) -> None:
+        """Presses what is called so, or begins so unless the `whole` name counts; `of`: which of several, as its whole
+        name says."""
+        words = [self.readme.word(word) for word in (name, of) if word]
+        self._named(" ".join(words), within, whole=whole).click()
 
     def choose(self, path: str) -> None:
         """Presses one after the other of `Lines › Fix lint findings`."""
@@ -38,7 +40,11 @@ class Guest:
             self.press(name)
 
     def fill(self, label: str, value: str) -> None:
-        self._field(label).fill(value)
+        field = self._field(label)
+        if field.evaluate("field => field.tagName") == "SELECT":
+            field.select_option(label=value)
+        else:
+            field.fill(value)
 
     def value(self, label: str) -> str:
         """Text that stands in the field."""
@@ -82,13 +88,13 @@ class Guest:
         name = re.compile(rf"^\s*{re.escape(self.readme.word(label))}\b")
         return self.page.get_by_label(name).filter(visible=True).first
 
-    def _named(self, name: str, within: str) -> Locator:
+    def _named(self, name: str, within: str, *, whole: bool = False) -> Locator:
         begins = re.compile(rf"^{re.escape(name)}\b")
         # What the page is about comes before what every page has around it.
         places = [self.page.locator(part) for part in ([within] if within != "body" else ["main", "body"])]
         candidates = [
             place.get_by_role(role, name=words, exact=True)  # type: ignore[arg-type]
-            for words in (name, begins)
+            for words in ((name,) if whole else (name, begins))
             for place in places
             for role in ROLES
         ]

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -148,10 +148,10 @@ class LocalRepository:
         "tests/test_tills.py": "import tills\n\n\ndef test_change() -> None:\n    assert tills.change(10, 7) == 3\n",
     }
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, more: Mapping[str, str] | None = None) -> None:
         self.path = path
         work = path.with_suffix("")
-        for name, text in self.FILES.items():
+        for name, text in {**self.FILES, **(more or {})}.items():
             (work / name).parent.mkdir(parents=True, exist_ok=True)
             (work / name).write_text(text)
         author = ("-c", "user.name=Tills", "-c", "user.email=tills@example.com")
@@ -162,6 +162,20 @@ class LocalRepository:
         ):
             subprocess.run(["git", "-C", str(work), *words], check=True)
         subprocess.run(["git", "clone", "-q", "--bare", str(work), str(path)], check=True)
+
+    def branch(self, name: str, file: str, text: str) -> None:
+        """Pushes one commit of one file to a new branch."""
+        work = self.path.with_suffix("")
+        (work / file).write_text(text)
+        author = ("-c", "user.name=Tills", "-c", "user.email=tills@example.com")
+        for words in (
+            ("checkout", "-q", "-b", name),
+            ("add", "."),
+            (*author, "commit", "-q", "-m", f"Add {file}"),
+            ("push", "-q", str(self.path), name),
+            ("checkout", "-q", "main"),
+        ):
+            subprocess.run(["git", "-C", str(work), *words], check=True)
 
     def file(self, name: str) -> str:
         """Its text on main."""

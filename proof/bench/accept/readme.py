@@ -13,20 +13,22 @@ class NotInReadme(AssertionError):
 
 
 class Readme:
-    """Its text without marks, and its shell commands."""
+    """Its text without marks, and its shell commands. `more`: further pages whose words count, in any case."""
 
-    def __init__(self, path: Path = ROOT / "README.md") -> None:
+    def __init__(self, path: Path = ROOT / "README.md", *more: Path) -> None:
         text = path.read_text()
         self.commands = [
             line.partition("  #")[0].strip()
             for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
             for line in block.splitlines()
         ]
-        self.text = " ".join(re.sub(r"[*`›→]|\[|\]\([^)]*\)", " ", text).split())
+        pages = "\n".join([text, *(page.read_text() for page in more)])
+        self.text = " ".join(re.sub(r"[*`›→]|\[|\]\([^)]*\)", " ", pages).split())
+        self.flags = re.IGNORECASE if more else 0
 
     def word(self, name: str) -> str:
         """The same word, if the README says it."""
-        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text):
+        if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.text, self.flags):
             raise NotInReadme(f"The README does not say “{name}”.")
         return name
 
