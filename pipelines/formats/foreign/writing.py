@@ -4,12 +4,12 @@ then is a loss, so that none goes unsaid."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pipelines.formats import native
-from pipelines.formats.changes import changes
+from pipelines.formats.changes import DocumentChange, changes
 from pipelines.formats.foreign.alp import ALP
 from pipelines.formats.foreign.opening import opened
 from pipelines.formats.foreign.parts import Json, renamed
@@ -18,6 +18,10 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import DocumentError, read_line
 from pipelines.routing.sentences.changes import sentence
+from pipelines.routing.sentences.excerpts import cut
+
+MAX_EXAMPLES = 5
+"""Keys of other programs that a loss names."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,28 @@ def _losses(line: Json, text: str, dialect: str) -> tuple[Problem, ...]:
         hint = _("that system has no word for it; simplify the line before it is written")
         return tuple(Problem(each.path, each.message, hint) for each in fault.problems)
     back = renamed(read, line)
-    return tuple(
+    differences = changes(line, back)
+    losses = (
         Problem(_place(change.kind, change.key, change.station), sentence(change, line, back))
-        for change in changes(line, back)
+        for change in differences
         if change.affects != "layout" and change.field.partition(".")[0] not in ("extra", "key")
     )
+    return (*losses, *_losses_of_others(differences))
+
+
+def _losses_of_others(differences: Iterable[DocumentChange]) -> Iterator[Problem]:
+    """Yield one loss for all that other programs keep in the line and the document has not. What the reader of that
+    system adds is none."""
+    keys: list[str] = []
+    for change in differences:
+        name, _dot, key = change.field.partition(".")
+        if name == "extra" and change.what == "removed":
+            keys += [key] if key else list(change.old)
+    if lost := [key for key in keys if key.partition(".")[0] != "editor"]:
+        examples = ", ".join(list(dict.fromkeys(lost))[:MAX_EXAMPLES])
+        message = _("Values of other programs are gone: %(count)s of “extra”, such as %(keys)s.",
+                    count=len(lost), keys=cut(examples))  # fmt: skip
+        yield Problem("extra", message)
 
 
 def _place(kind: str, key: str, station: str) -> str:

@@ -156,6 +156,22 @@ def test_what_a_dialect_has_no_word_for_is_listed() -> None:
     assert "station gate" in losses.lower()
 
 
+def test_what_other_programs_keep_is_written_or_a_loss() -> None:
+    kept = {"tracker": {"id": 12345678901234567890}, "tags": [], "a b": ""}
+    line = {"gateline": 1, "key": "mine", "name": "Mine", "preset": "alp", "stations": [
+        {"key": "a", "name": "a", "work": {"kind": "manual", "instructions": "Do it."}, "extra": kept}],
+        "extra": {"editor": {"positions": {"a": [0, 0]}}}}  # fmt: skip
+    made = written(line, "alp")
+    assert [str(each.message) for each in made.losses if each.path == "extra"] == [
+        "Values of other programs are gone: 2 of “extra”, such as tags, a b."
+    ]
+    read = opening.opened(made.text).document["stations"][0]["extra"]
+    assert read["tracker"] == kept["tracker"]
+    assert not any(
+        each.path == "extra" for each in written({**line, "stations": [{"key": "a"}]}, "alp").losses
+    )
+
+
 def comes_back(document: Any) -> None:
     try:
         opened = opening.opened(json.dumps(document))
