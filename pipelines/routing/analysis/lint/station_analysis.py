@@ -106,7 +106,8 @@ class Excerpts:
 
     @cached_property
     def common(self) -> str:
-        return _json(self._everywhere.to_document())
+        """Return all of it as a text, to know it again by."""
+        return repr(self._everywhere)
 
     def of(self, station: Station) -> Line:
         line, targets = self._line, set(_targets(self._line, station))
