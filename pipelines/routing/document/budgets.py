@@ -149,39 +149,37 @@ class Budget:
 
     `on_exhausted` and `exhausted_to` as of a rule. `role`: who is told of an escalation."""
 
-    key: str = declared(Key(label=_("Key")), given=True)
+    key: str = declared(Key(label="Key"), given=True)
     kind: str = declared(
         Choice(
             WORDS,
             required=True,
             default="rules",
             remedy=one_of(WORDS, WORDS),
-            label=_("What is counted"),
+            label="What is counted",
         ),
         given=True,
     )
-    rules: tuple[str, ...] = declared(Counted(part="rules", what=_("rule"), label=_("Rules, by their ids")))
-    edges: tuple[str, ...] = declared(Edges(label=_("Paths, each as from->to")))
+    rules: tuple[str, ...] = declared(Counted(part="rules", what=_("rule"), label="Rules, by their ids"))
+    edges: tuple[str, ...] = declared(Edges(label="Paths, each as from->to"))
     stations: tuple[str, ...] = declared(
-        Counted(part="stations", what=_("station"), label=_("Stations, by their keys"))
+        Counted(part="stations", what=_("station"), label="Stations, by their keys")
     )
-    failure_types: tuple[str, ...] = declared(Counted(label=_("Types of failure")))
+    failure_types: tuple[str, ...] = declared(Counted(label="Types of failure"))
     most: int | None = declared(
-        Most(label=_("So many are allowed"), help=_("A number, or none for no limit."), code=True),
+        Most(label="So many are allowed", help="A number, or none for no limit.", code=True),
         given=True,
         kw_only=True,
     )
-    on_exhausted: str | None = declared(Exhausted(label=_("After that")))
+    on_exhausted: str | None = declared(Exhausted(label="After that"))
     exhausted_to: str | None = None
     role: str | None = declared(
         BudgetRole(
-            label=_("Who is told"),
-            help=_(
-                "Only where it is escalated. Leave empty for whom the escalations name for a used-up limit."
-            ),
+            label="Who is told",
+            help="Only where it is escalated. Leave empty for whom the escalations name for a used-up limit.",
         )
     )
-    label: str = declared(Text(label=_("Name"), placeholder=_("as the key")))
+    label: str = declared(Text(label="Name", placeholder="as the key"))
     extra: Mapping[str, Any] = declared(extra())
 
     @property

@@ -101,19 +101,19 @@ class Check:
     field: str = declared(
         Text(
             required=True,
-            label=_("Field"),
-            help=_(
+            label="Field",
+            help=(
                 "Of the outcome; or output.key, input.key, context.key, task.title, gates.key, git.key,"
                 " facts.tests.failed."
             ),
         ),
         given=True,
     )
-    operator: str = declared(Choice(WORDS, required=True, default="exists", label=_("Operator")), given=True)
-    value: Any = declared(Operand(label=_("Value"), help=_("A number, true, a text, or JSON.")))
-    severity: str = declared(Choice(SEVERITIES, default="required", label=_("How grave it is")))
-    action: str = declared(Choice(ACTIONS, default="hold", label=_("If it fails")))
-    label: str = declared(Text(label=_("Label")))
+    operator: str = declared(Choice(WORDS, required=True, default="exists", label="Operator"), given=True)
+    value: Any = declared(Operand(label="Value", help="A number, true, a text, or JSON."))
+    severity: str = declared(Choice(SEVERITIES, default="required", label="How grave it is"))
+    action: str = declared(Choice(ACTIONS, default="hold", label="If it fails"))
+    label: str = declared(Text(label="Label"))
     prepared: Any = attribute(default=None, compare=False, repr=False)
 
 

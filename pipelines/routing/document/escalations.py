@@ -65,8 +65,8 @@ class EscalationRule:
         Text(
             required=True,
             longest=LONGEST,
-            label=_("When"),
-            help=_("What the line escalates by itself; or any word with which a person does."),
+            label="When",
+            help="What the line escalates by itself; or any word with which a person does.",
         ),
         given=True,
     )
@@ -74,23 +74,23 @@ class EscalationRule:
         Text(
             required=True,
             longest=LONGEST,
-            label=_("Who answers"),
-            help=_("A group of the project by its name or key, or one of Gateline's own roles."),
+            label="Who answers",
+            help="A group of the project by its name or key, or one of Gateline's own roles.",
             placeholder="Development Manager",
         ),
         given=True,
     )
-    sla: float | None = declared(Duration(label=_("Time to answer"), help=_("Leave empty for no limit.")))
-    on_breach: tuple[str, ...] = declared(Several(ACTIONS, _("the action"), label=_("When it has passed")))
+    sla: float | None = declared(Duration(label="Time to answer", help="Leave empty for no limit."))
+    on_breach: tuple[str, ...] = declared(Several(ACTIONS, _("the action"), label="When it has passed"))
     notify: tuple[str, ...] = declared(
         Texts(
             between=",",
-            label=_("Who is written to then"),
-            help=_("Comma-separated roles. Leave empty for who answers."),
+            label="Who is written to then",
+            help="Comma-separated roles. Leave empty for who answers.",
         )
     )
     at_once: tuple[str, ...] = declared(
-        Several(ACTIONS, _("the action"), label=_("At once, when it is escalated"))
+        Several(ACTIONS, _("the action"), label="At once, when it is escalated")
     )
 
 

@@ -71,11 +71,11 @@ class DeclaredArtifact:
     """A file that the work leaves below its workspace."""
 
     path: str = declared(
-        Text(required=True, longest=1_000, label=_("File"), help=_("Its path in the workspace.")), given=True
+        Text(required=True, longest=1_000, label="File", help="Its path in the workspace."), given=True
     )
-    kind: str = declared(Choice(KINDS_OF_ARTIFACT, default="file", label=_("What it is")))
+    kind: str = declared(Choice(KINDS_OF_ARTIFACT, default="file", label="What it is"))
     required: bool = declared(
-        Flag(default=True, written=Written.ALWAYS, label=_("Without it the station failed"))
+        Flag(default=True, written=Written.ALWAYS, label="Without it the station failed")
     )
 
 
@@ -88,8 +88,8 @@ class TaskLimits:
 
     cost_usd: Any = declared(
         Amount(
-            label=_("Most cost of a task (USD)"),
-            help=_("What its stations report, together. Beyond it, the station that passed it failed."),
+            label="Most cost of a task (USD)",
+            help="What its stations report, together. Beyond it, the station that passed it failed.",
         )
     )
 

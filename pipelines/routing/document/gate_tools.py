@@ -133,12 +133,12 @@ class Retries:
             most=MAX_RETRIES,
             default=0,
             written=Written.ALWAYS,
-            label=_("Most repeats after trouble"),
+            label="Most repeats after trouble",
             placeholder="0",
         )
     )
     backoff: float = declared(
-        Duration(default=1, written=Written.ALWAYS, label=_("Pause before a repeat"), placeholder="1s")
+        Duration(default=1, written=Written.ALWAYS, label="Pause before a repeat", placeholder="1s")
     )
 
 
@@ -149,19 +149,19 @@ RETRIES: Final = Record.of(Retries)
 class Judging:
     """How a run is judged. `…_said`: the conditions as written."""
 
-    parse: str = declared(Choice(PARSES, default="exit_code", label=_("What it writes")))
+    parse: str = declared(Choice(PARSES, default="exit_code", label="What it writes"))
     success_on: tuple[int, ...] = declared(
-        ExitCodes(label=_("Exit codes of a run that counts"), placeholder="[0]")
+        ExitCodes(label="Exit codes of a run that counts", placeholder="[0]")
     )
     pass_if: Condition | None = declared(
         Judgement(
             fills=("pass_if", "pass_if_said"),
-            label=_("Passes if"),
+            label="Passes if",
             placeholder='{"output": {"path": "$.percent", "op": "gte", "value": 80}}',
         )
     )
-    warn_if: Condition | None = declared(Judgement(fills=("warn_if", "warn_if_said"), label=_("Warns if")))
-    fail_if: Condition | None = declared(Judgement(fills=("fail_if", "fail_if_said"), label=_("Fails if")))
+    warn_if: Condition | None = declared(Judgement(fills=("warn_if", "warn_if_said"), label="Warns if"))
+    fail_if: Condition | None = declared(Judgement(fills=("fail_if", "fail_if_said"), label="Fails if"))
     pass_if_said: Any = None
     warn_if_said: Any = None
     fail_if_said: Any = None
@@ -177,41 +177,39 @@ class Tool:
 
     argv: tuple[str, ...] = declared(
         Program(
-            label=_("Program and arguments"),
-            help=_("Runs after the station, on a copy of its workspace. No shell reads it."),
+            label="Program and arguments",
+            help="Runs after the station, on a copy of its workspace. No shell reads it.",
             placeholder="coverage json -o -",
             rows=2,
         ),
         given=True,
     )
-    cwd: str = declared(
-        Text(default=".", written=Written.ALWAYS, label=_("Folder"), placeholder=".", code=True)
-    )
+    cwd: str = declared(Text(default=".", written=Written.ALWAYS, label="Folder", placeholder=".", code=True))
     env: Mapping[str, str] = declared(
-        Environment(label=_("Environment"), help=_("NAME=value, one per line."), rows=2)
+        Environment(label="Environment", help="NAME=value, one per line.", rows=2)
     )
     stdin: str | None = declared(
         Text(
             default=None,
             written=Written.UNLESS_NONE,
-            label=_("Standard input"),
-            help=_("Without it the tool gets the outcome as JSON."),
+            label="Standard input",
+            help="Without it the tool gets the outcome as JSON.",
             rows=2,
         )
     )
     timeout: float = declared(
-        Duration(default=TIMEOUT, written=Written.ALWAYS, label=_("Timeout"), placeholder="60s")
+        Duration(default=TIMEOUT, written=Written.ALWAYS, label="Timeout", placeholder="60s")
     )
     retries: Retries = declared(One(RETRIES, default=Retries(), written=Written.ALWAYS))
     outcome: Judging = declared(One(JUDGING, default=Judging(), written=Written.ALWAYS))
-    action: str = declared(Choice(ACTIONS, default="rework", label=_("When it fails")))
-    approve_warnings: bool = declared(Flag(written=Written.ALWAYS, label=_("A warning needs no person")))
+    action: str = declared(Choice(ACTIONS, default="rework", label="When it fails"))
+    approve_warnings: bool = declared(Flag(written=Written.ALWAYS, label="A warning needs no person"))
     enabled: bool = declared(
         Flag(
             default=True,
             written=Written.ALWAYS,
-            label=_("It runs"),
-            help=_("Switched off it passes, and the trace says so."),
+            label="It runs",
+            help="Switched off it passes, and the trace says so.",
         )
     )
 

@@ -53,20 +53,20 @@ MAX_ROUNDS: Final = 3
 @dataclass(frozen=True)
 class Approval:
     who: tuple[Requirement, ...] = declared(Approvers(REQUIREMENT))
-    requester_may: bool = declared(Flag(written=Written.ALWAYS, label=_("The requester can decide")))
-    producer_may: bool = declared(Flag(written=Written.ALWAYS, label=_("The producer can decide")))
+    requester_may: bool = declared(Flag(written=Written.ALWAYS, label="The requester can decide"))
+    producer_may: bool = declared(Flag(written=Written.ALWAYS, label="The producer can decide"))
     reason_required: bool = declared(
         Flag(
             written=Written.ALWAYS,
-            label=_("Every word needs a reason"),
-            help=_("Rejecting and sending back always do."),
+            label="Every word needs a reason",
+            help="Rejecting and sending back always do.",
         )
     )
     max_rounds: int = declared(
         Count(
             default=MAX_ROUNDS,
             written=Written.ALWAYS,
-            label=_("Most times it can be sent back"),
+            label="Most times it can be sent back",
             placeholder=str(MAX_ROUNDS),
         )
     )
@@ -102,27 +102,27 @@ class DuePolicy:
             required=True,
             default=0,
             written=Written.ALWAYS,
-            label=_("A decision is wanted within"),
-            help=_("Shown, and sorted by. Nothing is ever approved because time has passed."),
+            label="A decision is wanted within",
+            help="Shown, and sorted by. Nothing is ever approved because time has passed.",
         ),
         given=True,
     )
-    then: str = declared(Choice(DUE_WORDS, default="remind", label=_("When that time has passed")))
+    then: str = declared(Choice(DUE_WORDS, default="remind", label="When that time has passed"))
     business: bool = declared(
         Flag(
-            label=_("Count only working time"),
-            help=_("Days, hours and time zone are those in the settings of the project."),
+            label="Count only working time",
+            help="Days, hours and time zone are those in the settings of the project.",
         )
     )
-    before: float | None = declared(Duration(label=_("Remind before it is due")))
+    before: float | None = declared(Duration(label="Remind before it is due"))
     every: float | None = declared(
-        Duration(label=_("Remind again every"), help=_("Once it is overdue, until somebody decides."))
+        Duration(label="Remind again every", help="Once it is overdue, until somebody decides.")
     )
     times: int | None = declared(
         Count(
             least=1,
             most=MAX_REMINDERS,
-            label=_("At most so many times"),
+            label="At most so many times",
             placeholder=str(REMINDERS),
         )
     )
@@ -186,8 +186,8 @@ class SamplePolicy:
             least=1,
             most=1_000_000,
             written=Written.ALWAYS,
-            label=_("Ask about one task in"),
-            help=_("Gateline draws the tasks; nobody can choose them. Leave empty to ask about every task."),
+            label="Ask about one task in",
+            help="Gateline draws the tasks; nobody can choose them. Leave empty to ask about every task.",
         ),
         given=True,
     )
@@ -206,18 +206,14 @@ class Channels:
 
     mail_link: bool = declared(
         Flag(
-            label=_("Approve by a link in mail"),
-            help=_(
-                "The link opens a page that asks to confirm, without signing in. It works once, for one person."
-            ),
+            label="Approve by a link in mail",
+            help="The link opens a page that asks to confirm, without signing in. It works once, for one person.",
         )
     )
     chat: bool = declared(
         Flag(
-            label=_("Approve in a chat"),
-            help=_(
-                "Messages in a chat of the project get a button, for people who linked their account there."
-            ),
+            label="Approve in a chat",
+            help="Messages in a chat of the project get a button, for people who linked their account there.",
         )
     )
 
@@ -283,33 +279,33 @@ class Gate:
 
     key: str = declared(
         Key(
-            label=_("Key"),
-            help=_("Stations and rules refer to it. They follow a new key."),
+            label="Key",
+            help="Stations and rules refer to it. They follow a new key.",
         ),
         given=True,
     )
-    name: str = declared(Name(label=_("Name")), given=True)
-    description: str = declared(Text(label=_("What is asked"), help=_("Whoever decides reads it."), rows=2))
-    mode: str = declared(Mode(MODES, label=_("Who decides")))
+    name: str = declared(Name(label="Name"), given=True)
+    description: str = declared(Text(label="What is asked", help="Whoever decides reads it.", rows=2))
+    mode: str = declared(Mode(MODES, label="Who decides"))
     requires_approval: bool = declared(
         Flag(
             default=True,
             written=Written.ALWAYS,
-            label=_("A person has to approve"),
-            help=_("Without it only a check that says hold asks one."),
+            label="A person has to approve",
+            help="Without it only a check that says hold asks one.",
         )
     )
     checks: CheckGroup | None = declared(Checks())
     tool: Tool | None = declared(One(TOOL))
     approval: Approval = declared(One(APPROVAL, default=Approval()))
-    offers: tuple[str, ...] = declared(Offers(label=_("What they can say")))
-    on_reject: str | None = declared(Route(ON_REJECT, "route", label=_("After a rejection")))
+    offers: tuple[str, ...] = declared(Offers(label="What they can say"))
+    on_reject: str | None = declared(Route(ON_REJECT, "route", label="After a rejection"))
     due: DuePolicy | None = declared(One(DUE))
     fields: tuple[Input, ...] = declared(Fields(INPUT, unique="key", what=_("the field")))
     sample: SamplePolicy | None = declared(One(SAMPLE))
     channels: Channels | None = declared(One(CHANNELS))
     notify: tuple[str, ...] = declared(
-        Texts(label=_("Also tell"), help=_("E-mail addresses, one per line."), rows=2)
+        Texts(label="Also tell", help="E-mail addresses, one per line.", rows=2)
     )
     extra: Mapping[str, Any] = declared(extra())
 

@@ -26,9 +26,9 @@ class NeverReached:
     station or gate before; "" in a guarantee with `after`."""
 
     reach: str = declared(
-        Reference("named", _("station, end or gate"), required=True, label=_("Nothing reaches")), given=True
+        Reference("named", _("station, end or gate"), required=True, label="Nothing reaches"), given=True
     )
-    without: str = declared(Reference("passable", _("station or gate"), default="", label=_("Without")))
+    without: str = declared(Reference("passable", _("station or gate"), default="", label="Without"))
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class VisitsAtMost:
     """No task enters the station more often."""
 
     visit: str = declared(
-        Reference("stations", _("station"), required=True, label=_("A task visits")), given=True
+        Reference("stations", _("station"), required=True, label="A task visits"), given=True
     )
     times: int = declared(
         Count(
-            required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS, label=_("At most so many times")
+            required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS, label="At most so many times"
         ),
         given=True,
     )
@@ -51,7 +51,7 @@ class AfterWord:
     """From this word at the gate on, until the gate is approved."""
 
     gate: str = declared(
-        Reference("gates", _("gate"), required=True, label=_("After a decision at")), given=True
+        Reference("gates", _("gate"), required=True, label="After a decision at"), given=True
     )
     word: str = declared(
         Choice(
@@ -59,7 +59,7 @@ class AfterWord:
             required=True,
             default=REJECT,
             written=Written.ALWAYS,
-            label=_("The decision"),
+            label="The decision",
         ),
         given=True,
     )
@@ -94,13 +94,13 @@ VISITS: Final = Record.of(VisitsAtMost)
 class Guarantee:
     """Exactly one form; see FORMS."""
 
-    id: str = declared(Key(label=_("Id"), help=_("What it is known by in problems and plans.")), given=True)
+    id: str = declared(Key(label="Id", help="What it is known by in problems and plans."), given=True)
     never: NeverReached | None = declared(One(NEVER))
     after: AfterWord | None = declared(One(AFTER))
     at_most: VisitsAtMost | None = declared(One(VISITS))
-    ends_within: int | None = declared(Count(least=1, most=MAX_MOVES, label=_("Moves at most")))
+    ends_within: int | None = declared(Count(least=1, most=MAX_MOVES, label="Moves at most"))
     cost_at_most: str | None = declared(
-        Dollars(default=None, label=_("Dollars at most"), placeholder="41.50", code=True)
+        Dollars(default=None, label="Dollars at most", placeholder="41.50", code=True)
     )
 
     @property

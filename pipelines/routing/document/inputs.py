@@ -61,43 +61,39 @@ class Endings(Texts):
 class Input:
     """One field. Which types have `choices`, `minimum`, `maximum`, `pattern` and `accept`: `RULES`."""
 
-    key: str = declared(
-        Key(label=_("Key"), help=_("Templates and checks name it so: {{input.key}}.")), given=True
-    )
-    type: str = declared(Choice(TYPES, default="text", written=Written.ALWAYS, label=_("Type")))
-    label: str = declared(Text(label=_("Label"), help=_("Shown above the field.")))
-    help: str = declared(Text(label=_("Help"), help=_("Shown below the field.")))
-    required: bool = declared(Flag(label=_("Must be filled in")))
-    choices: tuple[str, ...] = declared(Texts(label=_("Choices"), help=_("One per line"), rows=3))
+    key: str = declared(Key(label="Key", help="Templates and checks name it so: {{input.key}}."), given=True)
+    type: str = declared(Choice(TYPES, default="text", written=Written.ALWAYS, label="Type"))
+    label: str = declared(Text(label="Label", help="Shown above the field."))
+    help: str = declared(Text(label="Help", help="Shown below the field."))
+    required: bool = declared(Flag(label="Must be filled in"))
+    choices: tuple[str, ...] = declared(Texts(label="Choices", help="One per line", rows=3))
     minimum: int | None = declared(
         Count(
             least=-FARTHEST,
             written=Written.UNLESS_NONE,
-            label=_("Minimum"),
-            help=_("The smallest number; of a text its characters."),
+            label="Minimum",
+            help="The smallest number; of a text its characters.",
         )
     )
     maximum: int | None = declared(
         Count(
             least=-FARTHEST,
             written=Written.UNLESS_NONE,
-            label=_("Maximum"),
-            help=_("The largest number; of a text its characters, of a file its MiB."),
+            label="Maximum",
+            help="The largest number; of a text its characters, of a file its MiB.",
         )
     )
     pattern: str = declared(
         Text(
-            label=_("Pattern"),
-            help=_("The whole text has to match this regular expression (RE2)."),
+            label="Pattern",
+            help="The whole text has to match this regular expression (RE2).",
             code=True,
         )
     )
     accept: tuple[str, ...] = declared(
-        Endings(
-            label=_("File types"), help=_("One ending per line, such as .csv. Empty takes any file."), rows=2
-        )
+        Endings(label="File types", help="One ending per line, such as .csv. Empty takes any file.", rows=2)
     )
-    default: Any = declared(Anything(fills=("default", "has_default"), label=_("Filled in from the start")))
+    default: Any = declared(Anything(fills=("default", "has_default"), label="Filled in from the start"))
     has_default: bool = False
     extra: Mapping[str, Any] = declared(extra())
 

@@ -127,8 +127,8 @@ FLAGS: Final[Record[Mapping[str, bool]]] = Record(
     {
         "agentic_conditions": Flag(
             written=Written.ALWAYS,
-            label=_("Conditions may ask an evaluator or a hook"),
-            help=_("Needed for agentic and hook conditions."),
+            label="Conditions may ask an evaluator or a hook",
+            help="Needed for agentic and hook conditions.",
         )
     },
 )
@@ -138,8 +138,8 @@ FLAGS: Final[Record[Mapping[str, bool]]] = Record(
 class Line:
     gateline: int = declared(Law())
     key: str = declared(Key(), given=True)
-    name: str = declared(Name(label=_("Name")), given=True)
-    description: str = declared(Text(label=_("Description"), rows=3))
+    name: str = declared(Name(label="Name"), given=True)
+    description: str = declared(Text(label="Description", rows=3))
     preset: str = declared(
         Choice(
             {
@@ -150,8 +150,8 @@ class Line:
                 "aeef": _("aeef: escalates, with limits"),
             },
             default=DEFAULT_PRESET,
-            label=_("Preset"),
-            help=_("Default for the settings below."),
+            label="Preset",
+            help="Default for the settings below.",
         )
     )
     policy: Policy = declared(PolicyOfPreset(POLICY), given=True)
@@ -160,7 +160,7 @@ class Line:
     )
     workspace: GitWorkspace | None = declared(WorkspaceKey())
     start: str = declared(
-        Start("stations", "station", written=Written.ALWAYS, blank=True, label=_("A task starts at")),
+        Start("stations", "station", written=Written.ALWAYS, blank=True, label="A task starts at"),
         given=True,
     )
     inputs: tuple[Input, ...] = declared(
@@ -173,8 +173,8 @@ class Line:
     ends: tuple[End, ...] = declared(Each(END, unique="key", what=_("the end"), written=Written.ALWAYS))
     forbidden_parallel: tuple[tuple[str, str], ...] = declared(
         Pairs(
-            label=_("Stations that never run in parallel"),
-            help=_("A fork that would bring both about is not published, and a move that would is refused."),
+            label="Stations that never run in parallel",
+            help="A fork that would bring both about is not published, and a move that would is refused.",
         )
     )
     budgets: tuple[Budget, ...] = declared(
@@ -182,8 +182,8 @@ class Line:
             BUDGET,
             unique="key",
             what=_("the budget"),
-            label=_("Named limits"),
-            help=_("Moves beyond the limit are refused. If several apply, the strictest counts."),
+            label="Named limits",
+            help="Moves beyond the limit are refused. If several apply, the strictest counts.",
         )
     )
     escalations: tuple[EscalationRule, ...] = declared(
@@ -191,26 +191,22 @@ class Line:
             ESCALATION,
             unique="trigger",
             what=_("the trigger"),
-            label=_("Who is told"),
-            help=_("What no rule names goes as the preset says, else to the administrators of the project."),
+            label="Who is told",
+            help="What no rule names goes as the preset says, else to the administrators of the project.",
         )
     )
     limits: TaskLimits = declared(One(TASK_LIMITS, default=TaskLimits()))
     sensitive: tuple[str, ...] = declared(
         Texts(
-            label=_("Sensitive files"),
-            help=_(
-                "Patterns of paths, one a line, as tests/** or *.yml. Changes of these are marked in reviews."
-            ),
+            label="Sensitive files",
+            help="Patterns of paths, one a line, as tests/** or *.yml. Changes of these are marked in reviews.",
         )
     )
     guarantees: tuple[Guarantee, ...] = declared(Each(GUARANTEE, unique="id", what=_("the guarantee")))
     jumps: tuple[str, ...] | str | None = declared(
         Jumps(
-            label=_("Work that is complete may jump to"),
-            help=_(
-                "Stations and ends, one a line, or all. Where nothing is said: none, and with the preset flux all."
-            ),
+            label="Work that is complete may jump to",
+            help="Stations and ends, one a line, or all. Where nothing is said: none, and with the preset flux all.",
             code=True,
             rows=3,
         )

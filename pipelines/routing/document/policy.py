@@ -142,7 +142,7 @@ class Policy:
                 "end": _("The task is completed"),
                 "refuse": _("Refused: it needs rules"),
             },
-            label=_("A station without rules"),
+            label="A station without rules",
         ),
         given=True,
     )
@@ -155,7 +155,7 @@ class Policy:
                 "fallback": FALLBACK,
                 "escalate": ESCALATED,
             },
-            label=_("No rule matches a passed outcome"),
+            label="No rule matches a passed outcome",
         ),
         given=True,
     )
@@ -163,39 +163,37 @@ class Policy:
         RouteKnob(
             {"halt": _("The task fails"), "stuck": STUCK, "escalate": ESCALATED, "fallback": FALLBACK},
             "station",
-            label=_("No rule matches a failure"),
+            label="No rule matches a failure",
         ),
         given=True,
     )
     failure_rules: bool = declared(
         YesNo(
             {"yes": _("Yes"), "no": _("No: a failure follows the setting above")},
-            label=_("Rules also apply to failures"),
+            label="Rules also apply to failures",
         ),
         given=True,
     )
     revisit: str = declared(
         Revisit(
             {"allow": _("Allowed"), "forbid": _("Never: the task is stuck")},
-            label=_("Coming to a station again"),
+            label="Coming to a station again",
         ),
         given=True,
     )
     self_loop_limit: int | None = declared(
         Loops(
             {"none": _("No limit of its own")},
-            label=_("A rule back to its own station"),
-            help=_("Where the rule says no number itself."),
+            label="A rule back to its own station",
+            help="Where the rule says no number itself.",
         ),
         given=True,
     )
-    on_reject: str = declared(
-        RouteKnob(ON_REJECT, "route", label=_("After a rejection at a gate")), given=True
-    )
+    on_reject: str = declared(RouteKnob(ON_REJECT, "route", label="After a rejection at a gate"), given=True)
     on_exhausted: str = declared(
         Knob(
             {"fail": _("The task fails"), "stuck": STUCK, "escalate": ESCALATED},
-            label=_("A limit is used up"),
+            label="A limit is used up",
         ),
         given=True,
     )
@@ -205,45 +203,43 @@ class Policy:
                 "current": _("The output of the station"),
                 "merged": _("What all stations said so far, the last word counting"),
             },
-            label=_("Conditions read"),
+            label="Conditions read",
         ),
         given=True,
     )
     contradiction: str = declared(
         Knob(
             {"later_wins": _("The later one counts"), "escalate": ESCALATED},
-            label=_("Branches that say different things under one key"),
+            label="Branches that say different things under one key",
         ),
         given=True,
     )
     visit_cap: int = declared(
         Cap(
-            label=_("Most runs of one station per task"),
-            help=_("Regardless of the rules. Beyond it, the task is stuck."),
+            label="Most runs of one station per task",
+            help="Regardless of the rules. Beyond it, the task is stuck.",
         ),
         given=True,
     )
     standard_budgets: bool = declared(
         NewerYesNo(
             YES_NO,
-            label=_("The usual limits of AEEF apply"),
-            help=_(
-                "Rework, restarts and types of failure, each with its number; one below of the same key counts."
-            ),
+            label="The usual limits of AEEF apply",
+            help="Rework, restarts and types of failure, each with its number; one below of the same key counts.",
         )
     )
     preconditions: bool = declared(
         NewerYesNo(
             YES_NO,
-            label=_("Going forward needs gate, handoff and agent"),
-            help=_("Where a station does not say itself what it needs."),
+            label="Going forward needs gate, handoff and agent",
+            help="Where a station does not say itself what it needs.",
         )
     )
     deadlocks: bool = declared(
         NewerYesNo(
             YES_NO,
-            label=_("Look for stations that take too long"),
-            help=_("A station that takes more than twice the time expected of it is held as a deadlock."),
+            label="Look for stations that take too long",
+            help="A station that takes more than twice the time expected of it is held as a deadlock.",
         )
     )
 

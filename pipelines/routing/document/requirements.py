@@ -70,8 +70,8 @@ class RequirementRecord(Record[Requirement]):
             least=1,
             most=MAX_VOTES,
             default=1,
-            label=_("How many of them"),
-            help=_("A number, or all: then everybody who is asked has to approve."),
+            label="How many of them",
+            help="A number, or all: then everybody who is asked has to approve.",
             placeholder="1",
         )
         super().__init__(Requirement, {**names, "count": count})

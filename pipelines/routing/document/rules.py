@@ -73,9 +73,9 @@ class Found(Field):
 class Compose:
     """Stores what `path` finds (the whole output if there is none) in the variable `var`, merged by `strategy`."""
 
-    var: str = declared(Variable(label=_("Variable"), code=True), given=True)
-    path: OutputPath | None = declared(Found(label=_("Path")))
-    strategy: str | None = declared(Choice(tuple(STRATEGIES), default=None, label=_("With what it held")))
+    var: str = declared(Variable(label="Variable", code=True), given=True)
+    path: OutputPath | None = declared(Found(label="Path"))
+    strategy: str | None = declared(Choice(tuple(STRATEGIES), default=None, label="With what it held"))
 
 
 def _check_compose(reader: Reader, around: Around) -> None:
@@ -195,38 +195,38 @@ class Rule:
     """
 
     id: str = declared(
-        Id(label=_("Id"), help=_("What the rule is known by, whatever its place. Unique in the line.")),
+        Id(label="Id", help="What the rule is known by, whatever its place. Unique in the line."),
         given=True,
     )
-    label: str = declared(Text(label=_("Label"), help=_("Shown on the canvas in place of the condition.")))
+    label: str = declared(Text(label="Label", help="Shown on the canvas in place of the condition."))
     when: Condition = declared(When())
     to: tuple[str, ...] = declared(Targets())
     gates: tuple[str, ...] = declared(Asked())
     max_retries: int | None = declared(
         Count(
-            label=_("Most times it is taken"),
-            help=_("By one task. Of a rule back to its own station: one less than its runs."),
+            label="Most times it is taken",
+            help="By one task. Of a rule back to its own station: one less than its runs.",
         )
     )
     max_visits: int | None = declared(
         Count(
-            label=_("Most entries of its target"),
-            help=_("By one task, on whatever way it came there."),
+            label="Most entries of its target",
+            help="By one task, on whatever way it came there.",
         )
     )
     allow_revisit: bool | None = declared(
         Flag(
             default=None,
             written=Written.UNLESS_NONE,
-            label=_("Back to a station where the task was already"),
+            label="Back to a station where the task was already",
         )
     )
-    on_exhausted: str | None = declared(Exhausted(label=_("After that")))
+    on_exhausted: str | None = declared(Exhausted(label="After that"))
     exhausted_to: str | None = None
     feedback: bool = declared(
         Flag(
-            label=_("Hand the text of the last evaluation on as feedback"),
-            help=_("To the station that it enters."),
+            label="Hand the text of the last evaluation on as feedback",
+            help="To the station that it enters.",
         )
     )
     compose: tuple[Compose, ...] = declared(Each(COMPOSE))

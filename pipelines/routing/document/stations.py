@@ -46,27 +46,27 @@ class Limits:
     """Durations in seconds. None where the document says nothing."""
 
     idle_timeout: float | None = declared(
-        Duration(label=_("No-output timeout"), help=_("Time without any output."))
+        Duration(label="No-output timeout", help="Time without any output.")
     )
     max_timeout: float | None = declared(
-        Duration(label=_("Timeout"), help=_("Then it is cancelled, and the rules decide."))
+        Duration(label="Timeout", help="Then it is cancelled, and the rules decide.")
     )
     expected: float | None = declared(
-        Duration(label=_("Expected duration"), help=_("The board shows what is late."))
+        Duration(label="Expected duration", help="The board shows what is late.")
     )
     max_visits: int | None = declared(
-        Count(label=_("Most runs per task"), help=_("Beyond it, the policy for used-up limits decides."))
+        Count(label="Most runs per task", help="Beyond it, the policy for used-up limits decides.")
     )
     max_retries: int | None = declared(
         Count(
-            label=_("Most reworks that it may ask for"),
-            help=_("When the work itself signals rework. 3 where nothing is said."),
+            label="Most reworks that it may ask for",
+            help="When the work itself signals rework. 3 where nothing is said.",
         )
     )
     cost_usd: Any = declared(
         Amount(
-            label=_("Most cost of a run (USD)"),
-            help=_("As the work reports it. It is stopped beyond that, and failed."),
+            label="Most cost of a run (USD)",
+            help="As the work reports it. It is stopped beyond that, and failed.",
         )
     )
 
@@ -81,13 +81,13 @@ LIMITS: Final = Record.of(Limits)
 RESOURCES: Final[Record[Mapping[str, int]]] = Record(
     lambda **said: {key: number for key, number in said.items() if number is not None},
     {
-        "cpu_seconds": Count(least=1, label=_("Processor time (s)"), help=_("Of all its processes.")),
-        "memory_mb": Count(least=1, label=_("Memory (MB)")),
-        "processes": Count(least=1, label=_("Processes")),
+        "cpu_seconds": Count(least=1, label="Processor time (s)", help="Of all its processes."),
+        "memory_mb": Count(least=1, label="Memory (MB)"),
+        "processes": Count(least=1, label="Processes"),
         "disk_mb": Count(
             least=1,
-            label=_("Disk (MB)"),
-            help=_("Leave empty for the runner's own limits. A station that exceeds one fails."),
+            label="Disk (MB)",
+            help="Leave empty for the runner's own limits. A station that exceeds one fails.",
         ),
     },
 )
@@ -134,12 +134,12 @@ AGGREGATIONS: Final = {
 class Join:
     wait_for: tuple[str, ...] = declared(
         Branches(
-            label=_("Joins the branches from"),
-            help=_("A fork ends here: the station waits for all of these."),
+            label="Joins the branches from",
+            help="A fork ends here: the station waits for all of these.",
         ),
         given=True,
     )
-    aggregation: str = declared(Choice(AGGREGATIONS, default="all-pass", label=_("Continues when")))
+    aggregation: str = declared(Choice(AGGREGATIONS, default="all-pass", label="Continues when"))
 
 
 JOIN: Final = Record.of(Join)
@@ -177,10 +177,8 @@ class Station:
 
     key: str = declared(
         Key(
-            label=_("Key"),
-            help=_(
-                "Rules refer to the station by this key. If you change it, the rules that lead here are changed too."
-            ),
+            label="Key",
+            help="Rules refer to the station by this key. If you change it, the rules that lead here are changed too.",
         ),
         given=True,
     )
@@ -189,8 +187,8 @@ class Station:
     output_keys: tuple[str, ...] = declared(
         Texts(
             between=",",
-            label=_("Keys of the output"),
-            help=_("Comma-separated. Only these are kept."),
+            label="Keys of the output",
+            help="Comma-separated. Only these are kept.",
         )
     )
     result_document: str = declared(
@@ -201,16 +199,16 @@ class Station:
                 "none": _("Not asked for"),
             },
             default="none",
-            label=_("Result document"),
-            help=_("A JSON file that the work writes to the path in GATELINE_RESULT."),
+            label="Result document",
+            help="A JSON file that the work writes to the path in GATELINE_RESULT.",
         )
     )
     expects: str = declared(
         Choice(
             EXPECTS,
             default="",
-            label=_("What is expected of it"),
-            help=_("Looked at when it has ended, whatever it says of itself."),
+            label="What is expected of it",
+            help="Looked at when it has ended, whatever it says of itself.",
         )
     )
     outcome_of: Mapping[str, str] = declared(One(OUTCOME_OF, default={}))
@@ -219,8 +217,8 @@ class Station:
     labels: tuple[str, ...] = declared(
         Texts(
             between=",",
-            label=_("Labels"),
-            help=_("Comma-separated. Only a runner that has all of them runs this station."),
+            label="Labels",
+            help="Comma-separated. Only a runner that has all of them runs this station.",
         )
     )
     resources: Mapping[str, int] = declared(One(RESOURCES, default={}))
@@ -228,8 +226,8 @@ class Station:
         Reference(
             "gates",
             _("gate"),
-            label=_("Gate of the station"),
-            help=_("Asked before the rules, whatever the outcome."),
+            label="Gate of the station",
+            help="Asked before the rules, whatever the outcome.",
         )
     )
     join: Join | None = declared(One(JOIN))
@@ -239,24 +237,22 @@ class Station:
             _("station"),
             default="",
             blank=True,
-            label=_("Does the rework of"),
-            help=_("To enter it is rework of that station's stage, to go back from it is not."),
+            label="Does the rework of",
+            help="To enter it is rework of that station's stage, to go back from it is not.",
         )
     )
     agent: str = declared(
         Text(
             longest=64,
-            label=_("Agent"),
-            help=_(
-                "The key of an agent of the project; see its settings. Leave empty for nobody in particular."
-            ),
+            label="Agent",
+            help="The key of an agent of the project; see its settings. Leave empty for nobody in particular.",
         )
     )
     second_agent: str = declared(
         Text(
             longest=64,
-            label=_("Second agent"),
-            help=_("Answers for the station besides: has to be available, and is asked where the owner is."),
+            label="Second agent",
+            help="Answers for the station besides: has to be available, and is asked where the owner is.",
         )
     )
     requires: tuple[str, ...] | None = declared(Preconditions())

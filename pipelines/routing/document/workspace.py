@@ -33,16 +33,16 @@ class GitWorkspace:
         Text(
             required=True,
             longest=200,
-            label=_("Repository"),
-            help=_("Tasks change the files of this repository, each on a branch of its own."),
+            label="Repository",
+            help="Tasks change the files of this repository, each on a branch of its own.",
         ),
         given=True,
     )
     base: str = declared(
         Text(
             longest=200,
-            label=_("Start from"),
-            help=_("A branch or a tag. Leave empty for the default branch."),
+            label="Start from",
+            help="A branch or a tag. Leave empty for the default branch.",
             placeholder="main",
             code=True,
         )
@@ -50,8 +50,8 @@ class GitWorkspace:
     head: str = declared(
         Text(
             longest=200,
-            label=_("Look at the changes of"),
-            help=_("A branch whose changes since the base are there from the start. Leave empty for none."),
+            label="Look at the changes of",
+            help="A branch whose changes since the base are there from the start. Leave empty for none.",
             placeholder="{{input.branch}}",
             code=True,
         )
@@ -59,13 +59,13 @@ class GitWorkspace:
     branch: str = declared(
         Text(
             longest=200,
-            label=_("Branch of a task"),
-            help=_("A template. Leave empty for gateline/ with the number and the title of the task."),
+            label="Branch of a task",
+            help="A template. Leave empty for gateline/ with the number and the title of the task.",
             placeholder="gateline/{{input.ticket}}",
             code=True,
         )
     )
-    commit: str = declared(Choice(COMMITS, default=VISIT, label=_("Commits")))
+    commit: str = declared(Choice(COMMITS, default=VISIT, label="Commits"))
 
     @property
     def input(self) -> str:

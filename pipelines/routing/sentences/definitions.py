@@ -166,8 +166,8 @@ EXPECTED = One(
         dict,
         {
             "expects": STATION.fields["expects"],
-            "outcome_of": replace(STATION.fields["outcome_of"], label=_("What failures count as")),
-            "artifacts": Texts(label=_("Files that it has to leave")),
+            "outcome_of": replace(STATION.fields["outcome_of"], label="What failures count as"),
+            "artifacts": Texts(label="Files that it has to leave"),
             "cost_usd": LIMITS.fields["cost_usd"],
         },
     )

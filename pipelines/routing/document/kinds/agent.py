@@ -135,31 +135,28 @@ KIND = Kind(
     keys={
         "agent": ChoiceKey(
             CHOICES,
-            label=_("Agent"),
-            help=_(
-                "Codemod runs the fixers of the folder and needs no key. The others need a stored secret."
-            ),
+            label="Agent",
+            help="Codemod runs the fixers of the folder and needs no key. The others need a stored secret.",
             asked=_("choose one"),
         ),
         "sign_in": ChoiceKey(
             SIGN_INS,
-            label=_("Signing in"),
-            help=_(
-                "A stored secret; or the sign-in, with its subscription, of a runner that was started with --signed-in."
-            ),
+            label="Signing in",
+            help="A stored secret; or the sign-in, with its subscription, of a runner that was started with "
+            "--signed-in.",
             default=BY_KEY,
             hidden=_knows_keys_only,
         ),
         "model": TextKey(
-            label=_("Model"),
-            help=_("Its name. Leave empty for the agent's own choice."),
+            label="Model",
+            help="Its name. Leave empty for the agent's own choice.",
             longest=200,
             code=True,
             hidden=_fixed,
         ),
         "prompt": TextKey(
-            label=_("Prompt"),
-            help=_("What to do. A template: {{task.title}}, {{input.key}}, {{context.key}}."),
+            label="Prompt",
+            help="What to do. A template: {{task.title}}, {{input.key}}, {{context.key}}.",
             longest=PROMPT,
             template=True,
             rows=5,
@@ -168,25 +165,25 @@ KIND = Kind(
             hidden=_fixed,
         ),
         "allow": Allowed(
-            label=_("Allowed commands"),
-            help=_("One per line: how a command begins, or tool:Name. Leave empty to allow every command."),
+            label="Allowed commands",
+            help="One per line: how a command begins, or tool:Name. Leave empty to allow every command.",
             placeholder="git\nuv run",
             code=True,
         ),
         "price_in": AmountKey(
-            label=_("Price of a million input tokens"),
-            help=_("In US dollars, for agents without a reported price. Leave empty if unknown."),
+            label="Price of a million input tokens",
+            help="In US dollars, for agents without a reported price. Leave empty if unknown.",
             placeholder="1.25",
             hidden=_says_its_price,
         ),
         "price_out": AmountKey(
-            label=_("Price of a million output tokens"),
+            label="Price of a million output tokens",
             placeholder="10",
             hidden=_says_its_price,
         ),
         "resume": FlagKey(
-            label=_("Continue the conversation after a send-back"),
-            help=_("The remark is the next message. Off: each run starts afresh and is told the remark."),
+            label="Continue the conversation after a send-back",
+            help="The remark is the next message. Off: each run starts afresh and is told the remark.",
             default=True,
             hidden=_fixed,
         ),

@@ -23,8 +23,8 @@ KIND = Kind(
         "argv": argv(_("a command needs a program, like [ruff, check]")),
         "env": ENVIRONMENT,
         "prompt": TextKey(
-            label=_("Standard input"),
-            help=_("A template: {{task.title}}, {{input.key}}, {{context.key}}."),
+            label="Standard input",
+            help="A template: {{task.title}}, {{input.key}}, {{context.key}}.",
             longest=PROMPT,
             template=True,
             rows=3,

@@ -22,10 +22,10 @@ KIND = Kind(
     docs="kinds.md#deliver",
     title=_("Delivery"),
     keys={
-        "to": ChoiceKey(TO, default=MERGE, label=_("How")),
+        "to": ChoiceKey(TO, default=MERGE, label="How"),
         "gate": GateOf(
-            label=_("Approved at"),
-            help=_("Only what was approved at this gate is delivered, and nothing that changed since."),
+            label="Approved at",
+            help="Only what was approved at this gate is delivered, and nothing that changed since.",
             asked=_("name the gate that approves the change"),
             none=_("No gate"),
             spared=lambda work: work.get("to") in (REQUEST, PUSH),
@@ -36,7 +36,7 @@ KIND = Kind(
                 SAME_PATCH: _("The same change lands without them, once its checks passed again"),
             },
             default=NEVER,
-            label=_("If the branch moved"),
+            label="If the branch moved",
         ),
     },
     fields=("to", "gate", "rebase"),

@@ -16,16 +16,16 @@ KIND = Kind(
     title=_("Error"),
     keys={
         "message": TextKey(
-            label=_("Message"),
-            help=_("A template."),
+            label="Message",
+            help="A template.",
             asked=_("say what went wrong"),
             longest=10_000,
             template=True,
             rows=2,
         ),
         "failure_type": TextKey(
-            label=_("Failure type"),
-            help=_("What rules may ask for."),
+            label="Failure type",
+            help="What rules may ask for.",
             placeholder="raised",
             longest=200,
             code=True,

@@ -13,7 +13,7 @@ KIND = Kind(
     icon="webhook",
     docs="kinds.md#hook",
     title=_("Hook"),
-    help=_("It gets the task as JSON on standard input. Exit code 0 is ok, any other failed."),
+    help="It gets the task as JSON on standard input. Exit code 0 is ok, any other failed.",
     keys={
         "argv": argv(_("a hook needs a program, like [ruff, check]")),
         "env": ENVIRONMENT,

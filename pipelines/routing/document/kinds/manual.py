@@ -34,8 +34,8 @@ KIND = Kind(
     title=_("Manual work"),
     keys={
         "instructions": TextKey(
-            label=_("Instructions"),
-            help=_("What the person should do."),
+            label="Instructions",
+            help="What the person should do.",
             template=True,
             rows=5,
         ),
@@ -43,7 +43,7 @@ KIND = Kind(
             INPUT,
             unique="key",
             what=_("the field"),
-            label=_("Form"),
+            label="Form",
             add=_("Add a field"),
             empty=_("The person only reports the result. Add fields to ask for more."),
         ),

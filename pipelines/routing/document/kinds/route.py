@@ -60,7 +60,7 @@ KIND = Kind(
         "by": ChoiceKey(
             {"model": _("A model"), "person": _("A person")},
             default="model",
-            label=_("Who chooses"),
+            label="Who chooses",
         ),
         **asking(
             _("By what is chosen. The labels are those that the rules ask for: eval equals …"),
@@ -69,8 +69,8 @@ KIND = Kind(
             hidden=_by_person,
         ),
         "strict": FlagKey(
-            label=_("An answer without a label is a failure"),
-            help=_("Otherwise it is for the rule that takes everything else."),
+            label="An answer without a label is a failure",
+            help="Otherwise it is for the rule that takes everything else.",
             hidden=_by_person,
         ),
     },

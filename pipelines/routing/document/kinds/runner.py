@@ -16,15 +16,15 @@ KIND = Kind(
     title=_("External runner"),
     keys={
         "system": TextKey(
-            label=_("System"),
-            help=_("What its agent is told of its part."),
+            label="System",
+            help="What its agent is told of its part.",
             longest=PROMPT,
             template=True,
             rows=3,
         ),
         "prompt": TextKey(
-            label=_("Prompt"),
-            help=_("A template: {{task.title}}, {{input.key}}. Leave empty for the title and description."),
+            label="Prompt",
+            help="A template: {{task.title}}, {{input.key}}. Leave empty for the title and description.",
             longest=PROMPT,
             template=True,
             rows=5,

@@ -83,16 +83,14 @@ HTTP: Record[dict[str, Any]] = Record(
 TOOL: Record[dict[str, Any]] = Record(
     dict,
     {
-        "name": ToolName(required=True, default="", label=_("Name"), code=True),
-        "description": plain.Text(
-            longest=10_000, label=_("Description"), help=_("The model reads it."), rows=2
-        ),
+        "name": ToolName(required=True, default="", label="Name", code=True),
+        "description": plain.Text(longest=10_000, label="Description", help="The model reads it.", rows=2),
         "parameters": plain.Object(
-            label=_("Parameters"),
-            help=_("A JSON Schema. Each is used by {{argument.name}}, and all come on standard input."),
+            label="Parameters",
+            help="A JSON Schema. Each is used by {{argument.name}}, and all come on standard input.",
             rows=4,
         ),
-        "timeout": plain.Duration(label=_("Timeout")),
+        "timeout": plain.Duration(label="Timeout"),
         **PROGRAM,
         "http": One(HTTP),
     },
@@ -258,15 +256,13 @@ KIND = Kind(
     docs="kinds.md#tools",
     title=_("Tools"),
     keys={
-        "tools": Tools(label=_("Tools"), asked=_("declare the tools that may be called")),
+        "tools": Tools(label="Tools", asked=_("declare the tools that may be called")),
         "calls": Calls(
             rows=2,
-            label=_("Fixed calls"),
-            help=_(
-                'A list such as [{"tool": "look", "arguments": {}}]. Without it, what the model asks for.'
-            ),
+            label="Fixed calls",
+            help='A list such as [{"tool": "look", "arguments": {}}]. Without it, what the model asks for.',
         ),
-        "policy": CallPolicy(label=_("What no rule names")),
+        "policy": CallPolicy(label="What no rule names"),
         "history": HISTORY,
     },
     fields=("tools", "history", "policy", "calls"),

@@ -14,10 +14,10 @@ KIND = Kind(
     docs="kinds.md#wait",
     title=_("Wait"),
     keys={
-        "for": DurationKey(label=_("For"), help=_("From when the task enters the station.")),
+        "for": DurationKey(label="For", help="From when the task enters the station."),
         "until": TextKey(
-            label=_("Until"),
-            help=_("A template that gives a time: 2031-05-06T07:08:09+02:00, or a date."),
+            label="Until",
+            help="A template that gives a time: 2031-05-06T07:08:09+02:00, or a date.",
             placeholder="{{input.when}}",
             asked=_("say for how long, or until when"),
             spared=lambda work: "for" in work,

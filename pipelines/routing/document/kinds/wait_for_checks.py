@@ -54,12 +54,12 @@ KIND = Kind(
     title=_("Checks of the host"),
     keys={
         "contexts": ContextsKey(
-            label=_("Checks"),
-            help=_("Names on the host, one per line. Leave empty for the checks the base branch requires."),
+            label="Checks",
+            help="Names on the host, one per line. Leave empty for the checks the base branch requires.",
         ),
         "timeout": DurationKey(
-            label=_("Give up after"),
-            help=_("Counted from when the task enters the station. Leave empty for one hour."),
+            label="Give up after",
+            help="Counted from when the task enters the station. Leave empty for one hour.",
         ),
     },
     calls=True,

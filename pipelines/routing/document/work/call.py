@@ -81,8 +81,8 @@ class Headers(ValuesByName):
 
 
 ADDRESS = Address(
-    label=_("Address"),
-    help=_("A template; what it inserts is escaped. Private addresses only if an operator lists them."),
+    label="Address",
+    help="A template; what it inserts is escaped. Private addresses only if an operator lists them.",
     placeholder="https://api.example.com/items/{{input.id}}",
     asked=_("say which address is called"),
     longest=10_000,
@@ -90,20 +90,20 @@ ADDRESS = Address(
     code=True,
 )
 CALL: Mapping[str, WorkKey] = {
-    "method": ChoiceKey(METHODS, default="GET", label=_("Method")),
+    "method": ChoiceKey(METHODS, default="GET", label="Method"),
     "url": ADDRESS,
     "headers": Headers(
-        label=_("Headers"),
-        help=_('Name=value, one per line. As JSON also {"Authorization": {"secret": "NAME"}}.'),
+        label="Headers",
+        help='Name=value, one per line. As JSON also {"Authorization": {"secret": "NAME"}}.',
     ),
     "body": TextKey(
-        label=_("Body"),
-        help=_("A template."),
+        label="Body",
+        help="A template.",
         longest=PROMPT,
         template=True,
         rows=3,
         code=True,
     ),
-    "json": Json(label=_("Body as JSON"), help=_("Its texts are templates.")),
+    "json": Json(label="Body as JSON", help="Its texts are templates."),
 }
 ONE_BODY = NotBoth("body", "json", _("a call has a body or json, not both"))
