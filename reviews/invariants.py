@@ -7,8 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
+
 from pipelines.engine.invariants.reading import read
 from pipelines.models import GateVisit, User
+from pipelines.models.plumbing.compiled import kept
 from pipelines.ports.observers import Invariant, Violation
 from pipelines.queries.versions import parsed
 from reviews.decision.asked import asked_among, places_of
@@ -19,8 +22,15 @@ SAMPLE = 500
 """So many open visits are asked about for every member; the rows of all of them are compared."""
 
 
+@kept()
+def _any() -> QuerySet[GateVisit, Any]:
+    return GateVisit.objects.values_list("pk", flat=True)[:1]
+
+
 def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """Every address in a gate's `notify` was asked exactly once, and nobody else was asked but who chose to be."""
+    if not _any():
+        return
     visits = GateVisit.objects.select_related("asked_by__pinned")
     mails = Mail.objects.all()
     if task_ids is not None:
@@ -53,20 +63,22 @@ def _notify(visit: GateVisit) -> Iterable[str]:
 
 def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """The rows that lists ask (`reviews.decision.asked`) are those of the open visits, each as its policy says."""
+    if not _any():
+        return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN)
     rows = AskedPlace.objects.all()
     if task_ids is not None:
         visits, rows = visits.filter(task_id__in=task_ids), rows.filter(visit__task_id__in=task_ids)
-    kept = defaultdict(set)
+    listed = defaultdict(set)
     for row in read(rows, 2000):
-        kept[row.visit_id].add(_facts(row))
+        listed[row.visit_id].add(_facts(row))
     for visit in read(visits.select_related("task", "job", "asked_by"), 500):
-        wanted, found = {_facts(row) for row in places_of(visit)}, kept.pop(visit.pk, set())
+        wanted, found = {_facts(row) for row in places_of(visit)}, listed.pop(visit.pk, set())
         if wanted != found:
             yield Violation(
                 "I20", f"gate visit {visit.pk}", f"asks {sorted(wanted)}, lists have {sorted(found)}"
             )
-    for visit_id in kept:
+    for visit_id in listed:
         yield Violation("I20", f"gate visit {visit_id}", "is listed though it is not open")
 
 
@@ -77,6 +89,8 @@ def _facts(row: AskedPlace) -> tuple[Any, ...]:
 
 def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """For every member of a project, SQL finds the open visits where the engine lets them decide, and no others."""
+    if not _any():
+        return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN).select_related("task", "job", "asked_by")
     if task_ids is not None:
         visits = visits.filter(task_id__in=task_ids)

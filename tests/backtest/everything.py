@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from django.db.models import QuerySet
+
 from pipelines.models import Decision
+from pipelines.models.plumbing.compiled import kept
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import Verdict, redecide
+
+
+@kept()
+def _decisions() -> QuerySet[Decision]:
+    return Decision.objects.order_by("task", "at")
 
 
 def not_the_same() -> list[str]:
     """Recorded decisions that a back-test against the version that took them would call anything else than same."""
     found = []
-    for decision in Decision.objects.order_by("task", "at"):
+    for decision in _decisions():
         line = versions.by_id(decision.pinned_id)
         again = redecide(line, decision.situation, decision.answer, line)
         if again.verdict != Verdict.SAME:
