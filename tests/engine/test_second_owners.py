@@ -124,7 +124,11 @@ def test_E20_rework_beyond_its_limit_asks_both_owners_of_the_stage(world: World)
     said = {"word": "retry", "reason": "Once more, with the seed."}
     assert as_(world.operator).post(address, said).status_code == 403
     page = as_(world.viewer).get(reverse("task", args=[task.project.owner.key, task.project.key, task.name]))
-    assert "whoever answers for devmgr-agent or qa-agent" in page.content.decode()
+    words = page.content.decode()
+    assert "Escalated to whoever answers for devmgr-agent or qa-agent" in words
+    assert (
+        "Whoever answers for devmgr-agent or qa-agent or an administrator of the project resolves it" in words
+    )
     for user in (qa, manager):
         assert f"need-escalation-{found.pk}" in as_(user).get(reverse("needs-me")).content.decode()
     assert as_(manager).post(address, said).status_code == 302

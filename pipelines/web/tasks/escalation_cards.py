@@ -118,12 +118,16 @@ def sentence(row: Escalation) -> Sentence:
 def asked(task: Task, role: str) -> str:
     """Who resolves it, by name: `Development Manager or an administrator of the project resolves it: Ada, Ben.`"""
     people = User.objects.filter(pk__in=list(roles_in(task.project_id).holders(role)))
-    words = {"role": role, "people": ", ".join(map(str, people.order_by("first_name", "username")[:NAMED]))}
+    words = {
+        "role": role_words(role),
+        "people": ", ".join(map(str, people.order_by("first_name", "username")[:NAMED])),
+    }
     if role == OUTSIDER:
         text = "The administrators of the project resolve it: %(people)s."
     else:
         text = "%(role)s or an administrator of the project resolves it: %(people)s."
-    return text % words
+    sentence = text % words
+    return sentence[:1].upper() + sentence[1:]
 
 
 def triggers(line: Line) -> list[tuple[str, str]]:
