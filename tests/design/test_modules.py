@@ -16,6 +16,7 @@ SHARED = {"Command", "Meta", "State", "Line"}
 """What Django, and nested choices of a model, always call so; and a line, as a row and as a document."""
 
 
+@pytest.fixture(scope="module")
 def modules() -> dict[str, ast.Module]:
     """{dotted name: its tree}, without migrations, which repeat what was."""
     files = (file for room in ROOMS for file in (ROOT / room).rglob("*.py") if "migrations" not in file.parts)
@@ -38,19 +39,18 @@ def imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
                 yield from (each for each in (whole if whole in known else node.module,) if each in known)
 
 
-def test_no_module_leads_back_to_itself() -> None:
-    trees = modules()
-    known = set(trees)
-    arrows = {name: set(imported(tree, known)) - {name} for name, tree in trees.items()}
+def test_no_module_leads_back_to_itself(modules: dict[str, ast.Module]) -> None:
+    known = set(modules)
+    arrows = {name: set(imported(tree, known)) - {name} for name, tree in modules.items()}
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as circle:
         raise AssertionError(" imports ".join(reversed(circle.args[1]))) from None
 
 
-def test_no_two_classes_have_one_name() -> None:
+def test_no_two_classes_have_one_name(modules: dict[str, ast.Module]) -> None:
     places = defaultdict(list)
-    for name, tree in modules().items():
+    for name, tree in modules.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and node.name not in SHARED:
                 places[node.name].append(f"{name}:{node.lineno}")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -18,6 +19,7 @@ from urllib.request import urlopen
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
+from pytest_django import DjangoDbBlocker
 
 from config import callers, door
 from config.door_rooms import Room
@@ -281,10 +283,9 @@ def test_the_body_of_a_request_for_a_socket_is_forgotten(site: Site) -> None:
             assert b" 503 " not in line.recv(65536).partition(b"\r\n")[0]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
     """A file system of 3 MB."""
-    folder = tmp_path / "small"
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=3m,mode=1777", "tmpfs", str(folder)]
     mounted = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -294,23 +295,45 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("place", ["TMPDIR", "GATELINE_HOME"])
-def test_a_full_disk_is_told_in_words(
-    world: World, token: str, tmp_path: Path, small_disk: Path, place: str
-) -> None:
-    """Where bodies wait to be whole, and where files stay."""
-    site = start_web(tmp_path, **{place: str(small_disk)})
-    try:
-        answer = upload(site, world, token, 6 * len(PIECE))
-        assert upload(site, world, token, 1000).startswith("HTTP/1.1 201 ")
-    finally:
-        stop(site.process)
+@contextmanager
+def web_on_small_disk(folder: Path, place: str) -> Iterator[Site]:
+    """A web process that has little room there."""
+    with small_disk(folder / "small") as small:
+        site = start_web(folder, **{place: str(small)})
+        try:
+            yield site
+        finally:
+            stop(site.process)
+
+
+@pytest.fixture(scope="module")
+def site_on_small_disk(
+    django_db_setup: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    """A web process with little room for bodies that are not whole yet."""
+    with ExitStack() as running:
+        with django_db_blocker.unblock():
+            site = running.enter_context(web_on_small_disk(tmp_path_factory.mktemp("web"), "TMPDIR"))
+        yield site
+
+
+def check_full_disk(site: Site, world: World, token: str) -> None:
+    answer = upload(site, world, token, 6 * len(PIECE))
+    assert upload(site, world, token, 1000).startswith("HTTP/1.1 201 ")
     assert answer.startswith("HTTP/1.1 507 ") and "disk of this server is full" in detail_of(answer)
 
 
-def test_a_page_tells_of_a_full_disk_too(world: World, tmp_path: Path, small_disk: Path) -> None:
+def test_a_full_disk_for_bodies_is_told_in_words(site_on_small_disk: Site, world: World, token: str) -> None:
+    check_full_disk(site_on_small_disk, world, token)
+
+
+def test_a_full_disk_for_files_is_told_in_words(world: World, token: str, tmp_path: Path) -> None:
+    with web_on_small_disk(tmp_path, "GATELINE_HOME") as site:
+        check_full_disk(site, world, token)
+
+
+def test_a_page_tells_of_a_full_disk_too(site_on_small_disk: Site, world: World) -> None:
     """The body fits, and the file in it does not fit beside it."""
-    site = start_web(tmp_path, TMPDIR=str(small_disk))
     session = client_of(world.designer).cookies["gateline_session"].value
     body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.yaml"\r\n\r\n' + 2 * PIECE
     body += b"\r\n--x--\r\n"
@@ -319,10 +342,7 @@ def test_a_page_tells_of_a_full_disk_too(world: World, tmp_path: Path, small_dis
     )
     head += f"Cookie: gateline_session={session}; gateline_csrf={'x' * 32}\r\n"
     head += f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {len(body)}\r\n"
-    try:
-        answer, _sent = spoken(site, head, iter([body]))
-    finally:
-        stop(site.process)
+    answer, _sent = spoken(site_on_small_disk, head, iter([body]))
     assert answer.startswith("HTTP/1.1 507 ") and "The disk of this server is full" in answer
     assert "text/html" in answer
 
