@@ -105,7 +105,9 @@ def facts_of(task: Task, station: str) -> dict[str, Any]:
 def basket(admin: User, root: Path) -> RemoteRepository:
     """The repository of the demo, below the listed root."""
     origin = RemoteRepository(Path(lint_example.ready(root / "basket.git")))
-    ConnectedRepository.objects.filter(name="basket").update(address=str(origin.path))
+    connected = ConnectedRepository.objects.get(name="basket")
+    connected.address = str(origin.path)
+    connected.save()
     return origin
 
 
