@@ -64,10 +64,9 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
     access.require(by, "view", line.project)
     taken = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
     key = line.key if line.key not in taken else free_key(line.key[:56], {*taken, line.key[:56]})
-    identity = {"key": key, **({"name": name} if name else {})}
-    changed = [member for member, value in identity.items() if line.draft.get(member) != value]
+    identity = {**({"key": key} if key != line.key else {}), **({"name": name} if name else {})}
     draft = {**line.draft, **identity}
-    text = with_members(line.draft_text, draft, changed) if line.draft_text else ""
+    text = with_members(line.draft_text, draft, identity) if line.draft_text else ""
     with transaction.atomic():
         made = publishing.create_line(to, key, name or line.name, text or draft, by)
         for each in line.scenarios.order_by("key"):

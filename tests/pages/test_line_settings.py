@@ -13,7 +13,7 @@ from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid
 from pipelines.formats import native
 from pipelines.lines import publishing, settings
-from pipelines.models import Line, Scenario
+from pipelines.models import Line, Membership, Role, Scenario
 from pipelines.ports.vault import store
 from tests.factories import World, document, make_project, station
 from tests.pages.conftest import As, at, text
@@ -83,6 +83,16 @@ def test_a_copy_keeps_the_comments_of_its_draft(world: World) -> None:
     assert made.key != line.key
     assert "# Who keeps comments keeps them." in made.draft_text
     assert native.loads(made.draft_text) == made.draft == {**line.draft, "key": made.key, "name": "A copy"}
+
+
+def test_a_copy_under_the_same_key_is_the_draft_as_it_is(world: World) -> None:
+    """A draft under way may say another key than its line has, which lint tells."""
+    text = "key: {}\nname: Typed  # kept\n"
+    line = publishing.create_line(world.project, "typed", "Typed", text, world.admin)
+    there = make_project("elsewhere")
+    Membership.objects.create(project=there, user=world.admin, roles=[Role.ADMIN])
+    made = settings.duplicate(line, there, by=world.admin)
+    assert (made.key, made.draft, made.draft_text) == ("typed", line.draft, text)
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 201, "two\nlines"])
