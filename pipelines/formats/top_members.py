@@ -32,11 +32,11 @@ def _with_member(text: str, name: str, value: str) -> str:
         begin, end, member = _json_member(text, name)
         return text[:begin] + member % value + text[end:]
     line = re.compile(rf"^([\"']?){re.escape(name)}\1[ \t]*:.*$", re.MULTILINE)
-    found = line.search(text) or _FIRST_KEY.search(text)
-    if found is None:
+    match = line.search(text) or _FIRST_KEY.search(text)
+    if match is None:
         return text
-    after = "" if found.end() > found.start() else "\n"
-    return f"{text[: found.start()]}{name}: {value}{after}{text[found.end() :]}"
+    after = "" if match.end() > match.start() else "\n"
+    return f"{text[: match.start()]}{name}: {value}{after}{text[match.end() :]}"
 
 
 def _json_member(text: str, name: str) -> tuple[int, int, str]:

@@ -203,23 +203,13 @@ def typed_in_forms(passage: Passage) -> None:
     }
     for form, (part, name) in parts.items():
         typed = "90" if name == "limits.expected" else "Typed: “a” # b"
-        body = {"fragment": part, "own": part.get("key", part.get("id", "")), "typed": {name: [typed]}}
+        own = "" if form == "line" else part.get("key", part.get("id"))
+        body = {"fragment": part, "own": own, "typed": {name: [typed]}}
         answer = answered(passage.doors.api.post(f"/lines/{passage.key}/draft/forms/{form}", body)).json()
         assert canonical(answer["fragment"]) != canonical(part), form
         expected = {**part, name: typed} if name in part else part
         wrong = lost(expected, answer["fragment"], "")
         passage.faults.extend(f"{passage.key}: form {form}: {each}" for each in wrong)
-
-
-def linted(passage: Passage) -> None:
-    """Lint says of each text of one document the same."""
-    api, said = passage.doors.api, []
-    for text in (passage.text, native.dumps(passage.document)):
-        posted = api.client.post(api.base + "/lint", text, "application/yaml", headers=api.headers)
-        findings = answered(posted).json()["findings"]
-        said.append([{**each, "line": 0, "column": 0} for each in findings])
-    if said[0] != said[1]:
-        passage.faults.append(f"{passage.key}: lint says different things of one document")
 
 
 def published(passage: Passage) -> None:
@@ -303,7 +293,6 @@ ANY: tuple[Callable[[Passage], None], ...] = (
     imported_in_a_project,
     duplicated,
     typed_in_forms,
-    linted,
 )
 """The doors of every document, also of one that is no line yet."""
 SOUND = (*ANY, published, restored, started)

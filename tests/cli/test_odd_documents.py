@@ -66,7 +66,8 @@ def changed_by(mine: Gateline, world: World, file: Path, text: str, imported: An
         yield "import, text"
     if mine.ok("export", key, "--to", "gateline") != text:
         yield "export of the draft"
-    if mine.json("lint", str(file))["findings"] != mine.json("lint", key, "--draft")["findings"]:
+    of_file, of_line = mine.json("lint", str(file)), mine.json("lint", key, "--draft")
+    if canonical(of_file["findings"]) != canonical(of_line["findings"]):
         yield "lint"
     mine.ok("publish", key, "--yes")
     whole = canonical(to_publish(read_line(document).to_document()))
