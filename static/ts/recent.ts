@@ -1,8 +1,8 @@
 import type { Asked } from "./palette";
 
 const MOST = 6;
-/** Tasks, lines and settings: what has a project in its address. */
-const OF_PROJECT = /\/p\/[^/]+\/[^/]+\//;
+/** Tasks, lines and settings: what has a project in its address. One that begins with two slashes leads to another site. */
+const OF_PROJECT = /^(?!\/\/).*\/p\/[^/]+\/[^/]+\//;
 
 type Opened = [address: string, title: string];
 

@@ -42,3 +42,14 @@ def test_ctrl_k_opens_a_person_and_switches_the_theme(page: Page, sign_in: SignI
     expect(page.get_by_role("heading", name=str(reader), level=1)).to_be_visible()
     take("sign out", "Sign out")
     expect(page.get_by_role("button", name="Sign in", exact=True)).to_be_visible()
+
+
+def test_the_palette_offers_no_page_of_another_site(page: Page, sign_in: SignIn, world: World) -> None:
+    """An address with two slashes is one of ours, and alone it names another host."""
+    sign_in(page, world.admin)
+    page.goto(at(world, "lines"))
+    page.goto(page.url.replace("/p/", "//elsewhere.example/p/", 1))
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    page.goto(reverse("help"))
+    opened = page.evaluate("Object.entries(sessionStorage).filter(([name]) => name.startsWith('gl-recent '))")
+    assert at(world, "lines") in str(opened) and "elsewhere.example" not in str(opened)
