@@ -101,6 +101,8 @@ REPLACED = [
     "0175_opened_files",
     "0176_programs_of_workers",
     "0177_health_breaches",
+    "0178_deadlock_escalation",
+    "0179_escalation_role",
 ]
 """The single steps of before: a database that has all of them goes on from here."""
 
@@ -2350,7 +2352,7 @@ MODELS = [
         fields=[
             ("id", models.UUIDField(default=uuid.uuid4, primary_key=True, serialize=False)),
             ("trigger", models.CharField(max_length=100)),
-            ("role", models.CharField(help_text="Who answers, as the line calls them.", max_length=100)),
+            ("role", models.CharField(help_text="Who answers, as the line calls them.", max_length=150)),
             ("station", models.CharField(blank=True, max_length=64)),
             ("rule", models.CharField(blank=True, max_length=128)),
             ("reason", models.TextField(blank=True)),
@@ -2631,6 +2633,16 @@ MODELS = [
                 ),
             ),
             ("tasks", models.ManyToManyField(related_name="party_to", to="pipelines.task")),
+            (
+                "escalation",
+                models.OneToOneField(
+                    blank=True,
+                    null=True,
+                    on_delete=django.db.models.deletion.CASCADE,
+                    related_name="deadlock",
+                    to="pipelines.escalation",
+                ),
+            ),
         ],
         options={
             "indexes": [

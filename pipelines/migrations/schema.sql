@@ -230,6 +230,7 @@ CREATE TABLE pipelines_deadlock (
     resolved_at timestamp with time zone,
     resolved_by_id bigint,
     task_id bigint NOT NULL,
+    escalation_id uuid,
     CONSTRAINT a_deadlock_is_resolved_once CHECK (((((how)::text = ''::text) AND (resolved_at IS NULL) AND ((state)::text = 'open'::text)) OR ((resolved_at IS NOT NULL) AND ((state)::text = 'resolved'::text) AND (NOT ((how)::text = ''::text)))))
 );
 
@@ -306,7 +307,7 @@ CREATE TABLE pipelines_due (
 CREATE TABLE pipelines_escalation (
     id uuid NOT NULL,
     trigger character varying(100) NOT NULL,
-    role character varying(100) NOT NULL,
+    role character varying(150) NOT NULL,
     station character varying(64) NOT NULL,
     rule character varying(128) NOT NULL,
     reason text NOT NULL,
@@ -1162,6 +1163,8 @@ ALTER TABLE ONLY pipelines_branchpush
 ALTER TABLE ONLY pipelines_comment
     ADD CONSTRAINT pipelines_comment_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY pipelines_deadlock
+    ADD CONSTRAINT pipelines_deadlock_escalation_id_key UNIQUE (escalation_id);
+ALTER TABLE ONLY pipelines_deadlock
     ADD CONSTRAINT pipelines_deadlock_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY pipelines_deadlock_tasks
     ADD CONSTRAINT pipelines_deadlock_tasks_deadlock_id_task_id_11b93206_uniq UNIQUE (deadlock_id, task_id);
@@ -1575,6 +1578,8 @@ ALTER TABLE ONLY pipelines_comment
     ADD CONSTRAINT pipelines_comment_parent_id_c7f504d8_fk_pipelines_comment_id FOREIGN KEY (parent_id) REFERENCES pipelines_comment(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY pipelines_comment
     ADD CONSTRAINT pipelines_comment_resolved_by_id_9b824db4_fk_pipelines_user_id FOREIGN KEY (resolved_by_id) REFERENCES pipelines_user(id) DEFERRABLE INITIALLY DEFERRED;
+ALTER TABLE ONLY pipelines_deadlock
+    ADD CONSTRAINT pipelines_deadlock_escalation_id_e8f164fe_fk_pipelines FOREIGN KEY (escalation_id) REFERENCES pipelines_escalation(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY pipelines_deadlock
     ADD CONSTRAINT pipelines_deadlock_resolved_by_id_e4d99da5_fk_pipelines_user_id FOREIGN KEY (resolved_by_id) REFERENCES pipelines_user(id) DEFERRABLE INITIALLY DEFERRED;
 ALTER TABLE ONLY pipelines_deadlock_tasks
