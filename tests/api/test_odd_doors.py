@@ -272,10 +272,13 @@ def started(passage: Passage) -> None:
         passage.faults.append(f"{key}: inputs of a task: {usual!r:.300} … {read!r:.300}")
 
 
+EMPTY = (("label", ""), ("description", ""))
+
+
 def lost(before: Any, after: Any, place: str) -> list[str]:
-    """Return what `after`, which may say more, does not say as `before` does. A label that is empty is none."""
+    """Return what `after`, which may say more, does not say as `before` does. An empty label or description is none."""
     if isinstance(before, dict) and isinstance(after, dict):
-        gone = [key for key, value in before.items() if key not in after and (key, value) != ("label", "")]
+        gone = [key for key, value in before.items() if key not in after and (key, value) not in EMPTY]
         both = [(before[key], after[key], f"{place}.{key}") for key in before if key in after]
         return [f"{place}.{key} is gone" for key in gone] + [each for pair in both for each in lost(*pair)]
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
