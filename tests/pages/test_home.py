@@ -85,7 +85,7 @@ def test_open_tasks_are_counted_by_status_each_with_its_filter(world: World, sig
     address = f"{reverse('tasks-everywhere')}?status=waiting"
     assert address in counts
     assert text(client.get(address)).count("Waiting for review") > 1
-    assert "Queued</span>" not in text(client.get(address, {"fragment": "table"}))
+    assert "Queued</span>" not in text(client.get(f"{address}&fragment=table"))
 
 
 @pytest.mark.wide
