@@ -20,7 +20,7 @@ from pipelines.lines import scenarios
 from pipelines.lines.scenarios import DRAFT as DRAFT_MARK
 from pipelines.lines.scenarios import DraftUnreadable, ScenarioSubject
 from pipelines.models import Line, Scenario
-from pipelines.routing.document.model import Line as Parsed
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name
 from pipelines.routing.simulate.coverage import Coverage
 from pipelines.routing.simulate.report import ScenarioReport
@@ -203,7 +203,7 @@ def _last(line: Line, row: Scenario) -> dict[str, Any] | None:
     return {"holds": last.holds, "failures": list(last.failures), "current": last.current}
 
 
-def _coverage(coverage: Coverage, parsed: Parsed) -> dict[str, Any]:
+def _coverage(coverage: Coverage, parsed: ParsedLine) -> dict[str, Any]:
     """`rules`: what became of each in the tests."""
     shown = coverage.shown
     states = {
@@ -219,7 +219,7 @@ def _coverage(coverage: Coverage, parsed: Parsed) -> dict[str, Any]:
     }
 
 
-def _words(coverage: Coverage, parsed: Parsed) -> Sequence[str]:
+def _words(coverage: Coverage, parsed: ParsedLine) -> Sequence[str]:
     told = coverage.to_dict()
     stations = [station_name(parsed, key) for key in told["stations"]["never_visited"]]
     gates = [gate_name(parsed, key) for key in told["gates"]["never_opened"]]

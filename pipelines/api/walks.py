@@ -19,8 +19,7 @@ from pipelines.queries import choosing, walks
 from pipelines.queries.trace import checks_of
 from pipelines.queries.why import explained
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import Line as Parsed
-from pipelines.routing.document.line import read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.simulate.form import outcome_of
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript
@@ -91,7 +90,7 @@ def scenario_of(asked: WalkIn, steps: list[Any], key: str = "walk", name: str = 
 # What is answered
 
 
-def state(line: Parsed, result: ScenarioResult, asked: WalkIn, steps: list[Any]) -> dict[str, Any]:
+def state(line: ParsedLine, result: ScenarioResult, asked: WalkIn, steps: list[Any]) -> dict[str, Any]:
     """Where it stands after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was expected
     otherwise, once the whole of a stored scenario was walked."""
     if result.walk is None:
@@ -128,7 +127,7 @@ def _rules(told: StepRecord) -> list[Any]:
     return [entry for entry in trace if entry.step == "rules" and entry.rule]
 
 
-def _next(line: Parsed, here: StepRecord, index: int) -> dict[str, Any]:
+def _next(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
     """What may happen to a token: nothing to one that has ended, or that has the station of an earlier one."""
     positions = here.walk.positions
     position = positions[index]
@@ -151,7 +150,7 @@ def _input(field: Any) -> dict[str, Any]:
     }
 
 
-def why(line: Parsed, told: StepRecord) -> str:
+def why(line: ParsedLine, told: StepRecord) -> str:
     """The decision of a step, rule by rule, as HTML; "" where nothing was decided."""
     if told.decision is None:
         return ""

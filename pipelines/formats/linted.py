@@ -6,19 +6,19 @@ from functools import partial
 
 from pipelines.formats import native
 from pipelines.routing.analysis.lint.examination import Examination, examine, unreadable
-from pipelines.routing.document.line import DocumentError, Line, Problem
+from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
 from pipelines.routing.guarantees.proving import answers
 
 
 def linted(text: str | bytes) -> Examination:
     """Of a text that is no line the findings say why. Raises nothing."""
     line = _read(text)
-    if not isinstance(line, Line):
+    if not isinstance(line, ParsedLine):
         return unreadable(line)
     return examine(line, prove=answers).located(partial(native.locate, text))
 
 
-def _read(text: str | bytes) -> Line | tuple[Problem, ...]:
+def _read(text: str | bytes) -> ParsedLine | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
     try:
         return native.read(text, keep_faulty_rules=True, exact=True)

@@ -23,7 +23,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import check_document
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.line import DocumentError, Line, Problem, read_line
+from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 
 MAX_TEXT = 4 * 1024 * 1024
 """Characters of a document."""
@@ -61,7 +61,7 @@ def value_of(text: str | bytes, *, exact: bool = False) -> Any:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
 
 
-def read(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = False) -> Line:
+def read(text: str | bytes, *, keep_faulty_rules: bool = False, exact: bool = False) -> ParsedLine:
     """The line that a text says. Raises DocumentError; every problem has its line and column."""
     document = loads(text, exact=exact)
     try:

@@ -18,7 +18,7 @@ class SecondPersonNeeded(Conflict):
     """Another designer has to publish this draft."""
 
 
-def unconfirmed(line: Line, parsed: routing.Line) -> bool:
+def unconfirmed(line: Line, parsed: routing.ParsedLine) -> bool:
     """Tell that what is live delivers to a repository whose lines two people publish, and one did."""
     names = repositories_of(line.project, parsed)
     repository = Repository.objects.filter(project=line.project_id, name__in=names).first()
@@ -36,7 +36,7 @@ def hindrance(line: Line, request: PublishRequest | None, user: User | Anonymous
     return ""
 
 
-def clearance(line: Line, parsed: routing.Line, user: User) -> PublishRequest | None:
+def clearance(line: Line, parsed: routing.ParsedLine, user: User) -> PublishRequest | None:
     """Return the request that this person may follow, None where nobody has to ask. Raises SecondPersonNeeded."""
     names = repositories_of(line.project, parsed)
     if not names:

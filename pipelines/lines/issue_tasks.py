@@ -172,7 +172,9 @@ def requesters_of(project_id: int, heard: IssueHeard) -> list[str]:
     return [*(f"person:{pk}" for pk in sorted(people)), *([] if known else [UNKNOWN])]
 
 
-def inputs_of(line: routing.Line, repository: Repository, title: str, body: str, url: str) -> dict[str, Any]:
+def inputs_of(
+    line: routing.ParsedLine, repository: Repository, title: str, body: str, url: str
+) -> dict[str, Any]:
     """What the start form of a line gets of an issue: the repository in the first input for one, the address as
     `issue`, and as the first other required text what it says."""
     first = next((each.key for each in line.inputs if each.type == "repository"), None)
@@ -189,7 +191,7 @@ def inputs_of(line: routing.Line, repository: Repository, title: str, body: str,
     return found
 
 
-def lacking(line: routing.Line) -> list[str]:
+def lacking(line: routing.ParsedLine) -> list[str]:
     """Labels of the inputs that no issue fills."""
     filled = inputs_of(line, Repository(address="-"), "-", "-", "-")
     return [

@@ -10,7 +10,7 @@ from pipelines.models import Decision, Line
 from pipelines.queries import versions
 from pipelines.routing.analysis.lint.checks import silent_jumps
 from pipelines.routing.analysis.lint.finding import Finding
-from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.references import place as place_of
 
 PERIOD = timedelta(days=90)
@@ -19,7 +19,7 @@ MOST = 50
 COMPLETE = {"outcome": {"signals": [{"verdict": "hold", "reason": "already_complete"}]}}
 
 
-def ending(line: Line, draft: Parsed) -> list[Finding]:
+def ending(line: Line, draft: ParsedLine) -> list[Finding]:
     """Find one warning, with tasks and targets, or none."""
     if draft.jumps is not None or draft.jump_targets or line.live_id is None:
         return []

@@ -42,7 +42,7 @@ def examined(document: Mapping[str, Any], project: Project, text: str | bytes = 
     return found.located(lambda problems: native.locate(text, problems)) if text else found
 
 
-def read(document: Mapping[str, Any]) -> routing.Line | tuple[Problem, ...]:
+def read(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
     """The line that a draft says, its faulty rules kept; or what is wrong with it, where it is none. Remembered.
     Raises Invalid: what no draft may hold."""
     return _line(_Text(payload.accept(document), document))
@@ -102,7 +102,7 @@ class _Text:
 @lru_cache(maxsize=REMEMBERED)
 def _remembered(asked: _Question) -> Examination:
     line = _line(_Text(asked.digest, asked.document))
-    if not isinstance(line, routing.Line):
+    if not isinstance(line, routing.ParsedLine):
         return unreadable(line)
     prove = partial(_promises, protections=dict(asked.protections))
     return examine(line, asked.people, dict(asked.required), prove)
@@ -115,7 +115,7 @@ def _promises(subject: LintSubject, protections: Mapping[str, Protection]) -> tu
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _line(text: _Text) -> routing.Line | tuple[Problem, ...]:
+def _line(text: _Text) -> routing.ParsedLine | tuple[Problem, ...]:
     """A line whose faulty rules are kept; or all problems, those of rules among them."""
     if is_larger(text.document, MAX_VALUES):  # a draft from before there was this bound
         return (Problem("", _("the document holds more than %(most)s values", most=MAX_VALUES)),)

@@ -128,7 +128,7 @@ def check(line: Line, text: str = "") -> Examination:
     return found.adding([renamed])
 
 
-def repository_problems(line: routing.Line, project: Project) -> list[Problem]:
+def repository_problems(line: routing.ParsedLine, project: Project) -> list[Problem]:
     """What keeps a line from working in the repository that it names."""
     workspace = line.workspace
     if workspace is None or workspace.input:
@@ -147,7 +147,7 @@ def repository_problems(line: routing.Line, project: Project) -> list[Problem]:
     return []
 
 
-def credential_problems(document: routing.Line, line: Line) -> list[Problem]:
+def credential_problems(document: routing.ParsedLine, line: Line) -> list[Problem]:
     """Return a problem for each station that names a credential of a repository as a secret of its own."""
     names = {name for station in document.stations for name in secrets(station.work)}
     if not names:
@@ -179,16 +179,16 @@ def _hosted(repository: Repository) -> bool:
         return False
 
 
-def requests(line: routing.Line) -> bool:
+def requests(line: routing.ParsedLine) -> bool:
     """Whether it opens pull or merge requests."""
     return any(each.kind == DELIVER.key and each.work.get("to") == REQUEST for each in line.stations)
 
 
-def pushes(line: routing.Line) -> bool:
+def pushes(line: routing.ParsedLine) -> bool:
     return any(station.kind == DELIVER.key for station in line.stations)
 
 
-def may_push(line: routing.Line, project: Project, user: User) -> bool:
+def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
     """Whether this person may publish a line that pushes to its repository. Where an input names it, to any that is
     connected."""
     workspace = line.workspace
@@ -201,7 +201,7 @@ def may_push(line: routing.Line, project: Project, user: User) -> bool:
     return access.can(user, "execute", project) and not asked.exists()
 
 
-def sampling_changed(line: Line, parsed: routing.Line) -> list[str]:
+def sampling_changed(line: Line, parsed: routing.ParsedLine) -> list[str]:
     """Names of the gates that ask about another sample than in the published version, can be approved in other ways, or
     whose approval stands on a moved base where it did not (law §15)."""
     before = _asked(versions.parsed(line.live)) if line.live else {}
@@ -209,12 +209,12 @@ def sampling_changed(line: Line, parsed: routing.Line) -> list[str]:
     return [parsed.gate(key).name for key in changed]
 
 
-def _asked(line: routing.Line) -> dict[str, tuple[Any, ...]]:
+def _asked(line: routing.ParsedLine) -> dict[str, tuple[Any, ...]]:
     stands = same_patch_gates(line)
     return {gate.key: (gate.sample, gate.channels, gate.key in stands) for gate in line.gates}
 
 
-def executes(line: routing.Line) -> list[str]:
+def executes(line: routing.ParsedLine) -> list[str]:
     """Keys of the stations that run code on a worker, or send a secret of the worker somewhere."""
     return [station.key for station in line.stations if code_of(line, station)]
 
@@ -327,7 +327,7 @@ def publish(
     return version
 
 
-def _check_live(stored: Line, parsed: routing.Line, over: int) -> None:
+def _check_live(stored: Line, parsed: routing.ParsedLine, over: int) -> None:
     live = stored.live
     if live and live.number != over:
         raise LiveConflict(live)
@@ -338,7 +338,7 @@ def _check_live(stored: Line, parsed: routing.Line, over: int) -> None:
         raise NothingToPublish
 
 
-def _publishable(line: Line, user: User) -> routing.Line:
+def _publishable(line: Line, user: User) -> routing.ParsedLine:
     refused = check(line).errors
     if refused:
         raise PublishRefused(refused)
@@ -362,7 +362,7 @@ def _publishable(line: Line, user: User) -> routing.Line:
     return parsed
 
 
-def _freeze(line: Line, parsed: routing.Line, user: User, name: str) -> LineVersion:
+def _freeze(line: Line, parsed: routing.ParsedLine, user: User, name: str) -> LineVersion:
     document = to_publish(parsed.to_document())
     last = line.versions.aggregate(last=Max("number"))["last"] or 0
     version = LineVersion.objects.create(
@@ -380,7 +380,7 @@ def _freeze(line: Line, parsed: routing.Line, user: User, name: str) -> LineVers
     return version
 
 
-def write_rows(version: LineVersion, parsed: routing.Line) -> None:
+def write_rows(version: LineVersion, parsed: routing.ParsedLine) -> None:
     """The read-only rows of a version: for keys, the admin and analytics. Decisions never read them."""
     stations = VersionStation.objects.bulk_create(
         VersionStation(version=version, position=i, key=each.key, name=each.name[:200], kind=each.kind[:32])

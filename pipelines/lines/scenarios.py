@@ -18,8 +18,7 @@ from pipelines.models import Line, Scenario, User
 from pipelines.queries import versions
 from pipelines.routing.basics import keys
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import DocumentError, Problem, read_line
-from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.simulate.coverage import Coverage, ShownScenarios, shown_by
 from pipelines.routing.simulate.generate import Generated
 from pipelines.routing.simulate.generate import generate as generated_for
@@ -55,7 +54,7 @@ class ScenarioSubject:
 
     mark: str
     number: int
-    parsed: Parsed
+    parsed: ParsedLine
 
     @property
     def name(self) -> str:

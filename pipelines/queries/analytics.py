@@ -20,8 +20,7 @@ from pipelines.queries.statements import GATE_WORDS, MATCHED_RULES, STATION_OUTC
 from pipelines.queries.times import Spread
 from pipelines.routing.analysis.lint.station_analysis import MAX_STATION, study
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
-from pipelines.routing.document.line import Line as Parsed
-from pipelines.routing.document.line import Rule
+from pipelines.routing.document.line import ParsedLine, Rule
 
 Key = tuple[str, str]
 """A station's key and a rule's id."""
@@ -120,7 +119,7 @@ def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineI
     return numbers_of(line, versions.by_id(shown.pk), version, dates) if shown else None
 
 
-def numbers_of(line: Line, shown: Parsed, version: LineVersion | None, dates: Dates) -> LineInsights:
+def numbers_of(line: Line, shown: ParsedLine, version: LineVersion | None, dates: Dates) -> LineInsights:
     """`shown`: the version whose stations and rules are listed, in order; what only others have comes last."""
     every = [version.pk] if version else line.versions.values_list("pk", flat=True)
     wanted = _Wanted(line.pk, tuple(every), dates)
@@ -188,7 +187,7 @@ def _having(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
 
 
 def _station(
-    shown: Parsed, key: str, counts: _Counts, spent: Sequence[Spread | None], having: dict[Key, set[int]]
+    shown: ParsedLine, key: str, counts: _Counts, spent: Sequence[Spread | None], having: dict[Key, set[int]]
 ) -> StationNumbers:
     station, (waiting, working, gates) = shown.stations_by_key.get(key), spent
     listed = {rule.id: rule for rule in station.rules} if station else {}
@@ -209,7 +208,7 @@ def _station(
 
 
 def _rule(
-    shown: Parsed, key: str, rule: str, found: Rule | None, counts: _Counts, having: dict[Key, set[int]]
+    shown: ParsedLine, key: str, rule: str, found: Rule | None, counts: _Counts, having: dict[Key, set[int]]
 ) -> RuleNumbers:
     taken, last = counts.taken.get((key, rule), (0, None))
     outcomes = counts.outcomes[key]
@@ -230,7 +229,7 @@ def _rule(
     )
 
 
-def _never(shown: Parsed, key: str, rule: str, tasks: int) -> Never:
+def _never(shown: ParsedLine, key: str, rule: str, tasks: int) -> Never:
     standings = study(shown, shown.station(key), MAX_STATION).standings
     standing: Liveness = next(each for each in standings if each.rule.id == rule)
     if standing.witness is not None:
@@ -243,7 +242,7 @@ def _never(shown: Parsed, key: str, rule: str, tasks: int) -> Never:
 # Times
 
 
-def _gates(wanted: _Wanted, shown: Parsed) -> tuple[GateNumbers, ...]:
+def _gates(wanted: _Wanted, shown: ParsedLine) -> tuple[GateNumbers, ...]:
     words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in shown.gates}
     deciding: dict[str, Spread] = {}
     for gate, state, word, count, decided, spread in wanted.rows(GATE_WORDS):

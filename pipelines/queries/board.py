@@ -30,8 +30,7 @@ from pipelines.queries.unmerged import unmerged_among
 from pipelines.queries.usage import NOTHING, Spending, of_tasks
 from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.kinds import may_cost
-from pipelines.routing.document.line import Line as Parsed
-from pipelines.routing.document.line import Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.routing.sentences.waits import Sentence, waiting
 
@@ -276,7 +275,7 @@ def _expected(station: Station | None) -> float | None:
     return station.limits.expected if station else None
 
 
-def _at_gate(card: Card, visits: list[GateVisit], parsed: Parsed) -> None:
+def _at_gate(card: Card, visits: list[GateVisit], parsed: ParsedLine) -> None:
     first = visits[0]
     gate = parsed.gates_by_key.get(first.gate)
     card.gate, card.visit, card.due = first.gate, first, first.due_at
@@ -342,7 +341,7 @@ def _columns(line: Line, found: BoardPlaces, cards: Sequence[Card]) -> list[Colu
     return list(columns.values())
 
 
-def line_columns(parsed: Parsed) -> list[Column]:
+def line_columns(parsed: ParsedLine) -> list[Column]:
     """Stations in line order, each gate right after the first station that asks it."""
     columns: dict[str, Column] = {}
     for station in parsed.stations:
@@ -356,7 +355,7 @@ def line_columns(parsed: Parsed) -> list[Column]:
     return list(columns.values())
 
 
-def _of_earlier(key: str, parsed: Parsed) -> Column:
+def _of_earlier(key: str, parsed: ParsedLine) -> Column:
     shape, _, name = key.partition(":")
     if shape == "gate":
         return Column("gate", key, gate_name(parsed, name), "manual", stale=True)

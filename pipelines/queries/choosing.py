@@ -11,7 +11,7 @@ from pipelines.queries.walks import did, held_again, outcome_words
 from pipelines.routing.basics.outcome import RESULTS, VERDICTS, derive, read_outcome
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.document.checks import Check
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import describe, leaves
 from pipelines.routing.sentences.consequences import consequence
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
@@ -32,14 +32,14 @@ GROUPS = {
 }
 
 
-def groups(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> list[dict[str, Any]]:
+def groups(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> list[dict[str, Any]]:
     """The choices of one token, group by group, in the order in which people look for them."""
     found = choices.choices(line, walk, position)
     told = ((kind, [_choice(line, position, each) for each in found if each.kind == kind]) for kind in GROUPS)
     return [{"kind": kind, "title": GROUPS[kind], "choices": each} for kind, each in told if each]
 
 
-def _choice(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> dict[str, Any]:
+def _choice(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> dict[str, Any]:
     return {
         "label": _label(line, position, choice),
         "sample": outcome_words(choice.step.outcome) if choice.step and choice.rule else "",
@@ -60,12 +60,12 @@ def _said(choice: SimulationChoice) -> str:
     return next(iter(choice.step.gates.values()))["decision"]
 
 
-def _number(line: Line, rule: str) -> int | None:
+def _number(line: ParsedLine, rule: str) -> int | None:
     found = line.rules_by_id.get(rule)
     return found[0].rules.index(found[1]) + 1 if found else None
 
 
-def _label(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
+def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     if choice.rule:
         rule = line.rules_by_id[choice.rule][1]
         return rule.label or describe(rule.when, called=partial(station_name, line))
@@ -86,13 +86,13 @@ def _label(line: Line, position: SimulatedPosition, choice: SimulationChoice) ->
     return said[:1].upper() + said[1:]
 
 
-def _standing(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
+def _standing(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     assert choice.step is not None
     standing = derive(read_outcome(dict(choice.step.outcome))).standing
     return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[standing]
 
 
-def _word(line: Line, choice: SimulationChoice) -> str:
+def _word(line: ParsedLine, choice: SimulationChoice) -> str:
     assert choice.step is not None
     if not choice.gate:
         return "Approve all"
@@ -105,12 +105,12 @@ def _word(line: Line, choice: SimulationChoice) -> str:
     return f"{label}: {known.get(route) or target_name(line, route)}"
 
 
-def _resolution(line: Line, said: Mapping[str, str]) -> str:
+def _resolution(line: ParsedLine, said: Mapping[str, str]) -> str:
     label = str(Escalation.How(said["word"]).label)
     return f"{label}: {target_name(line, said['route'])}" if "route" in said else label
 
 
-def _then(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> str:
+def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     """What would follow, as a sentence; or why it cannot happen."""
     if choice.taken is None:
         return sentence(choice.refused)
@@ -127,7 +127,7 @@ def _then(line: Line, position: SimulatedPosition, choice: SimulationChoice) -> 
     return (after and held_again(line, after)) or sentence(said)
 
 
-def _resolved(line: Line, taken: StepRecord) -> str:
+def _resolved(line: ParsedLine, taken: StepRecord) -> str:
     """What the answer to an escalation leads to; of one that held no station, what had only waited for it."""
     if taken.decision is None and taken.walk.over:
         return sentence("the task is cancelled")
@@ -151,7 +151,7 @@ def sentence(said: str) -> str:
 # The whole outcome, field by field
 
 
-def form(line: Line, position: SimulatedPosition) -> dict[str, Any] | None:
+def form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None:
     """What rules, gates and the form of the station read, as fields; None where nothing is to be reported."""
     if position.status != READY:
         return None
@@ -164,7 +164,7 @@ def form(line: Line, position: SimulatedPosition) -> dict[str, Any] | None:
     }
 
 
-def _fields(line: Line, station: Station) -> Iterator[dict[str, str]]:
+def _fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
     found: dict[str, list[str]] = {}
     for path, words in _read(line, station):
         if parts_of(path) is not None:
@@ -174,12 +174,12 @@ def _fields(line: Line, station: Station) -> Iterator[dict[str, str]]:
         yield {"path": path, "label": path.removeprefix("$."), "help": "; ".join(said)}
 
 
-def _not_fields(line: Line, station: Station) -> set[str]:
+def _not_fields(line: ParsedLine, station: Station) -> set[str]:
     """Paths to several places, which only JSON can fill."""
     return {path for path, _words in _read(line, station) if parts_of(path) is None}
 
 
-def _read(line: Line, station: Station) -> Iterator[tuple[str, str]]:
+def _read(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
     """Each place of the output that is read, and what for."""
     for number, rule in enumerate(station.rules, start=1):
         for leaf in leaves(rule.when):
@@ -205,7 +205,7 @@ def _gates(station: Station) -> Iterable[str]:
     return dict.fromkeys(key for key in keys if key)
 
 
-def _checks(line: Line, key: str) -> Iterator[Check]:
+def _checks(line: ParsedLine, key: str) -> Iterator[Check]:
     gate = line.gates_by_key.get(key)
     if gate is not None and gate.checks is not None:
         yield from gate.checks.checks()

@@ -10,16 +10,16 @@ from pipelines.models import Purpose, Repository, Task
 from pipelines.queries import versions
 from pipelines.queries.queued_work import QueuedWork
 from pipelines.routing.document.kinds import IMAGES, executes
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.workspace import GitWorkspace
 
 
-def repository_of(task: Task, line: Line) -> Repository | None:
+def repository_of(task: Task, line: ParsedLine) -> Repository | None:
     """The one that the line names, or that an input names by its address or name."""
     return named(task.project_id, line, task.inputs)
 
 
-def named(project: int, line: Line, inputs: Mapping[str, Any]) -> Repository | None:
+def named(project: int, line: ParsedLine, inputs: Mapping[str, Any]) -> Repository | None:
     """Find the one that a line names, or a value of an input."""
     workspace = line.workspace
     if workspace is None:
@@ -31,7 +31,7 @@ def named(project: int, line: Line, inputs: Mapping[str, Any]) -> Repository | N
     return connected.filter(address=text).first() or connected.filter(name=text).first()
 
 
-def asked(project: int, line: Line, station: Station, inputs: Mapping[str, Any]) -> tuple[str, ...]:
+def asked(project: int, line: ParsedLine, station: Station, inputs: Mapping[str, Any]) -> tuple[str, ...]:
     """What a worker has to offer besides what the station itself needs."""
     if line.workspace is None or not executes(station.kind):
         return ()

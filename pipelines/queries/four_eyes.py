@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pipelines.models import Line as LineRow
-from pipelines.models import Project, PublishRequest, Repository
+from pipelines.models import Line, Project, PublishRequest, Repository
 from pipelines.queries.protections import protections_of
-from pipelines.routing.document.line import Line, digest
+from pipelines.routing.document.line import ParsedLine, digest
 from pipelines.routing.guarantees.protection import delivers
 
 
-def repositories_of(project: Project, document: Line) -> list[str]:
+def repositories_of(project: Project, document: ParsedLine) -> list[str]:
     """Name the repositories that a line delivers to, or may, and whose lines two people publish."""
     workspace = document.workspace
     if workspace is None or not delivers(document):
@@ -18,7 +17,7 @@ def repositories_of(project: Project, document: Line) -> list[str]:
     return [name for name in names if workspace.input or name == workspace.repository]
 
 
-def published_by_two(document: Line, repository: Repository, *versions: int) -> bool:
+def published_by_two(document: ParsedLine, repository: Repository, *versions: int) -> bool:
     """Tell that two people published each of these versions, given by their ids, since the name in the line leads to
     this repository."""
     requests = PublishRequest.objects.filter(version__in=versions)
@@ -27,17 +26,17 @@ def published_by_two(document: Line, repository: Repository, *versions: int) -> 
     return requests.count() == len(set(versions))
 
 
-def last_request(line: LineRow) -> PublishRequest | None:
+def last_request(line: Line) -> PublishRequest | None:
     return line.publish_requests.select_related("requested_by", "decided_by").order_by("-pk").first()
 
 
-def open_request(line: LineRow) -> PublishRequest | None:
+def open_request(line: Line) -> PublishRequest | None:
     """Return what waits for another designer, None where nothing does or the draft changed since."""
     request = last_request(line)
     return request if request is not None and waits(request, line) else None
 
 
-def waits(request: PublishRequest, line: LineRow) -> bool:
+def waits(request: PublishRequest, line: Line) -> bool:
     """Tell that it is open, and about the draft as it is."""
     is_open = request.state == PublishRequest.State.OPEN and request.draft == line.draft_number
     return is_open and request.digest == digest(line.draft)

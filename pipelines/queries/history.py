@@ -12,7 +12,7 @@ from pipelines.queries import people, versions
 from pipelines.queries.actors import actor_of
 from pipelines.queries.joined import came_to
 from pipelines.routing.document.evaluations import UNANSWERED
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, rule_name, station_name, target_name
 from pipelines.routing.sentences.waits import question_of
@@ -70,7 +70,7 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Timeline
     return items[::-1]
 
 
-def _item(task: Task, line: Line, event: Event, who: people.Who) -> TimelineItem | None:
+def _item(task: Task, line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
     if event.kind in MOVES:
         made: TimelineItem | None = _move(line, event)
     elif event.kind in GIVEN:
@@ -90,7 +90,7 @@ def _item(task: Task, line: Line, event: Event, who: people.Who) -> TimelineItem
     return made
 
 
-def _move(line: Line, event: Event) -> TimelineItem:
+def _move(line: ParsedLine, event: Event) -> TimelineItem:
     item = TimelineItem(event.seq, event.at, "station", "taken", station_name(line, event.source))
     rule = event.data.get("rule")
     item.number, item.label = _rule(line, event.source, rule)
@@ -148,12 +148,12 @@ BY_HAND = {
 }
 
 
-def _first(line: Line, event: Event) -> str:
+def _first(line: ParsedLine, event: Event) -> str:
     tokens = event.data.get("tokens") or [{}]
     return str(event.target or tokens[0].get("station") or line.start)
 
 
-def _rule(line: Line, station_key: str, rule_id: str | None) -> tuple[int | None, str]:
+def _rule(line: ParsedLine, station_key: str, rule_id: str | None) -> tuple[int | None, str]:
     station = line.stations_by_key.get(station_key)
     for number, rule in enumerate(station.rules if station else (), start=1):
         if rule.id == rule_id:
@@ -167,7 +167,7 @@ def _in_place_of(who: str, stands_for: str | None, chat: str | None) -> str:
     return f"{name} (in the chat {chat})" if chat else name
 
 
-def _remark(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
+def _remark(line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
     data = event.data
     station = station_name(line, event.source)
     wait = data.get("wait") or {}
@@ -232,7 +232,7 @@ def _answered(answer: dict[str, Any], who: people.Who) -> str:
     return _with(said, text[:LONGEST])
 
 
-def _alarm(line: Line, event: Event, who: people.Who) -> TimelineItem | None:
+def _alarm(line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
     data = event.data
     words = {
         "what": trigger_words(str(data.get("escalated", ""))),
@@ -315,7 +315,7 @@ def _with(text: str, remark: object) -> str:
     return f"{text}: {remark}" if remark else text
 
 
-def _ask_for_gates(line: Line, items: list[TimelineItem], events: Sequence[Event]) -> None:
+def _ask_for_gates(line: ParsedLine, items: list[TimelineItem], events: Sequence[Event]) -> None:
     """A gate's opening follows from the wait before it: that names the decision and the rule."""
     waits: dict[int | None, Event] = {}
     asked: dict[int, Event] = {}

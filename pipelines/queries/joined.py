@@ -10,7 +10,7 @@ from pipelines.models import ENDED, Token
 from pipelines.queries import versions
 from pipelines.queries.branches import branches_of
 from pipelines.routing.decide.joining.joining import JoinGroup, groups
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
 
@@ -32,7 +32,7 @@ def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
     return found
 
 
-def waits_for(line: Line, group: JoinGroup) -> Sentence:
+def waits_for(line: ParsedLine, group: JoinGroup) -> Sentence:
     names = ", ".join(station_name(line, key) for key in group.pending or group.missing)
     return Sentence(
         f"Waits for {names}.",
@@ -40,7 +40,7 @@ def waits_for(line: Line, group: JoinGroup) -> Sentence:
     )
 
 
-def came_to(line: Line, join: Mapping[str, Any], contradictions: Sequence[str] = ()) -> str:
+def came_to(line: ParsedLine, join: Mapping[str, Any], contradictions: Sequence[str] = ()) -> str:
     """`QA passed, Security never arrived`: of a join as its event tells it."""
     told = [
         f"{station_name(line, key)} {'never arrived' if key in join['never'] else CAME[verdict]}"

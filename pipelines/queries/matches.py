@@ -9,12 +9,11 @@ from typing import Any
 
 from django.urls import reverse
 
-from pipelines.models import Decision, Job, Purpose, Task
-from pipelines.models import Line as LineRow
+from pipelines.models import Decision, Job, Line, Purpose, Task
 from pipelines.queries.why import tests_of
 from pipelines.routing.analysis.matching import AskedRule, ConditionAnswer, asked_rules, without_gate
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 OUTCOMES = 200
 TASKS = 1_000
@@ -83,7 +82,7 @@ class RecordedOutcome:
     situation: dict[str, Any]
 
 
-def station_matches(row: LineRow, line: Line, station: str) -> StationMatches:
+def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches:
     """`line`: with the rules that are asked, stored or not; of its rules those that can be read. Two statements."""
     rules = [rule for rule in line.station(station).rules if rule.fault is None]
     found = StationMatches([RuleMatches(rule.id) for rule in rules])
@@ -104,7 +103,7 @@ def station_matches(row: LineRow, line: Line, station: str) -> StationMatches:
     return found
 
 
-def _take(row: LineRow, found: StationMatches, asked: Sequence[AskedRule], recorded: RecordedOutcome) -> None:
+def _take(row: Line, found: StationMatches, asked: Sequence[AskedRule], recorded: RecordedOutcome) -> None:
     """The first rule that matches takes it; none where it is not known what a rule above says."""
     taken = ""
     for told, each in zip(found.rules, asked, strict=True):
@@ -120,7 +119,7 @@ def _take(row: LineRow, found: StationMatches, asked: Sequence[AskedRule], recor
     found.untaken += not taken
 
 
-def _recorded(row: LineRow, station: str, most: int) -> Iterator[RecordedOutcome]:
+def _recorded(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
     """The newest first, each as it was decided last: with the answers that evaluations had got."""
     tasks = Task.objects.filter(line=row).order_by("-id").values("id")[:TASKS]
     jobs = {
@@ -143,7 +142,9 @@ def _recorded(row: LineRow, station: str, most: int) -> Iterator[RecordedOutcome
         yield RecordedOutcome(number, title, jobs[job][1], situation)
 
 
-def _count(row: LineRow, line: Line, told: RuleMatches, asked: AskedRule, recorded: RecordedOutcome) -> None:
+def _count(
+    row: Line, line: ParsedLine, told: RuleMatches, asked: AskedRule, recorded: RecordedOutcome
+) -> None:
     told.counts[asked.answer] += 1
     if asked.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
         told.why = told.why or asked.why
@@ -153,18 +154,18 @@ def _count(row: LineRow, line: Line, told: RuleMatches, asked: AskedRule, record
 
 
 def _example(
-    row: LineRow, line: Line, asked: AskedRule, recorded: RecordedOutcome, matches: bool
+    row: Line, line: ParsedLine, asked: AskedRule, recorded: RecordedOutcome, matches: bool
 ) -> MatchExample:
     return MatchExample(*_named(row, recorded), matches, _values(line, asked))
 
 
-def _named(row: LineRow, recorded: RecordedOutcome) -> tuple[str, str, str]:
+def _named(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
     """Its task, the title and the address of it."""
     name = f"WI-{row.project.key}-{recorded.number}"
     return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])
 
 
-def _values(line: Line, asked: AskedRule) -> list[tuple[str, str]]:
+def _values(line: ParsedLine, asked: AskedRule) -> list[tuple[str, str]]:
     """What the condition asked, and what was there."""
     tests = tests_of(line, asked.rule, [seen.to_dict() for seen in asked.saw])
     return [(each.words, each.value) for each in tests if each.value is not None][:VALUES]

@@ -16,7 +16,7 @@ from pipelines.routing.basics.visible import visible
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
-from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.sentences.names import rule_name, station_name
 
 PATHS = 3
@@ -58,7 +58,7 @@ class FactRow:
     more: Sequence[str] = ()
 
 
-def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
+def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
     """The latest of each group, over all stations of a task. What a delivery sees of git is no change of its own: what
     was approved is in the branch then."""
     latest: dict[str, tuple[Job, Mapping[str, Any]]] = {}
@@ -79,7 +79,7 @@ def facts_so_far(line: Line, jobs: Iterable[Job]) -> list[FactRow]:
     return [*rows, *(row for job in last.values() for row in _of_output(line, job))]
 
 
-def _of_output(line: Line, job: Job) -> list[FactRow]:
+def _of_output(line: ParsedLine, job: Job) -> list[FactRow]:
     """What the last run of a station left that is not in its output, and what its agent told went wrong."""
     groups = groups_of(job.outcome)
     by = f"after {station_name(line, job.station)}"
@@ -184,7 +184,7 @@ class LimitRow:
 
 
 def limits_of(
-    line: Line, token: Token, job: Job | None, spent: Spending, month: Spending | None, now: datetime
+    line: ParsedLine, token: Token, job: Job | None, spent: Spending, month: Spending | None, now: datetime
 ) -> list[LimitRow]:
     """What is left at the station at which a token stands: of the cost of the task and of the month, of the time of the
     run, of the runs of the station and of the retries of its rules."""
@@ -220,7 +220,7 @@ def _bounded(station: Station) -> Iterable[Rule]:
     return (rule for rule in station.rules if rule.max_retries is not None)
 
 
-def _retries(line: Line, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
+def _retries(line: ParsedLine, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
     assert rule.max_retries is not None
     name = f"Retries: {rule_name(line, rule.id)}"
     return _of_count(name, taken.get(rule.id, 0), rule.max_retries)

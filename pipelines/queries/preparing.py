@@ -12,7 +12,7 @@ from django.db.models import F
 
 from pipelines.models import Job, LogChunk, Purpose
 from pipelines.routing.document.kinds import executes
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 BEGAN = ("[gateline] Prepare: ", "[gateline] Another station prepares the same.")
 OVER = ("[gateline] Prepared", "[gateline] Prepare failed")
@@ -51,7 +51,7 @@ class Preparing:
         return not self.over and self.chunks < MOST_CHUNKS
 
 
-def preparing(line: Line, jobs: Iterable[Job], now: datetime) -> dict[int, Preparing]:
+def preparing(line: ParsedLine, jobs: Iterable[Job], now: datetime) -> dict[int, Preparing]:
     """{job id: how far}, of the runs of one task; two statements at most, however many they are."""
     found = {job.pk: Preparing(job) for job in jobs if line.workspace and _may(job, now)}
     if not found:

@@ -11,7 +11,7 @@ from pipelines.queries import versions
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.document.escalations import ROUTED, WORDS_TO_RESOLVE
 from pipelines.routing.document.evaluations import UNANSWERED
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.sentences.decisions import sentence
 from pipelines.routing.simulate.run import expectation, run
@@ -57,13 +57,13 @@ def _first_version(task: Task) -> int:
     return int(submitted.data.get("pinned", task.pinned_id))
 
 
-def _inputs(line: Line, task: Task) -> dict[str, Any]:
+def _inputs(line: ParsedLine, task: Task) -> dict[str, Any]:
     """Without secrets, which a file of tests is no place for."""
     known = {each.key for each in line.inputs if each.type != "secret"}
     return {key: value for key, value in task.inputs.items() if key in known}
 
 
-def _facts(line: Line, task: Task) -> dict[str, Any]:
+def _facts(line: ParsedLine, task: Task) -> dict[str, Any]:
     """The fields of the task that its gates' checks read."""
     read = {
         check.field.removeprefix("task.").partition(".")[0]
@@ -77,7 +77,7 @@ def _facts(line: Line, task: Task) -> dict[str, Any]:
     return {name: value for name, value in told.items() if name in read and value is not None}
 
 
-def _steps(line: Line, script: ScenarioScript, task: Task) -> tuple[tuple[ScenarioStep, ...], str]:
+def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[ScenarioStep, ...], str]:
     walk, steps = begin(line, script), list[ScenarioStep]()
     for happened in _happened(task):
         if walk.over or _included(walk, happened):
@@ -113,7 +113,7 @@ def _included(walk: SimulatedTask, happened: _Happened) -> bool:
     return not any(each.lacks and each.station == happened.station for each in walk.positions)
 
 
-def _otherwise(line: Line, happened: _Happened, taken: StepRecord) -> str:
+def _otherwise(line: ParsedLine, happened: _Happened, taken: StepRecord) -> str:
     """A test knows no time and no hands that held a task: what they decided, it cannot show."""
     if happened.decision is None or taken.decision is None:
         return ""

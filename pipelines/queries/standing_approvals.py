@@ -13,7 +13,7 @@ from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, NEVER, SAME_PATCH
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class StandingApproval:
     base: str
 
 
-def same_patch_gates(line: Line) -> list[str]:
+def same_patch_gates(line: ParsedLine) -> list[str]:
     """Gates whose approval may stand for the change on a moved base, in the order of the line's stations."""
     found = (str(each.work.get("gate") or "") for each in line.stations if _keeps(each))
     return list(dict.fromkeys(each for each in found if each))
@@ -47,7 +47,9 @@ def _keeps(station: Station) -> bool:
     return str(work.get("rebase") or NEVER) == SAME_PATCH
 
 
-def standing_approval(line: Line, job: Job, gate: str, *, delivers: bool = False) -> StandingApproval | None:
+def standing_approval(
+    line: ParsedLine, job: Job, gate: str, *, delivers: bool = False
+) -> StandingApproval | None:
     """As of `job`, whose outcome is decided about, or which `delivers`. None asks people: nobody approved, something
     was said or pushed since, a visit since did not pass or has other files than the approved change on the moved base,
     or a station that checked the approved files has not checked these."""
@@ -106,7 +108,7 @@ def _tree_before(outcome: Any) -> str:
     return str((((outcome or {}).get("facts") or {}).get("git") or {}).get("source", {}).get("before") or "")
 
 
-def _passed(line: Line, job: Job) -> bool:
+def _passed(line: ParsedLine, job: Job) -> bool:
     station = line.stations_by_key.get(job.station)
     if station is None or job.outcome is None:
         return False

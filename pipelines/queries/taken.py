@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.queries.statements import RULE_COUNTS
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 FEWEST = 20
 """Of fewer tasks nothing is told."""
@@ -20,7 +20,7 @@ KEPT = 300
 """Seconds for which a process does not ask again."""
 
 
-def ranks(line: Line, line_id: int) -> dict[str, int]:
+def ranks(line: ParsedLine, line_id: int) -> dict[str, int]:
     """{rule id: rank}, 0 what was taken most, of every rule of the stations at which ranks differ. `line`: any version
     of it; a rule is its id."""
     counts = _counts(line_id, int(time.monotonic()) // KEPT)

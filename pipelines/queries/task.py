@@ -39,7 +39,7 @@ from pipelines.queries.usage import Spending
 from pipelines.routing.decide.approval import as_asked
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.kinds import wait_for_checks
-from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 from pipelines.routing.sentences.waits import Sentence, blocker_words, waiting
 
@@ -160,7 +160,7 @@ class TaskView:
         return list(self.task.handoffs.order_by("-at")[:HANDOFFS])
 
     @cached_property
-    def line(self) -> Parsed:
+    def line(self) -> ParsedLine:
         return versions.by_id(self.task.pinned_id)
 
     @cached_property

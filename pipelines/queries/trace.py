@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.models import Decision
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.kept import whole
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import edge_name, gate_name, station_name
 from pipelines.routing.sentences.notes import note_words
@@ -51,7 +51,7 @@ def trace_of(decision: Decision) -> list[dict[str, Any]]:
     return whole(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
-def checks_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def checks_of(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """How the checks of gates went, as the trace has them, with the `gate` and in `words`; an entry's sentence begins
     with the gate's key."""
     return [
@@ -70,11 +70,11 @@ def _words(check: Mapping[str, Any]) -> str:
     return "{field} {operator} {value}".format(**check, operator=operator)
 
 
-def steps_of(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[TraceStep]:
+def steps_of(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[TraceStep]:
     return [_step(line, entry) for entry in trace]
 
 
-def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
+def _step(line: ParsedLine, entry: Mapping[str, Any]) -> TraceStep:
     key = str(entry.get("step") or "")
     took = entry.get("took")
     return TraceStep(
@@ -87,7 +87,7 @@ def _step(line: Line, entry: Mapping[str, Any]) -> TraceStep:
     )
 
 
-def _rule(line: Line, key: str) -> str:
+def _rule(line: ParsedLine, key: str) -> str:
     if key not in line.rules_by_id:
         return ""
     station, rule = line.rules_by_id[key]
@@ -95,7 +95,7 @@ def _rule(line: Line, key: str) -> str:
     return f"rule {station.rules.index(rule) + 1} · {said}"
 
 
-def _saw(line: Line, seen: Mapping[str, Any]) -> str:
+def _saw(line: ParsedLine, seen: Mapping[str, Any]) -> str:
     """`output $.high: 2`, `edge Build → Test: 1`, or a check with what it saw."""
     if "passed" in seen:
         what = f"{seen.get('label') or seen['field']} {seen.get('operator', '')} {_text(seen.get('value'))}"

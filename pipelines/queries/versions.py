@@ -7,20 +7,20 @@ from functools import lru_cache
 from typing import Any
 
 from pipelines.models import LineVersion
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 
 HIDDEN = "••••••"
 
 
 @lru_cache(maxsize=512)
-def by_id(version_id: int) -> Line:
+def by_id(version_id: int) -> ParsedLine:
     """The parsed line of a version that is committed: versions never change, so an id is enough. Each is
     read under the revision of the law under which it was published (law §12)."""
     document, revision = LineVersion.objects.values_list("document", "revision").get(pk=version_id)
     return read_line(document, revision=revision)
 
 
-def parsed(version: LineVersion) -> Line:
+def parsed(version: LineVersion) -> ParsedLine:
     return by_id(version.pk)
 
 

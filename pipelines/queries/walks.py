@@ -14,7 +14,7 @@ from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.joining.joining import groups
 from pipelines.routing.document.algebra import EdgeTaken
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import sentence
 from pipelines.routing.sentences.escalations import answered_by, trigger_words
 from pipelines.routing.sentences.failures import failure_word
@@ -37,12 +37,14 @@ TONES = {
 }
 
 
-def timeline(line: Line, steps: Sequence[ScenarioStep], told: Sequence[StepRecord]) -> list[dict[str, Any]]:
+def timeline(
+    line: ParsedLine, steps: Sequence[ScenarioStep], told: Sequence[StepRecord]
+) -> list[dict[str, Any]]:
     """What each step did; number 0 is the start. `mark` is equal where a step went the same way."""
     return [_item(line, steps[each.number - 1] if each.number else None, each) for each in told]
 
 
-def _item(line: Line, step: ScenarioStep | None, told: StepRecord) -> dict[str, Any]:
+def _item(line: ParsedLine, step: ScenarioStep | None, told: StepRecord) -> dict[str, Any]:
     status = told.walk.status
     return {
         "number": told.number,
@@ -57,7 +59,7 @@ def _item(line: Line, step: ScenarioStep | None, told: StepRecord) -> dict[str, 
     }
 
 
-def did(line: Line, step: ScenarioStep) -> str:
+def did(line: ParsedLine, step: ScenarioStep) -> str:
     """The step in a few words."""
     if step.kind == "outcome":
         return outcome_words(step.outcome)
@@ -111,7 +113,7 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _went(line: Line, step: ScenarioStep | None, told: StepRecord) -> str:
+def _went(line: ParsedLine, step: ScenarioStep | None, told: StepRecord) -> str:
     if step is None:
         return f"{station_name(line, told.station)} is to report."
     others = [*_also(line, told), *_met(line, told)]
@@ -125,7 +127,7 @@ def _went(line: Line, step: ScenarioStep | None, told: StepRecord) -> str:
     return " ".join(others) or _escalations_after(told)
 
 
-def _also(line: Line, told: StepRecord) -> Iterable[str]:
+def _also(line: ParsedLine, told: StepRecord) -> Iterable[str]:
     """What had only waited for the step."""
     for station, decision in told.also:
         yield sentence(line, station, decision.to_dict())
@@ -139,7 +141,7 @@ def _escalations_after(told: StepRecord) -> str:
     return "Nothing is escalated any more."
 
 
-def _met(line: Line, told: StepRecord) -> Iterable[str]:
+def _met(line: ParsedLine, told: StepRecord) -> Iterable[str]:
     """The joins that it completed."""
     for each in told.joined:
         words = {
@@ -158,7 +160,7 @@ def status_word(status: str) -> str:
 # Ways
 
 
-def ways(line: Line, told: Iterable[StepRecord]) -> list[dict[str, Any]]:
+def ways(line: ParsedLine, told: Iterable[StepRecord]) -> list[dict[str, Any]]:
     """Every move so far, counted, in the shape of `DrawnMove`."""
     found = Counter(drawn_moves(line, told))
     return [{**asdict(each), "count": count} for each, count in found.items()]
@@ -167,7 +169,7 @@ def ways(line: Line, told: Iterable[StepRecord]) -> list[dict[str, Any]]:
 # Tokens
 
 
-def tokens(line: Line, walk: SimulatedTask) -> list[dict[str, Any]]:
+def tokens(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
     at_joins = {
         branch.id: waits_for(line, group)
         for group in groups(line, joins.branches(walk))
@@ -177,7 +179,7 @@ def tokens(line: Line, walk: SimulatedTask) -> list[dict[str, Any]]:
 
 
 def _token(
-    line: Line, walk: SimulatedTask, position: SimulatedPosition, at_join: Sentence | None
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, at_join: Sentence | None
 ) -> dict[str, Any]:
     said = at_join or _escalated(line, walk, position) or waiting(position, line)
     return {
@@ -198,7 +200,7 @@ def _token(
     }
 
 
-def _escalated(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Sentence | None:
+def _escalated(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Sentence | None:
     """What is escalated here, or, where that holds no token, before the first one: for whom, and how soon."""
     index = walk.index_of(position.token)
     for each in walk.escalations:
@@ -214,7 +216,7 @@ def _escalated(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> 
     return None
 
 
-def _facts(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
+def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
     """What was counted that decides what may happen here."""
     station = line.stations_by_key.get(position.station)
     if station is None or not position.here:
@@ -253,12 +255,12 @@ def _facts(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iter
             )
 
 
-def _edges(line: Line, key: str) -> list[EdgeTaken]:
+def _edges(line: ParsedLine, key: str) -> list[EdgeTaken]:
     found = (edge for rule in line.station(key).rules for edge in edges_in(rule.when))
     return list({(edge.source, edge.target): edge for edge in found}.values())
 
 
-def held_again(line: Line, position: SimulatedPosition) -> str:
+def held_again(line: ParsedLine, position: SimulatedPosition) -> str:
     """Why a choice would only be held, where the decision alone does not say so; else ""."""
     if position.status != HELD or "rejection" not in position.wait:
         return ""

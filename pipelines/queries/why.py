@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.models import Decision, GateVisit
 from pipelines.queries import versions
 from pipelines.queries.trace import TraceStep, checks_of, steps_of, trace_of
-from pipelines.routing.document.line import Line, Rule
+from pipelines.routing.document.line import ParsedLine, Rule
 from pipelines.routing.sentences.conditions import Leaf, leaves
 from pipelines.routing.sentences.decisions import otherwise, sentence, stopped_at
 from pipelines.routing.sentences.failures import failure_word
@@ -98,7 +98,7 @@ def why(decision: Decision, visits: Iterable[GateVisit]) -> Why:
 
 
 def explained(
-    line: Line, key: str, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]
+    line: ParsedLine, key: str, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]
 ) -> Explained:
     """`answer` and `trace` as the decision tool writes them."""
     station = line.stations_by_key.get(key)
@@ -125,7 +125,7 @@ def explained(
     )
 
 
-def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -> RuleRow:
+def _row(line: ParsedLine, number: int, rule: Rule, entry: Mapping[str, Any] | None) -> RuleRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
     row = RuleRow(number, rule.id, rule_name(line, rule.id), targets, NOT_TRIED)
     row.gates = [gate_name(line, key) for key in rule.gates]
@@ -137,7 +137,7 @@ def _row(line: Line, number: int, rule: Rule, entry: Mapping[str, Any] | None) -
     return row
 
 
-def tests_of(line: Line, rule: Rule, saw: list[Any]) -> list[Test]:
+def tests_of(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[Test]:
     """List what the condition of a rule asked, with what it saw of each. Empties `saw`."""
     return [_test(leaf, saw) for leaf in leaves(rule.when, called=partial(station_name, line))]
 
@@ -165,7 +165,7 @@ def shown(seen: Mapping[str, Any]) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _notes(line: Line, trace: Sequence[Mapping[str, Any]]) -> list[str]:
+def _notes(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[str]:
     """List what was tried besides the rules, as sentences."""
     return [note_words(line, str(entry["why"])) for entry in trace if entry.get("why") and _besides(entry)]
 
@@ -177,7 +177,7 @@ def _besides(entry: Mapping[str, Any]) -> bool:
     return entry.get("step") in ("facts", "signal", "blocked", "station_gate", "target", "rule_gates")
 
 
-def _visits(line: Line, visits: Iterable[GateVisit]) -> Iterator[tuple[str, str]]:
+def _visits(line: ParsedLine, visits: Iterable[GateVisit]) -> Iterator[tuple[str, str]]:
     for visit in sorted(visits, key=attrgetter("position")):
         if visit.state == GateVisit.State.OPEN:
             yield gate_name(line, visit.gate), "still open"

@@ -35,7 +35,7 @@ from pipelines.routing.basics.visible import visible_json
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.joining.told import told
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import DocumentError, Line, Problem
+from pipelines.routing.document.line import DocumentError, ParsedLine, Problem
 from pipelines.routing.document.preconditions import AGENT
 from pipelines.routing.document.publishable import publishing_problems
 from pipelines.routing.simulate.generate import generate
@@ -46,7 +46,7 @@ MAX_LINE = 64 * 1024 * 1024
 """Bytes of one situation; a longer line is malformed."""
 
 REFUSED = 2
-Decided = Callable[[Line, Any], dict[str, Any]]
+Decided = Callable[[ParsedLine, Any], dict[str, Any]]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -189,7 +189,7 @@ def _bounded(file: BinaryIO) -> bytes:
     return text
 
 
-def _read(path: Path) -> Line:
+def _read(path: Path) -> ParsedLine:
     return native.read(_bytes(path), keep_faulty_rules=True, exact=True)
 
 
@@ -204,7 +204,7 @@ def _reason(error: DocumentError | OSError) -> str:
     return error.strerror or str(error)
 
 
-def _answer_all(line: Line, source: BinaryIO, sink: TextIO, decided: Decided) -> int:
+def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decided) -> int:
     malformed = False
     for text in _lines(source):
         answer, read = _answer(line, text, decided)
@@ -214,7 +214,7 @@ def _answer_all(line: Line, source: BinaryIO, sink: TextIO, decided: Decided) ->
     return 1 if malformed else 0
 
 
-def _answer(line: Line, text: bytes, decided: Decided) -> tuple[dict[str, Any], bool]:
+def _answer(line: ParsedLine, text: bytes, decided: Decided) -> tuple[dict[str, Any], bool]:
     """The answer, and whether the line could be read."""
     try:
         return decided(line, _value(text)), True
@@ -222,7 +222,7 @@ def _answer(line: Line, text: bytes, decided: Decided) -> tuple[dict[str, Any], 
         return {"error": error.to_dict()}, False
 
 
-def _decided(line: Line, value: Any) -> dict[str, Any]:
+def _decided(line: ParsedLine, value: Any) -> dict[str, Any]:
     """What the situation shows is looked up, as the engine does; agents, which only an engine knows, count as available
     unless the facts say how they are (law §12, Limits and moves)."""
     situation = read_situation(value)

@@ -26,7 +26,7 @@ from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.basics.values import number_in
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from proof.bench.contenders.environment import ROOT, python
 from proof.bench.rig import Json, exponent, keep
 from proof.bench.timing import microseconds
@@ -79,7 +79,7 @@ def hard(index: int) -> list[Json]:
     ]
 
 
-def line_of(conditions: Callable[[int], list[Json]], count: int) -> Line:
+def line_of(conditions: Callable[[int], list[Json]], count: int) -> ParsedLine:
     stations = []
     for at in range(count):
         after = f"s{at + 1}" if at + 1 < count else "completed"

@@ -14,7 +14,7 @@ from pipelines.queries.versions import parsed
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import Gate, Line
+from pipelines.routing.document.line import Gate, ParsedLine
 from pipelines.routing.sentences.consequences import consequence
 from pipelines.routing.sentences.names import end_name, station_names
 from reviews.decision.gates import gate_at, gate_of
@@ -144,7 +144,7 @@ def _used_up(gate: Gate, visit: GateVisit, word: str) -> bool:
     return word == Word.SEND_BACK and visit.round > gate.approval.max_rounds
 
 
-def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
+def _option(line: ParsedLine, visit: GateVisit, word: str) -> VoteOption:
     routes = _routes(line, visit.gate) if word == Word.REJECT else ()
     answer = _decided(line, visit, word, routes[0][0] if routes else None)
     then = _then(line, visit, word, answer) if not routes else "you choose where it goes"
@@ -160,7 +160,7 @@ def _option(line: Line, visit: GateVisit, word: str) -> VoteOption:
     )
 
 
-def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
+def _reason_help(line: ParsedLine, answer: dict[str, Any], chosen: bool) -> str:
     """Say where the reviewer's text goes."""
     if chosen:
         return "Kept in the history. A station that you choose also gets it as feedback."
@@ -170,7 +170,7 @@ def _reason_help(line: Line, answer: dict[str, Any], chosen: bool) -> str:
 
 
 def _then(
-    line: Line, visit: GateVisit, word: str, answer: Mapping[str, Any], *, counted: bool = False
+    line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any], *, counted: bool = False
 ) -> str:
     """Tell what follows, with the round for a send back and the missing votes for an approval. `counted`: this one is
     among the votes already."""
@@ -186,7 +186,7 @@ def _then(
     return f"{needed % {'n': missing}} {follows}"
 
 
-def _follows(line: Line, visit: GateVisit, word: str, answer: Mapping[str, Any]) -> str:
+def _follows(line: ParsedLine, visit: GateVisit, word: str, answer: Mapping[str, Any]) -> str:
     """Tell what follows once the visit is decided."""
     if word == Word.SEND_BACK:
         station, most = (
@@ -197,7 +197,7 @@ def _follows(line: Line, visit: GateVisit, word: str, answer: Mapping[str, Any])
     return consequence(line, answer)
 
 
-def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
+def _decided(line: ParsedLine, visit: GateVisit, word: str, route: str | None) -> dict[str, Any]:
     """`decide` on the stored situation with this word at this gate and approval at the others asked with it."""
     situation = dict(visit.asked_by.situation)
     facts = dict(situation.get("facts") or {})
@@ -209,7 +209,7 @@ def _decided(line: Line, visit: GateVisit, word: str, route: str | None) -> dict
     return decide(line, read_situation({**situation, "facts": facts})).to_dict()
 
 
-def _label(line: Line, answer: dict[str, Any], verb: str, then: str) -> str:
+def _label(line: ParsedLine, answer: dict[str, Any], verb: str, then: str) -> str:
     if answer["decision"] == "move":
         return f"{verb} → {station_names(line, answer['to'])}"
     if answer["decision"] == "finish" and answer["kind"] == "completed":
@@ -217,7 +217,7 @@ def _label(line: Line, answer: dict[str, Any], verb: str, then: str) -> str:
     return f"{verb}: {then}"
 
 
-def _routes(line: Line, gate_key: str) -> tuple[tuple[str, str], ...]:
+def _routes(line: ParsedLine, gate_key: str) -> tuple[tuple[str, str], ...]:
     """The destinations that a rejection names under `on_reject: reviewer_chooses` (law §4)."""
     gate = gate_of(line, gate_key)
     if (gate.on_reject or line.policy.on_reject) != "reviewer_chooses":

@@ -8,15 +8,15 @@ from pipelines.engine.moves.gates import JUMP
 from pipelines.models import GateVisit, Word
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.decide.approval import as_asked
-from pipelines.routing.document.line import Approval, Gate, Line
+from pipelines.routing.document.line import Approval, Gate, ParsedLine
 
 
-def gate_of(line: Line, key: str) -> Gate:
+def gate_of(line: ParsedLine, key: str) -> Gate:
     """The declared gate, or the default policy under which a jump is reviewed."""
     return Gate(key=JUMP, name="Jump") if key == JUMP else line.gate(key)
 
 
-def gate_at(visit: GateVisit, line: Line) -> Gate:
+def gate_at(visit: GateVisit, line: ParsedLine) -> Gate:
     """The gate as this visit asks it."""
     gate = gate_of(line, visit.gate)
     return replace(gate, approval=as_asked(gate.approval, visit.producers))

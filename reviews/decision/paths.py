@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.models import GateVisit
 from pipelines.queries.versions import parsed
 from pipelines.routing.analysis.lint.transitions import edge_of
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, LineDrawing, drawing_of_version
 from pipelines.web.tasks.path import NOT, TAKEN, PlaceMark, TaskPath, ways_of
 from reviews.decision.consequences import VoteOption
@@ -57,7 +57,7 @@ def _ending(visit: GateVisit, answer: Mapping[str, Any], asked: str) -> DrawnEnd
     return DrawnEnding(visit.asked_by.station, asked, answer["end"])
 
 
-def _told(line: Line, visit: GateVisit, answer: Mapping[str, Any], asked: str) -> str:
+def _told(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], asked: str) -> str:
     station = visit.asked_by.station
     path = TaskPath()
     path.ways.clear()

@@ -22,7 +22,7 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN
 from pipelines.routing.document.kinds.deliver import MERGE, TO
-from pipelines.routing.document.line import Gate, Line, Requirement
+from pipelines.routing.document.line import Gate, ParsedLine, Requirement
 from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
@@ -74,7 +74,7 @@ class Dossier:
     """`standing`: whether the reader may decide now, or why not; `live`: whether anybody still may."""
 
     visit: GateVisit
-    line: Line
+    line: ParsedLine
     gate: Gate
     station: str
     standing: Entitlement
@@ -306,7 +306,7 @@ def _checks(visit: GateVisit) -> list[dict[str, Any]]:
     ]
 
 
-def _requirement(line: Line, wanted: Requirement) -> str:
+def _requirement(line: ParsedLine, wanted: Requirement) -> str:
     words = {"n": wanted.count, "name": wanted.name}
     if wanted.kind == OWNER and wanted.everyone:
         return f"the vote of whoever answers for {wanted.agent}"

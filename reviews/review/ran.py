@@ -11,7 +11,7 @@ from pipelines.queries.observed import groups_of, tests_words
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.visible import visible
 from pipelines.routing.document.kinds.command import KIND as COMMAND
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import shortened
 from reviews.review.steps import PathStep
 
@@ -57,12 +57,12 @@ class CommandRun:
         return (job.ended_at - job.started_at).total_seconds() if job.started_at and job.ended_at else None
 
 
-def commands_run(line: Line, steps: Sequence[PathStep]) -> list[CommandRun]:
+def commands_run(line: ParsedLine, steps: Sequence[PathStep]) -> list[CommandRun]:
     """The last run of each station of the kind *command*, in the order they ended."""
     return list(_runs(line, steps, _tree(step.job for step in steps)))
 
 
-def _runs(line: Line, steps: Iterable[PathStep], now: str) -> Iterator[CommandRun]:
+def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[CommandRun]:
     for step in steps:
         station = line.stations_by_key.get(step.job.station)
         if step.job.kind != COMMAND.key or station is None:

@@ -23,7 +23,7 @@ from pipelines.models import Artifact, Job
 from pipelines.queries.actors import actor_of
 from pipelines.queries.observed import groups_of, tests_words
 from pipelines.routing.basics.visible import visible
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.work.results.text import Masker
 from reviews.review.steps import PathStep
@@ -163,7 +163,7 @@ class ToolReports:
 
     def __init__(
         self,
-        line: Line,
+        line: ParsedLine,
         steps: Sequence[PathStep],
         artifacts: Sequence[Artifact],
         query: QueryDict | None = None,

@@ -11,7 +11,7 @@ from django.db.models import BigIntegerField, QuerySet
 from pipelines.models import Artifact, Job, Purpose, Task
 from pipelines.models.plumbing.compiled import compiled
 from pipelines.queries.actors import actor_of
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PathStep:
         return self.job.visit
 
 
-def steps_of(task: Task, line: Line, before: datetime | None = None) -> list[PathStep]:
+def steps_of(task: Task, line: ParsedLine, before: datetime | None = None) -> list[PathStep]:
     """The last run of each station, or the last that ended until `before`, in the order they ended."""
     done = [(job.ended_at, job) for job in _done(task=task.pk)]
     last = {job.station: job for at, job in done if before is None or (at and at <= before)}

@@ -15,17 +15,17 @@ from pipelines.lines.demo import example, lint_example
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 
 REPORTS = [{"name": name} for name in ("lint.sarif", "tests.xml", "security.sarif")]
 
 
-def line(key: str) -> Line:
+def line(key: str) -> ParsedLine:
     return read_line(native.loads(example.text(key, "/srv/it")))
 
 
 @pytest.fixture(scope="module")
-def check() -> Line:
+def check() -> ParsedLine:
     return line("repository-check")
 
 
@@ -40,7 +40,7 @@ def counted(failed: int = 0, errors: int = 0, suites: int = 1, exit_code: int = 
     return {"exit_code": exit_code, "facts": facts, "artifacts": REPORTS}
 
 
-def decision(line: Line, station: str, outcome: dict[str, Any], **facts: Any) -> dict[str, Any]:
+def decision(line: ParsedLine, station: str, outcome: dict[str, Any], **facts: Any) -> dict[str, Any]:
     return decide(line, read_situation({"station": station, "outcome": outcome, "facts": facts})).to_dict()
 
 
@@ -62,14 +62,18 @@ PUSHED = {"result": "success", "eval": "pushed"}
         ("deliver", {"result": "failure", "failure_type": "base_moved", "eval": "base_moved"}, ["lint"]),
     ],
 )
-def test_where_an_outcome_leads(check: Line, station: str, outcome: dict[str, Any], to: list[str]) -> None:
+def test_where_an_outcome_leads(
+    check: ParsedLine, station: str, outcome: dict[str, Any], to: list[str]
+) -> None:
     made = decision(check, station, outcome, origin="tests")
     assert (made["decision"], made["to"]) == ("move", to)
 
 
 @pytest.mark.parametrize("station", ["lint", "tests", "security"])
 @pytest.mark.parametrize("result", ["failure", "cancelled"])
-def test_a_failing_station_is_retried_twice_and_not_more(check: Line, station: str, result: str) -> None:
+def test_a_failing_station_is_retried_twice_and_not_more(
+    check: ParsedLine, station: str, result: str
+) -> None:
     rule = f"{station}-again"
     for taken in (0, 1):
         again = decision(check, station, {"result": result}, rules={rule: taken})
@@ -79,18 +83,18 @@ def test_a_failing_station_is_retried_twice_and_not_more(check: Line, station: s
 
 
 @pytest.mark.parametrize("origin", ["lint", "tests", "security"])
-def test_triage_goes_back_to_the_station_that_found_it(check: Line, origin: str) -> None:
+def test_triage_goes_back_to_the_station_that_found_it(check: ParsedLine, origin: str) -> None:
     outcome = {"result": "success", "output": {"triage": "again"}}
     assert decision(check, "triage", outcome, origin=origin)["to"] == [origin]
 
 
-def test_a_triage_without_a_decision_asks_again(check: Line) -> None:
+def test_a_triage_without_a_decision_asks_again(check: ParsedLine) -> None:
     for output in ({}, {"triage": "perhaps"}):
         made = decision(check, "triage", {"result": "success", "output": output})
         assert (made["decision"], made["status"], made["rule"]) == ("wait", "blocked", "triage-unclear")
 
 
-def test_triage_goes_round_ten_times_and_not_more(check: Line) -> None:
+def test_triage_goes_round_ten_times_and_not_more(check: ParsedLine) -> None:
     outcome = {"result": "success", "output": {"triage": "again"}}
     assert decision(check, "triage", outcome, origin="lint", rules={"triage-again": 9})["decision"] == "move"
     last = decision(check, "triage", outcome, origin="lint", rules={"triage-again": 10})
@@ -102,12 +106,12 @@ def test_lint_has_nothing_against_the_demo(key: str) -> None:
     assert [str(finding) for finding in lint(line(key)) if finding.severity != "info"] == []
 
 
-def test_a_dropped_task_is_cancelled(check: Line) -> None:
+def test_a_dropped_task_is_cancelled(check: ParsedLine) -> None:
     made = decision(check, "triage", {"result": "success", "output": {"triage": "drop"}})
     assert (made["decision"], made["end"], made["kind"]) == ("finish", "dropped", "cancelled")
 
 
-def test_nothing_is_merged_without_a_person(check: Line) -> None:
+def test_nothing_is_merged_without_a_person(check: ParsedLine) -> None:
     outcome = findings(1)
     asked = decision(check, "security", outcome)
     assert (asked["decision"], asked["status"], asked["gates"]) == (
@@ -121,12 +125,12 @@ def test_nothing_is_merged_without_a_person(check: Line) -> None:
     assert (rejected["decision"], rejected["kind"]) == ("finish", "failed")
 
 
-def test_a_branch_that_adds_nothing_is_checked_only(check: Line) -> None:
+def test_a_branch_that_adds_nothing_is_checked_only(check: ParsedLine) -> None:
     made = decision(check, "deliver", {"result": "failure", "failure_type": "nothing_done"})
     assert (made["end"], made["kind"]) == ("checked-only", "completed")
 
 
-def test_one_person_can_try_it(check: Line) -> None:
+def test_one_person_can_try_it(check: ParsedLine) -> None:
     for each in (check, line("agent-line")):
         approval = each.gate("human-review").approval
         assert approval.requester_may

@@ -11,7 +11,7 @@ from pipelines.formats import native
 from pipelines.lines.demo import example
 from pipelines.lines.starters import catalogue
 from pipelines.lines.starters.commands import StationCommands, with_commands
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.guarantees.proving import prove
 from pipelines.routing.sentences.names import gate_name
 
@@ -25,7 +25,7 @@ def name_of(path: Path) -> str:
     return f"{path.parts[-3]}-{path.stem}"
 
 
-def is_back(line: Line) -> bool:
+def is_back(line: ParsedLine) -> bool:
     return any({"send_back", "rework"} & {*gate.offers} for gate in line.gates)
 
 

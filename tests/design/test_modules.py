@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("config", "gateline", "pipelines", "reviews")
-SHARED = {"Command", "Meta", "State", "Line"}
+SHARED = {"Command", "Meta", "State"}
 """What Django, and nested choices of a model, always call so; and a line, as a row and as a document."""
 
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# The parsed document and the row that keeps it; what each `manage.py` command is called by Django.
-SHARED = {"Line", "Command"}
+# What each `manage.py` command is called by Django.
+SHARED = {"Command"}
 # Programs of the demo's stations know nothing of the product, nor the product of them.
 APART = ROOT / "pipelines" / "lines" / "demo"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.lint.support import found
 from tests.routing.support import decided, document, goes, ruled, traced
 
@@ -16,7 +16,7 @@ def on(op: str, value: Any, to: str = "b", **more: Any) -> dict[str, Any]:
     return {"when": {"eval": {"op": op, "value": value}}, "to": to, **more}
 
 
-def chain(*rules: dict[str, Any], **more: Any) -> Line:
+def chain(*rules: dict[str, Any], **more: Any) -> ParsedLine:
     return ruled(*rules, preset="contenox", **more)
 
 
@@ -156,7 +156,7 @@ def test_B18_the_first_task_of_the_list_is_the_entry() -> None:
 HANDLED = {"not": {"result": ["failure", "cancelled"]}}
 
 
-def guarded(*rules: dict[str, Any]) -> Line:
+def guarded(*rules: dict[str, Any]) -> ParsedLine:
     """As an import writes a chain: `on_failure` first, every branch behind a handler that did not fail."""
     on_failure = {"when": {"result": ["failure", "cancelled"]}, "to": "c"}
     return chain(on_failure, *({**rule, "when": {"all": [HANDLED, rule["when"]]}} for rule in rules))

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.factories import World, station
 from tests.routing.support import decided, document, goes, ruled
 
 USER = {"user": {"id": 7, "name": "Ada"}, "tags": [{"n": 1}, {"n": 2}], "odd key": True, "none": None}
 
 
-def composing(*entries: dict[str, Any], **more: Any) -> Line:
+def composing(*entries: dict[str, Any], **more: Any) -> ParsedLine:
     rules = [
         {"when": {"eval": {"op": "equals", "value": "yes"}}, "to": "b", "compose": list(entries)},
         {"to": "c"},
@@ -22,7 +22,7 @@ def composing(*entries: dict[str, Any], **more: Any) -> Line:
     return ruled(*rules, preset="contenox", **more)
 
 
-def stored(of: Line, output: Any, **facts: Any) -> dict[str, Any]:
+def stored(of: ParsedLine, output: Any, **facts: Any) -> dict[str, Any]:
     """The variables that are set."""
     found: dict[str, Any] = decided(of, {"eval": "yes", "output": output}, **facts)["variables"]
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import decided, goes, line, traced
 
 PASS, FAIL, BLOCKED = ({"exit_code": 0, "verdict": verdict} for verdict in ("pass", "fail", "blocked"))
@@ -19,7 +19,7 @@ def stage(**more: Any) -> dict[str, Any]:
     return {"rules": rules, **more}
 
 
-def playbook(*first: dict[str, Any], gate: dict[str, Any] | None = None, **more: Any) -> Line:
+def playbook(*first: dict[str, Any], gate: dict[str, Any] | None = None, **more: Any) -> ParsedLine:
     """Stations a to e, the first with three rules; with a gate before them where one is given."""
     stages = list(first) or [stage(**({"gate": "g"} if gate else {}))]
     completed = [{"rules": [{"id": f"done-{i}", "to": "completed"}]} for i in range(5 - len(stages))]

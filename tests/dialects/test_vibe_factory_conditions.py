@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.lint.support import found
 from tests.routing.support import FAILED, OK, decided, document, goes, line, ruled, traced
 
@@ -23,7 +23,7 @@ def on(result: str, to: str = "b", **more: Any) -> dict[str, Any]:
     return {"when": {"result": result}, "to": to, **more}
 
 
-def factory(*rules: dict[str, Any], **more: Any) -> Line:
+def factory(*rules: dict[str, Any], **more: Any) -> ParsedLine:
     return ruled(*rules, preset=VIBE_FACTORY, **more)
 
 

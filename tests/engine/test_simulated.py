@@ -11,7 +11,7 @@ import pytest
 from pipelines import engine
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Escalation, GateVisit, Job, Task, Token
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRefused, begin
 from pipelines.routing.simulate.walk import take
@@ -169,7 +169,7 @@ def test_a_random_walk_goes_as_the_engine_goes(world: World, name: str, seed: in
         compare(task, walk)
 
 
-def walked(line: Line, walk: SimulatedTask, step: ScenarioStep) -> SimulatedTask | None:
+def walked(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> SimulatedTask | None:
     """None where the step is refused."""
     try:
         return take(line, walk, step).walk
@@ -178,7 +178,7 @@ def walked(line: Line, walk: SimulatedTask, step: ScenarioStep) -> SimulatedTask
 
 
 def steps_at(
-    rng: random.Random, line: Line, walk: SimulatedTask, position: SimulatedPosition
+    rng: random.Random, line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> list[ScenarioStep]:
     """What may be tried at a position; not all of it is allowed."""
     at = position.station
@@ -214,12 +214,12 @@ def steps_at(
     ]
 
 
-def lacking(line: Line, at: str, outcome: dict[str, Any]) -> tuple[str, ...]:
+def lacking(line: ParsedLine, at: str, outcome: dict[str, Any]) -> tuple[str, ...]:
     """A walk takes for there what it is not told of; the engine looks for it."""
     return ("handoff",) if "handoff" in line.requires(at) and "handoff" not in outcome else ()
 
 
-def resolutions(line: Line, walk: SimulatedTask) -> list[ScenarioStep]:
+def resolutions(line: ParsedLine, walk: SimulatedTask) -> list[ScenarioStep]:
     routes = [("route", key) for key in line.stations_by_key] + [
         ("choose", key) for key in line.stations_by_key
     ]

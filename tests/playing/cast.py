@@ -12,7 +12,7 @@ from pipelines.models.people import simplify
 from pipelines.ports.leases import Claim
 from pipelines.routing.document.escalations import role_key
 from pipelines.routing.document.evaluations import MACHINES
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.requirements import Requirement
 from tests.playing.script import ScriptedPerson
 
@@ -27,7 +27,7 @@ class Cast:
         for name, person in people.items():
             self._people[name] = self._make(name, person.roles, person.groups)
 
-    def hire(self, line: Line, states: Mapping[str, str]) -> None:
+    def hire(self, line: ParsedLine, states: Mapping[str, str]) -> None:
         """The agents that the stations name, as the script says they are; those of the project are left as they are
         where it says nothing."""
         there = set(Agent.objects.filter(project=self._project).values_list("key", flat=True))

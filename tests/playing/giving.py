@@ -6,7 +6,7 @@ from pipelines import engine
 from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import Status, Token
 from pipelines.queries import versions
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
 from pipelines.routing.simulate import made_up
 from tests.playing.minimal import least_handoff
@@ -55,5 +55,5 @@ def _supply(stage: Stage, token: Token, named: set[str]) -> None:
     engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, given=given)
 
 
-def _line(stage: Stage, token: Token) -> Line:
+def _line(stage: Stage, token: Token) -> ParsedLine:
     return versions.by_id(token.task.pinned_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.routing.analysis.redecide.recorded import again, said
 from pipelines.routing.analysis.redecide.verdict import Redecided, redecide
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 
 LOOK, LEAD = {"key": "look", "name": "Look"}, {"key": "lead", "name": "Lead"}
 
@@ -14,7 +14,7 @@ LOOK, LEAD = {"key": "look", "name": "Look"}, {"key": "lead", "name": "Lead"}
 PASSED = {"result": "success"}
 
 
-def line(*rules: dict[str, Any], gates: list[dict[str, Any]] | None = None, **more: Any) -> Line:
+def line(*rules: dict[str, Any], gates: list[dict[str, Any]] | None = None, **more: Any) -> ParsedLine:
     stations = [
         {"key": "build", "work": {"kind": "noop"}, "rules": list(rules), **more.pop("build", {})},
         {"key": "ship", "work": {"kind": "noop"}},
@@ -28,7 +28,7 @@ def to(target: str | list[str], *gates: str, name: str = "on", **more: Any) -> d
     return {"id": name, "when": {"always": True}, "to": target, "gates": list(gates), **more}
 
 
-def tried(old: Line, new: Line, outcome: dict[str, Any] | None = None, **facts: Any) -> Redecided:
+def tried(old: ParsedLine, new: ParsedLine, outcome: dict[str, Any] | None = None, **facts: Any) -> Redecided:
     situation = {"station": "build", "outcome": outcome or PASSED, "facts": facts}
     return redecide(old, situation, said(again(old, situation)), new)
 

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import DocumentError, Line, read_line
+from pipelines.routing.document.line import DocumentError, ParsedLine, read_line
 
 OK = {"result": "success"}
 FAILED = {"result": "failure"}
@@ -22,25 +22,25 @@ def document(*stations: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"gateline": 1, "key": "line", "stations": keyed, **more}
 
 
-def line(*stations: dict[str, Any], **more: Any) -> Line:
+def line(*stations: dict[str, Any], **more: Any) -> ParsedLine:
     return read_line(document(*stations, **more), keep_faulty_rules=True)
 
 
-def ruled(*rules: dict[str, Any], **more: Any) -> Line:
+def ruled(*rules: dict[str, Any], **more: Any) -> ParsedLine:
     """Stations a, b, c; a has these rules, with ids r1, r2 … and target b unless they say otherwise."""
     filled = [{"id": f"r{i}", "to": "b", **each} for i, each in enumerate(rules, 1)]
     station = more.pop("station", {})
     return line({"rules": filled, **station}, {}, {}, **more)
 
 
-def decided(of: Line, outcome: dict[str, Any], station: str = "a", **facts: Any) -> dict[str, Any]:
+def decided(of: ParsedLine, outcome: dict[str, Any], station: str = "a", **facts: Any) -> dict[str, Any]:
     """The decision as the tool answers it, without its trace."""
     answer = traced(of, outcome, station, **facts)
     del answer["trace"]
     return answer
 
 
-def traced(of: Line, outcome: dict[str, Any], station: str = "a", **facts: Any) -> dict[str, Any]:
+def traced(of: ParsedLine, outcome: dict[str, Any], station: str = "a", **facts: Any) -> dict[str, Any]:
     situation = {"station": station, "outcome": outcome, "facts": facts}
     return decide(of, read_situation(situation)).to_dict()
 
@@ -73,7 +73,7 @@ def _waits(answer: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def goes(of: Line, outcome: dict[str, Any], station: str = "a", **facts: Any) -> str:
+def goes(of: ParsedLine, outcome: dict[str, Any], station: str = "a", **facts: Any) -> str:
     return short(decided(of, outcome, station, **facts))
 
 

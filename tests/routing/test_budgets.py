@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import FAILED, OK, decided, goes, line, ruled, short, traced
 
 Budget = dict[str, Any]
@@ -16,7 +16,7 @@ def budget(kind: str, most: int | str, **more: Any) -> Budget:
     return {"key": "b", "kind": kind, "most": most, "on_exhausted": "stuck", **more}
 
 
-def loop(*budgets: Budget, **more: Any) -> Line:
+def loop(*budgets: Budget, **more: Any) -> ParsedLine:
     """a → b → c, and from each a rule back to a (its word: back), to itself (again) and on."""
     stations = [
         {
@@ -218,7 +218,7 @@ STAGES = ("requirements", "design", "implementation", "testing", "rework_test", 
 REWORK = {"rework_test": "testing", "rework_impl": "implementation"}
 
 
-def aeef(**more: Any) -> Line:
+def aeef(**more: Any) -> ParsedLine:
     """The stages with rework stations, each outcome to where its eval says, or back where it came from."""
     stations = [
         {

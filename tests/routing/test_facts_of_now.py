@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from pipelines.routing.decide.situation import read_facts
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import OK, decided, ruled, short
 
 G: dict[str, Any] = {"key": "g"}
 APPROVED: dict[str, Any] = {"gates": {"g": {"decision": "approve"}}}
 
 
-def goes(of: Line, now: dict[str, Any], outcome: dict[str, Any] = OK, **facts: Any) -> str:
+def goes(of: ParsedLine, now: dict[str, Any], outcome: dict[str, Any] = OK, **facts: Any) -> str:
     return short(decided(of, outcome, now=now, **facts))
 
 

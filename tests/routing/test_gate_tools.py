@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.formats.native import json_schema
 from pipelines.routing.decide.effects import answer_of
-from pipelines.routing.document.line import DocumentError, Line, read_line
+from pipelines.routing.document.line import DocumentError, ParsedLine, read_line
 from tests.routing.support import OK, decided, document, goes, ruled, traced
 
 ARGV = ["coverage", "json"]
@@ -19,14 +19,14 @@ def gate(key: str = "g1", mode: str = "auto", **tool: Any) -> dict[str, Any]:
     return {"key": key, "mode": mode, "tool": {"argv": ARGV, **tool}}
 
 
-def guarded(*gates: dict[str, Any], **more: Any) -> Line:
+def guarded(*gates: dict[str, Any], **more: Any) -> ParsedLine:
     """r1 leads to b through these gates; r2 takes failures to c."""
     keys = [each["key"] for each in gates]
     failures = {"when": {"result": "failure"}, "to": "c"}
     return ruled({"gates": keys}, failures, gates=list(gates), **more)
 
 
-def said(of: Line, *words: str, text: str = "") -> list[dict[str, Any]]:
+def said(of: ParsedLine, *words: str, text: str = "") -> list[dict[str, Any]]:
     """The fact that the tools of the gates said so, in their order."""
     more = {"text": text} if text else {}
     tools = [each.tool.question(each.key) for each in of.gates if each.tool]

@@ -16,7 +16,7 @@ from pipelines.routing.analysis.impact import (
     next_stations,
     situation_under,
 )
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import decided, line
 
 LOOK, LEAD = {"key": "look", "name": "Look"}, {"key": "lead", "name": "Lead"}
@@ -24,7 +24,7 @@ ON = {"id": "on", "to": "b"}
 NOOP = {"kind": "noop"}
 
 
-def version(*rules: dict[str, Any], **more: Any) -> Line:
+def version(*rules: dict[str, Any], **more: Any) -> ParsedLine:
     """Stations a, b, c, of which b is done by hand; a has these rules, `on` to b if none is given."""
     first = {"work": NOOP, "rules": list(rules or (ON,))}
     return line(first, {"work": {"kind": "manual"}}, {"work": NOOP}, **{"gates": [LOOK, LEAD], **more})
@@ -33,11 +33,11 @@ def version(*rules: dict[str, Any], **more: Any) -> Line:
 OLD = version()
 
 
-def at(station: str = "a", status: str = "queued", judge: Line = OLD, **more: Any) -> MigratingPosition:
+def at(station: str = "a", status: str = "queued", judge: ParsedLine = OLD, **more: Any) -> MigratingPosition:
     return MigratingPosition(7, station, status, judge, **more)
 
 
-def rests(judge: Line, outcome: dict[str, Any] | None = None, **more: Any) -> MigratingPosition:
+def rests(judge: ParsedLine, outcome: dict[str, Any] | None = None, **more: Any) -> MigratingPosition:
     """At rest at `a` after the decision of `judge` on this outcome."""
     situation = {"station": "a", "outcome": outcome or {"result": "success"}, "facts": more.pop("facts", {})}
     answer = decided(judge, situation["outcome"], **situation["facts"])
@@ -271,7 +271,7 @@ SPENT = {"id": "x", "to": "a", "max_retries": 1, "on_exhausted": {"to": "c"}}
     ],
 )
 def test_the_stations_that_may_come_next_in_the_order_of_the_line(
-    of: Line, station: str, keys: tuple[str, ...]
+    of: ParsedLine, station: str, keys: tuple[str, ...]
 ) -> None:
     assert next_stations(of, station) == keys
 

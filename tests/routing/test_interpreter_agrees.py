@@ -18,7 +18,7 @@ import pytest
 
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing import interpreter
 from tests.routing.interpreter import decide as second_reading
 from tests.routing.interpreter.generator import case, line_with
@@ -46,7 +46,7 @@ def first_reading(document: Json, situation: Json) -> Json:
 
 
 @lru_cache(maxsize=2)
-def _line(document: str) -> Line:
+def _line(document: str) -> ParsedLine:
     return read_line(json.loads(document), keep_faulty_rules=True)
 
 

@@ -13,7 +13,7 @@ import pytest
 from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork, Write
 from pipelines.routing.decide.joining.context import contradictions
 from pipelines.routing.decide.joining.joining import Merge, aggregate, due
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.interpreter import joins as second
 from tests.routing.interpreter.draw_forks import live
 from tests.routing.interpreter.draw_joins import AGGREGATIONS, joined
@@ -47,7 +47,7 @@ def first_reading(document: dict[str, Any], tokens: list[dict[str, Any]]) -> dic
 
 
 @lru_cache(maxsize=2)
-def _line(document: str) -> Line:
+def _line(document: str) -> ParsedLine:
     return read_line(json.loads(document))
 
 

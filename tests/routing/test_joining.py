@@ -13,7 +13,7 @@ from pipelines.routing.decide.joining.context import contradictions, merged
 from pipelines.routing.decide.joining.joining import aggregate, due, groups
 from pipelines.routing.decide.joining.reach import reached, ways, ways_but
 from pipelines.routing.decide.joining.told import told
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 
 FORK = Fork(1, "plan", ("qa", "security"))
@@ -25,7 +25,7 @@ def to(key: str, *targets: str, **more: Any) -> dict[str, Any]:
     return {"key": key, "rules": rules, **more}
 
 
-def forked(*stations: dict[str, Any], aggregation: str = "all-pass", **more: Any) -> Line:
+def forked(*stations: dict[str, Any], aggregation: str = "all-pass", **more: Any) -> ParsedLine:
     """plan → (qa, security) → release, which joins them."""
     plan = {"key": "plan", "rules": [{"id": "fork", "to": ["qa", "security"]}]}
     known = {"qa": to("qa", "release"), "security": to("security", "release")}
@@ -184,7 +184,7 @@ INNER = Fork(5, "split", ("left", "right"))
 OUTER = Fork(1, "plan", ("split", "docs"))
 
 
-def nested(wait_inner: list[str], wait_outer: list[str]) -> Line:
+def nested(wait_inner: list[str], wait_outer: list[str]) -> ParsedLine:
     return line(
         {"key": "plan", "rules": [{"id": "outer", "to": ["split", "docs"]}]},
         {"key": "split", "rules": [{"id": "inner", "to": ["left", "right"]}]},
@@ -255,7 +255,7 @@ def test_without_a_fork_there_is_nobody_to_wait_for() -> None:
 # Nobody waits for ever
 
 
-def crossing() -> Line:
+def crossing() -> ParsedLine:
     """Each of two joins waits for what only the other one leads to."""
     return line(
         {"key": "plan", "rules": [{"id": "fork", "to": ["a", "b"]}]},

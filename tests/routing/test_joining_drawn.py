@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipelines.routing.decide.joining.branches import BLOCKED, FAILED, PASSED, Arrival, Branch, Fork
 from pipelines.routing.decide.joining.joining import Merge, aggregate, due, groups
 from pipelines.routing.decide.joining.reach import reached, ways
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line
 
 KEYS = ("a", "b", "c", "d", "e")
@@ -19,7 +19,7 @@ AGGREGATIONS = ("all-pass", "any-pass", "majority-pass", "none")
 
 
 @st.composite
-def lines(draw: st.DrawFn) -> Line:
+def lines(draw: st.DrawFn) -> ParsedLine:
     stations: list[dict[str, Any]] = []
     for key in KEYS:
         targets = st.sampled_from([*KEYS, "completed", "@origin"])
@@ -41,7 +41,7 @@ def lines(draw: st.DrawFn) -> Line:
 
 
 @st.composite
-def standing(draw: st.DrawFn, of: Line) -> list[Branch]:
+def standing(draw: st.DrawFn, of: ParsedLine) -> list[Branch]:
     outer = Fork(1, draw(st.sampled_from(KEYS)), tuple(draw(st.permutations(KEYS))[:3]))
     inner = Fork(2, draw(st.sampled_from(KEYS)), tuple(draw(st.permutations(KEYS))[:2]))
     found = []
@@ -76,7 +76,7 @@ def test_a_join_is_decided_by_exactly_what_arrived_and_in_the_end_nobody_waits_i
     _waits_for_somebody(of, branches)
 
 
-def _sound(of: Line, branches: list[Branch], merge: Merge) -> None:
+def _sound(of: ParsedLine, branches: list[Branch], merge: Merge) -> None:
     join = of.station(merge.station).join
     assert join is not None
     arrived = [each for each in branches if each.id in merge.arrived]
@@ -98,7 +98,7 @@ def _followed(branches: list[Branch], merge: Merge) -> list[Branch]:
     return [*left, Branch(min(merge.arrived) * 100, merge.station, outer)]
 
 
-def _waits_for_somebody(of: Line, branches: list[Branch]) -> None:
+def _waits_for_somebody(of: ParsedLine, branches: list[Branch]) -> None:
     free = {each.station for each in branches if each.arrival is None}
     for group in groups(of, branches):
         assert group.pending

@@ -12,7 +12,7 @@ from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.document.expected import FAILURES
 from pipelines.routing.document.line import read_line
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from tests.routing.support import goes, ruled, traced
 
 PROUD = {"exit_code": 0, "verdict": "pass", "summary": "I made made.txt"}
@@ -28,13 +28,13 @@ RULES = (
 )
 
 
-def of(**station: Any) -> Line:
+def of(**station: Any) -> ParsedLine:
     more = {key: station.pop(key) for key in ("gates", "limits_of_task") if key in station}
     limits = {"limits": more.pop("limits_of_task")} if "limits_of_task" in more else {}
     return ruled(*RULES, station=station, **more, **limits)
 
 
-def by(line: Line, outcome: dict[str, Any], spent: Any = 0) -> str:
+def by(line: ParsedLine, outcome: dict[str, Any], spent: Any = 0) -> str:
     return judged(line, line.stations[0], read_outcome(outcome), spent).by
 
 

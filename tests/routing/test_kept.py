@@ -10,7 +10,7 @@ from typing import Any
 from pipelines.routing.analysis.redecide.kept import UNTAKEN, comes_out_again, kept, whole
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.interpreter.generator import case
 from tests.routing.support import ruled
 
@@ -26,7 +26,7 @@ def through_json(value: Any) -> Any:
     return json.loads(json.dumps(value, default=float))
 
 
-def drawn() -> Iterator[tuple[Line, dict[str, Any]]]:
+def drawn() -> Iterator[tuple[ParsedLine, dict[str, Any]]]:
     for seed in range(SEEDS):
         document, given = case(seed)
         yield read_line(json.loads(json.dumps(document)), keep_faulty_rules=True), given

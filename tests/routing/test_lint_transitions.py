@@ -12,7 +12,7 @@ from pipelines.routing.analysis.lint.standings import standings
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import ANYWHERE
 from pipelines.routing.analysis.lint.visits import bound, components
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line, ruled
 
 Told = tuple[str, str, str, str | None]
@@ -20,19 +20,19 @@ TO_END = {"to": "completed"}
 FAILURE = {"when": {"result": "failure"}}
 
 
-def ways(of: Line) -> list[Told]:
+def ways(of: ParsedLine) -> list[Told]:
     """Source, target, who leads there, and the rule whose budgets bind; what a reviewer may choose aside."""
     found = [way for way in LintSubject(of).transitions if way.source != ANYWHERE]
     told = [(way.source, way.target, way.by, way.rule.id if way.rule else None) for way in found]
     return sorted(told, key=str)
 
 
-def gated(**gate: object) -> Line:
+def gated(**gate: object) -> ParsedLine:
     return line({"rules": [{"id": "r1", **TO_END, "gates": ["g"]}]}, gates=[{"key": "g", **gate}])
 
 
 BY_RULE: Told = ("a", "completed", "rule", "r1")
-WAYS: dict[str, tuple[Line, list[Told]]] = {
+WAYS: dict[str, tuple[ParsedLine, list[Told]]] = {
     "a rule leads to its targets, bound by its budgets": (
         line({"rules": [{"id": "r1", "to": ["b", "c"]}]}, {"rules": [{"id": "r2", **TO_END}]}, {}),
         [
@@ -108,7 +108,7 @@ WAYS: dict[str, tuple[Line, list[Told]]] = {
 
 
 @pytest.mark.parametrize(("of", "expected"), list(WAYS.values()), ids=list(WAYS))
-def test_the_ways_out_of_a_station(of: Line, expected: list[Told]) -> None:
+def test_the_ways_out_of_a_station(of: ParsedLine, expected: list[Told]) -> None:
     assert ways(of) == sorted(expected, key=str)
 
 
@@ -155,7 +155,7 @@ def test_two_cycles_that_share_a_station_are_one_group() -> None:
     assert [sorted(group) for group in components(after)] == [["a", "b", "c", "d"]]
 
 
-def of_check(check: str, of: Line) -> list[Finding]:
+def of_check(check: str, of: ParsedLine) -> list[Finding]:
     return [finding for finding in lint(of) if finding.check == check]
 
 

@@ -7,10 +7,10 @@ import pytest
 from pipelines.routing.analysis.lint.run import visits
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import breaking, endless, unbounded_cycles
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import line, ruled
 
-VISITS: dict[str, tuple[Line, dict[str, int]]] = {
+VISITS: dict[str, tuple[ParsedLine, dict[str, int]]] = {
     "a straight line is gone once": (line({}, {}, {}), {"a": 1, "b": 1, "c": 1}),
     "a loop is entered as often as its budget allows, and once from the start": (
         ruled({"when": {"result": "failure"}, "to": "a", "max_retries": 2}, {"to": "completed"}),
@@ -153,7 +153,7 @@ VISITS: dict[str, tuple[Line, dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("of", "most"), list(VISITS.values()), ids=list(VISITS))
-def test_a_station_is_entered_at_most_so_often(of: Line, most: dict[str, int]) -> None:
+def test_a_station_is_entered_at_most_so_often(of: ParsedLine, most: dict[str, int]) -> None:
     assert visits(of) == most
 
 
@@ -161,7 +161,7 @@ def rule(name: str, to: str, **more: object) -> dict[str, object]:
     return {"id": name, "when": {"output": {"path": name, "op": "equals", "value": 1}}, "to": to, **more}
 
 
-def two_loops() -> Line:
+def two_loops() -> ParsedLine:
     """a and b go round each other, c round itself; d goes back to c with a budget."""
     return line(
         {"rules": [rule("ab", "b"), rule("a-on", "c")]},

@@ -13,7 +13,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Finish, Move
 from pipelines.routing.decide.joining.reach import reached, ways
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.guarantees.ways import ways_out
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import begin
@@ -55,7 +55,7 @@ def jump(place: str) -> Json:
     return {"result": "success", "signals": [{"verdict": "hold", "reason": "already_complete", "meta": meta}]}
 
 
-def simulated(line: Line, place: str) -> bool:
+def simulated(line: ParsedLine, place: str) -> bool:
     start = begin(line, ScenarioScript("w", "w"))
     decision = take(line, start, ScenarioStep("outcome", outcome=jump(place))).decision
     return isinstance(decision, Move | Finish)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.publishable import publishing_problems
 from tests.routing.support import BLOCKED, FAILED, OK, goes, line
 
@@ -121,7 +121,7 @@ DECISIONS: dict[str, tuple[str, str, str, str, str]] = {
 }
 
 
-def under(rules: list[dict[str, Any]], **more: Any) -> Line:
+def under(rules: list[dict[str, Any]], **more: Any) -> ParsedLine:
     return line(
         {"rules": rules}, {"rules": [{"id": "last", "to": "completed"}]}, gates=[{"key": "g"}], **more
     )

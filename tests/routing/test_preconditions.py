@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document import handoffs
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import FAILED, OK, goes, line, traced
 
 HANDOFF = {
@@ -22,13 +22,13 @@ HANDOFF = {
 FREE = {"state": "available", "free": 1}
 
 
-def needing(*requires: str, **more: Any) -> Line:
+def needing(*requires: str, **more: Any) -> ParsedLine:
     """a → b → c → completed; a requires these; b is worked on by ann, c by bob."""
     first = {"requires": list(requires), **more.pop("station", {})}
     return line(first, {"agent": "ann", "requires": []}, {"agent": "bob", "requires": []}, **more)
 
 
-def aeef(**station: Any) -> Line:
+def aeef(**station: Any) -> ParsedLine:
     rules = [{"id": "on", "to": "b"}]
     return line({"rules": rules, **station}, {"agent": "ann"}, preset="aeef")
 

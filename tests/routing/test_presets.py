@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import PRESETS, Line
+from pipelines.routing.document.line import PRESETS, ParsedLine
 from tests.routing.support import FAILED, OK, goes, ruled
 
 NEVER = {"when": {"failure_type": "never"}}
@@ -52,7 +52,7 @@ DECISIONS = {"alp": ALP, "contenox": CONTENOX, "vibe-factory": VIBE_FACTORY, "fl
 def decided_in(case: str, **more: Any) -> str:
     """What a line with this preset or policy decides in one of the six cases."""
 
-    def line(*rules: dict[str, Any]) -> Line:
+    def line(*rules: dict[str, Any]) -> ParsedLine:
         # What a forward move needs under `aeef` is another table's: tests/routing/test_preconditions.py.
         return ruled(*rules, station={"requires": []}, **GATE, **more)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.redeciding import LOOK, line, to, tried, word
 
 ASKS = {"agentic": {"question": "Good?"}, "answer": "yes"}
@@ -40,7 +40,7 @@ WRITES = {"all": [{"field": "variables.v", "operator": "equals", "value": 1, "ac
 SEEN = {"edge": {"from": "old", "to": "build", "at_least": 2}}
 
 
-CASES: dict[str, tuple[Line, Line, dict[str, Any], str, str]] = {
+CASES: dict[str, tuple[ParsedLine, ParsedLine, dict[str, Any], str, str]] = {
     "the same": (line(to("ship")), line(to("ship", name="other")), {}, "same", ""),
     "elsewhere": (line(to("ship")), line(to("fix")), {}, "different", ""),
     "fork in another order": (line(to(["ship", "fix"])), line(to(["fix", "ship"])), {}, "same", ""),
@@ -223,7 +223,7 @@ CASES: dict[str, tuple[Line, Line, dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_each_verdict(case: tuple[Line, Line, dict[str, Any], str, str]) -> None:
+def test_each_verdict(case: tuple[ParsedLine, ParsedLine, dict[str, Any], str, str]) -> None:
     old, new, facts, verdict, reason = case
     found = tried(old, new, **facts)
     assert (found.verdict.value, found.reason) == (verdict, reason)
@@ -232,7 +232,7 @@ def test_each_verdict(case: tuple[Line, Line, dict[str, Any], str, str]) -> None
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_under_its_own_version_everything_is_the_same(
-    case: tuple[Line, Line, dict[str, Any], str, str],
+    case: tuple[ParsedLine, ParsedLine, dict[str, Any], str, str],
 ) -> None:
     old, _, facts, *_ = case
     assert tried(old, old, **facts).verdict == "same"
@@ -304,7 +304,7 @@ def test_what_does_not_fit_and_what_is_gone_is_said_with_its_name() -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_where_it_led_then_is_told_whatever_the_verdict(
-    case: tuple[Line, Line, dict[str, Any], str, str],
+    case: tuple[ParsedLine, ParsedLine, dict[str, Any], str, str],
 ) -> None:
     old, new, facts, *_ = case
     found = tried(old, new, **facts)

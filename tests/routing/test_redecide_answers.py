@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.redecide.effects import DecidedEffect, effect_of
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.redeciding import answer, line, to, tried, word
 
 
@@ -55,7 +55,7 @@ def test_a_rule_that_nobody_told_is_none() -> None:
 
 
 def test_several_counters_at_once_are_not_tried_but_named() -> None:
-    def built(*tests: dict[str, Any]) -> Line:
+    def built(*tests: dict[str, Any]) -> ParsedLine:
         return read_line(
             {
                 "gateline": 1,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import FAILED, OK, decided, goes, ruled, traced
 
 CHECK = {"field": "exit_code", "operator": "equals", "value": 9}
@@ -29,7 +29,7 @@ GATES = [
 ]
 
 
-def guarded(*gates: str, rules: list[dict[str, Any]] | None = None, **more: Any) -> Line:
+def guarded(*gates: str, rules: list[dict[str, Any]] | None = None, **more: Any) -> ParsedLine:
     """r1 leads to b through these gates; r2 takes failures to c."""
     first = {"gates": list(gates)}
     return ruled(first, *(rules or [{"when": {"result": "failure"}, "to": "c"}]), gates=GATES, **more)

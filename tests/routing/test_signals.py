@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import decided, goes, line, ruled
 
 REVIEW = {"key": "review", "mode": "manual"}
@@ -172,7 +172,7 @@ def test_rework_is_bound_by_the_cap_and_by_the_visits_of_the_station() -> None:
     assert goes(of, signalled("rework"), visits={"a": 5}) == "stuck VisitLimitExceeded"
 
 
-def proceeded(of: Line, outcome: dict[str, Any] | None = None, **facts: Any) -> str:
+def proceeded(of: ParsedLine, outcome: dict[str, Any] | None = None, **facts: Any) -> str:
     return goes(of, {**signalled("proceed"), **(outcome or {})}, **facts)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import decided, goes, line, ruled, traced
 
 OK = {"exit_code": 0}
@@ -15,7 +15,7 @@ FAIL_CHECK = {"field": "exit_code", "operator": "equals", "value": 9}
 
 def gated(
     rules: list[dict[str, Any]] | None = None, policy: dict[str, Any] | None = None, **gate: Any
-) -> Line:
+) -> ParsedLine:
     """Station a with the gate g; by default r1 takes failures to c and r2 everything to b."""
     rules = rules or [{"when": {"result": "failure"}, "to": "c"}, {}]
     return ruled(*rules, gates=[{"key": "g", **gate}], station={"gate": "g"}, policy=policy or {})

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import OK, decided, goes, line, ruled
 
 CIRCLE, CAP, LIMIT = "stuck CircularWorkflow", "stuck VisitLimitExceeded", "stuck RetryLimitExceeded"
 
 
-def back(policy: dict[str, Any] | None = None, **rule: Any) -> Line:
+def back(policy: dict[str, Any] | None = None, **rule: Any) -> ParsedLine:
     """Station c with one rule, by default back to a."""
     rules = [{"id": "r1", "to": "a", **rule}]
     return line({}, {}, {"rules": rules}, {}, policy=policy or {})
 
 
-def returns(of: Line, **facts: Any) -> str:
+def returns(of: ParsedLine, **facts: Any) -> str:
     return goes(of, OK, station="c", **facts)
 
 
@@ -181,7 +181,7 @@ def test_of_several_breaches_fail_before_stuck_before_escalate_before_a_target(
     assert goes(of, OK, rules={"r1": 1}, visits={"b": 1}) == expected
 
 
-def instead(to: str = "c", policy: dict[str, Any] | None = None, **more: Any) -> Line:
+def instead(to: str = "c", policy: dict[str, Any] | None = None, **more: Any) -> ParsedLine:
     rule = {"max_retries": 0, "on_exhausted": {"to": to}, **more}
     return ruled(rule, policy=policy or {}, gates=[{"key": "g"}])
 

@@ -10,7 +10,7 @@ from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.decide import effects
 from pipelines.routing.decide.decisions import Move
 from pipelines.routing.decide.effects import DecisionSubject
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.paths import compile_path
 from tests.routing.support import decided, goes, line
 
@@ -18,7 +18,7 @@ LOST: dict[str, Any] = {"unreadable": {"high": "scan", "low": "scan"}}
 NOT_JSON: dict[str, Any] = {"exit_code": 0, "output_error": "line 1"}
 
 
-def asking(prompt: str, **more: Any) -> Line:
+def asking(prompt: str, **more: Any) -> ParsedLine:
     """Station a leads to b, whose prompt asks for something."""
     work = {"kind": "command", "argv": ["x"], "prompt": prompt}
     return line({"output_keys": ["high"]}, {"key": "b", "work": work}, **more)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import OK, decided, ruled, short
 
 WORDS = ["approve", "send_back", "reject", "rework", "abort"]
@@ -22,7 +22,7 @@ FAILURE = {"result": "failure"}
 PROCEED = {**OK, "signals": [{"verdict": "proceed"}]}
 
 
-def goes(of: Line, outcome: dict[str, Any], **gates: dict[str, Any]) -> str:
+def goes(of: ParsedLine, outcome: dict[str, Any], **gates: dict[str, Any]) -> str:
     return short(decided(of, outcome, gates=gates))
 
 

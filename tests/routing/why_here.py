@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import ruled, short, traced
 
 Cases = dict[str, tuple[Callable[[], list[str]], list[str]]]
 """What is told of a decision, and what is expected."""
 
 
-def told(of: Line, outcome: dict[str, Any], station: str = "a", **facts: Any) -> list[str]:
+def told(of: ParsedLine, outcome: dict[str, Any], station: str = "a", **facts: Any) -> list[str]:
     """The trace, one line for each entry, then the decision and what a person reads of it."""
     answer = traced(of, outcome, station, **facts)
     message = f": {answer['message']}" if "message" in answer else ""
@@ -36,12 +36,12 @@ NEVER = {"when": {"result": "cancelled"}}
 UNPARSEABLE = {"result": "success", "output_error": "line 3"}
 
 
-def gated(mode: str = "manual", **more: Any) -> Line:
+def gated(mode: str = "manual", **more: Any) -> ParsedLine:
     """A rule from a to b behind the gate g."""
     return ruled({"gates": ["g"]}, gates=[{"key": "g", "mode": mode, **more}])
 
 
-def checked(**more: Any) -> Line:
+def checked(**more: Any) -> ParsedLine:
     """Station a with the gate g, which checks the exit code."""
     gate = {"key": "g", "mode": "auto", "checks": {"all": [{**CHECK, **more}]}}
     return ruled({}, station={"gate": "g"}, gates=[gate])

@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from pipelines.engine.core import gate_results
 from pipelines.models import DUE_TIME, Event, GateVisit, Task
 from pipelines.queries import versions
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 # Events that are transitions: a position comes from one state to another.
 TRANSITIONS = ("task.submitted", "token.moved", "token.forked", "token.joined", "token.ended")
@@ -34,7 +34,7 @@ class _Told:
     since: dict[int, datetime] = field(default_factory=dict)
 
     @property
-    def line(self) -> Line:
+    def line(self) -> ParsedLine:
         return versions.by_id(self.pinned)
 
 
@@ -140,7 +140,7 @@ def _handoff(event: Event, source: str | None, target: str | None) -> str | None
     return str(event.data.get("handoff") or handoff_id(source, target, event.at))
 
 
-def _agents(line: Line, places: str) -> str | None:
+def _agents(line: ParsedLine, places: str) -> str | None:
     """Who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
     names = [_agent(station) for station in stations if station]

@@ -27,7 +27,7 @@ from pipelines.queries.allowed_folders import fault_of_folder
 from pipelines.routing.basics.visible import shortened
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.line import Line, Problem, Station
+from pipelines.routing.document.line import ParsedLine, Problem, Station
 
 TITLE = 300
 TOLD = 72
@@ -79,7 +79,7 @@ def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
     return reach.names(SECRET) if any(field.type == "secret" for field in fields) else ()
 
 
-def connected_repositories(line: Line | None, project: Project) -> list[Repository]:
+def connected_repositories(line: ParsedLine | None, project: Project) -> list[Repository]:
     """What a task of this line may work in, by name; asked for only where an input names it (law §15)."""
     if line is None or line.workspace is None or not line.workspace.input:
         return []
@@ -114,7 +114,9 @@ def stored_repository(field: Input, value: Any, connected: Iterable[Repository])
     return found.title if found else value
 
 
-def not_connected(line: Line, filled: Mapping[str, Any], connected: Iterable[Repository]) -> list[Problem]:
+def not_connected(
+    line: ParsedLine, filled: Mapping[str, Any], connected: Iterable[Repository]
+) -> list[Problem]:
     """A task would only fail at its first station."""
     key = line.workspace.input if line.workspace else ""
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:

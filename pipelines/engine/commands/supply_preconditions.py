@@ -29,7 +29,7 @@ from pipelines.models import Handoff, Status, Task, Token, User
 from pipelines.ports.vault.finding import Reach
 from pipelines.routing.decide import effects as consequences
 from pipelines.routing.document.handoffs import faults
-from pipelines.routing.document.line import Input, Line, Problem
+from pipelines.routing.document.line import Input, ParsedLine, Problem
 from pipelines.routing.document.preconditions import HANDOFF, METADATA
 
 
@@ -110,7 +110,7 @@ def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]
     return task
 
 
-def metadata(line: Line, token: Token) -> tuple[Input, ...]:
+def metadata(line: ParsedLine, token: Token) -> tuple[Input, ...]:
     """The fields for what this held token is missing: from the line's start form, or else a text field with that
     name."""
     known = {field.key: field for field in line.inputs if field.type != "file"}

@@ -17,7 +17,7 @@ from pipelines.errors import Conflict, NotFound
 from pipelines.models import BranchPush, Delivery, Job, Purpose, Status, Task, Token, User, VisitCommit
 from pipelines.queries import versions
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 PUSH = "push"
 """The trigger of the visit."""
@@ -96,7 +96,7 @@ def _cleared(job: Job) -> bool:
     return Delivery.objects.filter(job=job, landed_at=None).exists()
 
 
-def _station(line: Line, task: Task) -> str:
+def _station(line: ParsedLine, task: Task) -> str:
     """The one that changed the files last, under its name in the version of now; else the first that worked there."""
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
     jobs = [each.job for each in rows.select_related("job").order_by("job__ended_at", "job_id")]

@@ -20,7 +20,7 @@ from pipelines.ports.vault.finding import Reach
 from pipelines.queries import versions
 from pipelines.routing.document.gates import OFFERS
 from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.line import Approval, Gate, Line
+from pipelines.routing.document.line import Approval, Gate, ParsedLine
 
 NEEDS_REASON = (Word.REJECT, Word.SEND_BACK)
 CHOOSES = "reviewer_chooses"
@@ -96,7 +96,7 @@ def check_free(votes: Sequence[Vote], seat: Seat) -> None:
             )
 
 
-def _check_words(line: Line, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:
+def _check_words(line: ParsedLine, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:
     offers = gate.offers if gate else OFFERS
     if said.word not in offers:
         raise Invalid.at(

@@ -16,7 +16,7 @@ from pipelines.engine.core.handoffs import worker_of
 from pipelines.models import Agent, Escalation, Event, Handoff, Job, Purpose, Task, Token
 from pipelines.queries import versions
 from pipelines.routing.decide.budget_usage import rework
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 AT_ONCE = 50
 """How many tasks are read together."""
@@ -103,7 +103,7 @@ def _in_order(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
 
 
 def _stage(
-    line: Line, pair: tuple[Job, Job | None], raised: Sequence[Escalation], handoffs: dict[int, str]
+    line: ParsedLine, pair: tuple[Job, Job | None], raised: Sequence[Escalation], handoffs: dict[int, str]
 ) -> Item:
     job, following = pair
     return {
@@ -148,11 +148,11 @@ def _handoffs(ids: Sequence[int]) -> dict[int, str]:
     return {**found, **dict(kept)}
 
 
-def _current(line: Line, living: Sequence[Token]) -> list[str]:
+def _current(line: ParsedLine, living: Sequence[Token]) -> list[str]:
     return list(dict.fromkeys(worker_of(line, token.station) for token in living))
 
 
-def _reworks(line: Line, task: Task) -> int:
+def _reworks(line: ParsedLine, task: Task) -> int:
     """How often it was sent back: by a rule, to an earlier stage or to its own; and by a person at a gate."""
     edges = ((edge.partition("->"), count) for edge, count in task.edges.items())
     by_rule = sum(count for (source, _, target), count in edges if rework(line, source, target))
@@ -174,7 +174,7 @@ def _said(task: Task, key: str) -> Any:
     return task.inputs.get(key, task.context.get(key))
 
 
-def _trust(line: Line, history: Sequence[Item], agents: dict[str, Agent]) -> dict[str, int]:
+def _trust(line: ParsedLine, history: Sequence[Item], agents: dict[str, Agent]) -> dict[str, int]:
     """Of each agent that worked on it: the lowest level that it has at the stations where it did."""
     levels: dict[str, int] = {}
     for stage in history:

@@ -27,7 +27,7 @@ from pipelines.routing.decide.decisions import Decision as Answer
 from pipelines.routing.decide.effects import DecisionSubject
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.decide.situation import of_engine
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 
 
@@ -68,11 +68,11 @@ class DecisionContext:
         return self.holder or self.job
 
     @cached_property
-    def judged_by(self) -> Line:
+    def judged_by(self) -> ParsedLine:
         return versions.by_id(self.judge)
 
     @property
-    def line(self) -> Line:
+    def line(self) -> ParsedLine:
         """The version that the task is pinned to now: next jobs start under it."""
         return versions.by_id(self.task.pinned_id)
 
@@ -120,7 +120,7 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
     }
 
 
-def _spent(line: Line, job: Job) -> dict[str, Any]:
+def _spent(line: ParsedLine, job: Job) -> dict[str, Any]:
     """What the other jobs of its task cost, where the line limits that."""
     if line.limits.cost_usd is None:
         return {}
@@ -211,7 +211,7 @@ def last_words(task: Task) -> dict[str, str]:
     return dict(decided.values_list("gate", "word"))
 
 
-def beside(batch: Batch, task: Task, token: Token, line: Line) -> dict[str, Any]:
+def beside(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str, Any]:
     """The stations in which other tokens stand, where the line forbids some to run in parallel. What waits at a join
     does not run there."""
     if not line.forbidden_parallel:

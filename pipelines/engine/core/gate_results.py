@@ -13,7 +13,7 @@ from pipelines.queries import versions
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 GATE_STEPS = ("station_gate", "rule_gates")
 SAID = {
@@ -86,12 +86,12 @@ def _results(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
         yield f"{key}: tool", not said.removeprefix(TOOL).startswith("fail")
 
 
-def _station_gate(line: Line, decision: Decision) -> str | None:
+def _station_gate(line: ParsedLine, decision: Decision) -> str | None:
     station = line.stations_by_key.get(decision.station)
     return station.gate if station else None
 
 
-def _goes_forward(line: Line, decision: Decision) -> bool:
+def _goes_forward(line: ParsedLine, decision: Decision) -> bool:
     """Whether what passed and went on did so by way of the station's gate: what failed, or goes back, has another
     cause, whatever the gate said of it."""
     station = line.stations_by_key[decision.station]

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from pipelines.models import Handoff, Job
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 
 def name_of(source: str, target: str, at: datetime) -> str:
@@ -15,7 +15,7 @@ def name_of(source: str, target: str, at: datetime) -> str:
     return f"HO-{'-'.join(plain)}-{at.astimezone(UTC):%Y%m%dT%H%M%S}"
 
 
-def worker_of(line: Line, station: str) -> str:
+def worker_of(line: ParsedLine, station: str) -> str:
     """Who works there, by the name that events and handoffs use."""
     found = line.stations_by_key.get(station)
     return found.agent or station if found else station

@@ -11,12 +11,12 @@ from pipelines.models import GateVisit, SampledDraw, Task
 from pipelines.models.plumbing.compiled import fetch
 from pipelines.ports.sampling import sampling_key
 from pipelines.routing.decide.sampling import DRAWN, NOT_DRAWN, SAME_CHANGE, SAME_REQUEST, is_drawn
-from pipelines.routing.document.line import Gate, Line
+from pipelines.routing.document.line import Gate, ParsedLine
 
 CHANGE = "change:"
 
 
-def samples(line: Line, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
+def samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[str, str]:
     """Return {gate: drawn, same_change, same_request or not_drawn} of the gates that ask about a sample, none where the
     line has none."""
     gates = [gate for gate in line.gates if gate.sample is not None]
@@ -54,7 +54,7 @@ def remember(visit: GateVisit, gate: Gate | None, outcome: Mapping[str, Any]) ->
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def remember_cancelled(line: Line, task: Task) -> None:
+def remember_cancelled(line: ParsedLine, task: Task) -> None:
     """Let whatever asks the same as a task that was asked about, or would have been, be asked about as well: nobody
     draws anew by cancelling. Nothing is kept of a task that was not drawn."""
     drawn = [gate for gate, draw in samples(line, task, {}).items() if draw != NOT_DRAWN]

@@ -7,19 +7,19 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.models import Job, Task
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 GONE = "StationGone"
 """The error of a move to a station that the task's version does not have."""
 
 
-def station(line: Line, job: Job, key: str) -> str | None:
+def station(line: ParsedLine, job: Job, key: str) -> str | None:
     """The station's key in `line`, the task's version; None if it no longer exists."""
     key = job.mapping.get(key, key)
     return key if key in line.stations_by_key else None
 
 
-def of(line: Line, job: Job, targets: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+def of(line: ParsedLine, job: Job, targets: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
     """The targets of a move in the current version, each once, and those that no longer exist. Two branches that now
     lead to one station become one branch."""
     places = {target: station(line, job, target) for target in targets}

@@ -16,7 +16,7 @@ from pipelines.engine.moves.gates import gate_of, later, policy_at
 from pipelines.models import Due, Event, GateVisit, Task, User, Word
 from pipelines.ports import observers
 from pipelines.queries import versions
-from pipelines.routing.document.line import Gate, Line
+from pipelines.routing.document.line import Gate, ParsedLine
 
 
 def gate_is_due(batch: Batch, due: Due) -> None:
@@ -68,7 +68,7 @@ def _say(batch: Batch, visit: GateVisit, then: str) -> int:
     return number
 
 
-def _escalate(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
+def _escalate(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
     """Open an escalation, until the review is decided or somebody with the role resolves it."""
     reason = f"Nobody decided at {gate.name} by {visit.due_at:%Y-%m-%d %H:%M} UTC."
     task = batch.tasks[visit.task_id]
@@ -86,7 +86,7 @@ def _addresses(task: Task, visit: GateVisit, gate: Gate) -> tuple[str, ...]:
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))
 
 
-def _reject(batch: Batch, visit: GateVisit, line: Line, gate: Gate) -> None:
+def _reject(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> None:
     """Reject as a person would, by the gate's `on_reject`. Where a reviewer would choose the route, the task fails."""
     assert visit.due_at is not None
     chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES

@@ -11,7 +11,7 @@ from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.budget_usage import MoveTarget, spent
 from pipelines.routing.document.budgets import Budget
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 
 @dataclass
@@ -45,7 +45,7 @@ def _counted(each: Whole) -> CountedMoves:
     return counted
 
 
-def _beyond(each: Whole, line: Line, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
+def _beyond(each: Whole, line: ParsedLine, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
     stages = (
         {line.stage(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
     )

@@ -26,7 +26,7 @@ from pipelines.models.plumbing.compiled import ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.approval import Voter
-from pipelines.routing.document.line import Approval, Line
+from pipelines.routing.document.line import Approval, ParsedLine
 
 Ids = Sequence[int] | None
 
@@ -115,7 +115,7 @@ def _by_override(task: Task, visit: GateVisit, event: Event | None) -> str:
     return ""
 
 
-def _by_its_time(line: Line, visit: GateVisit, votes: list[Vote]) -> str:
+def _by_its_time(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
     """No person decided: then it is the rejection that its gate declares for a due time that has passed."""
     gate = gate_of(line, visit.gate)
     if gate is None or gate.due is None or gate.due.then != "reject":

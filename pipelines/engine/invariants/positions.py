@@ -18,7 +18,7 @@ from pipelines.models.plumbing.compiled import from_kept, ids, kept
 from pipelines.ports.observers import Violation
 from pipelines.queries import versions
 from pipelines.routing.decide.effects import ORDER, status_of
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 Ids = Sequence[int] | None
 WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")
@@ -138,7 +138,7 @@ def _entry_by_entry(each: Whole) -> Iterable[Violation]:
 
 def _beyond(
     each: Whole,
-    line: Line,
+    line: ParsedLine,
     count: Mapping[str, Mapping[str, int]],
     entered: Mapping[str, int],
     taken: Mapping[str, int],

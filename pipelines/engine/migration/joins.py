@@ -13,10 +13,10 @@ from pipelines.routing.analysis import impact
 from pipelines.routing.analysis.impact import MigrationEffect
 from pipelines.routing.decide.joining.branches import Branch, Fork
 from pipelines.routing.decide.joining.joining import Merge, due
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 
-def renamed(batch: Batch, task: Task, line: Line, mapping: Mapping[str, str]) -> list[Token]:
+def renamed(batch: Batch, task: Task, line: ParsedLine, mapping: Mapping[str, str]) -> list[Token]:
     """The forked tokens by their names in `line`; those whose row changed."""
     changed = []
     for token in batch.living(task):
@@ -53,7 +53,7 @@ def put_back(batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]) -
     return changed
 
 
-def arrived(line: Line, mapping: Mapping[str, str], token: Token) -> bool:
+def arrived(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
     """The station that a waiting token came from, by its name in `line`. Whether its row changed."""
     said = token.wait.get("join")
     if not said:
@@ -63,12 +63,12 @@ def arrived(line: Line, mapping: Mapping[str, str], token: Token) -> bool:
     return bool(source != said["from"])
 
 
-def _name(line: Line, mapping: Mapping[str, str], key: str) -> str:
+def _name(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
     return impact.landed(line, mapping, key) or key
 
 
 def foreseen(
-    living: Sequence[Token], effects: list[MigrationEffect], line: Line, mapping: Mapping[str, str]
+    living: Sequence[Token], effects: list[MigrationEffect], line: ParsedLine, mapping: Mapping[str, str]
 ) -> list[MigrationEffect]:
     """The effects, where the other version waits for something else: then a join may be complete at once."""
     at = {effect.token: effect for effect in effects}
@@ -86,7 +86,7 @@ def foreseen(
 
 
 def _standing(
-    branch: Branch, effect: MigrationEffect, line: Line, mapping: Mapping[str, str]
+    branch: Branch, effect: MigrationEffect, line: ParsedLine, mapping: Mapping[str, str]
 ) -> Iterable[Branch]:
     """Where it is after its own effect: at one station, at several, or at none."""
     within = tuple(

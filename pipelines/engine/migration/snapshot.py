@@ -31,7 +31,7 @@ from pipelines.routing.decide.decisions import Finish, Wait
 from pipelines.routing.decide.effects import DecisionSubject, added_up, asked_anew
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.decide.transitions import COUNTERS, TokenPlace, transition
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 Counts = Mapping[str, Mapping[str, int]]
 
@@ -154,7 +154,7 @@ class MigrationSnapshot:
     # Planning
 
     def plan(
-        self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: Line | None = None
+        self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine | None = None
     ) -> Planned:
         """One position after the other, each with the counts that the ones before it leave. `line`: of a draft, which
         has no version yet."""
@@ -174,7 +174,9 @@ class MigrationSnapshot:
             effects = joins.foreseen(self._living[task.pk], effects, line, mapping)
         return Planned(tuple(effects), self._nothing(task, to, mapping, effects), back)
 
-    def _taken_back(self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: Line) -> Counts:
+    def _taken_back(
+        self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine
+    ) -> Counts:
         """What waiting tokens counted that will be decided again."""
         back: Counts = {}
         for token in self.of(task):
@@ -185,7 +187,7 @@ class MigrationSnapshot:
         return back
 
     def _held_again(
-        self, token: Token, effect: MigrationEffect, position: MigratingPosition, line: Line
+        self, token: Token, effect: MigrationEffect, position: MigratingPosition, line: ParsedLine
     ) -> MigrationEffect:
         """People are not asked again what they rejected: then it is held, naming the rejection (law §6)."""
         answer, job = effect.decision, self.job_of(token)
@@ -196,14 +198,16 @@ class MigrationSnapshot:
         kind = impact.STAYS if position.status == Status.HELD else impact.STUCK
         return replace(effect, effect=kind, status=Status.HELD.value, to=())
 
-    def _about(self, token: Token, effect: MigrationEffect, line: Line, origin: str = "") -> DecisionSubject:
+    def _about(
+        self, token: Token, effect: MigrationEffect, line: ParsedLine, origin: str = ""
+    ) -> DecisionSubject:
         job = self.job_of(token)
         assert job is not None
         outcome = judged(line, line.station(effect.station), read_outcome(job.outcome)).outcome
         return DecisionSubject(line, effect.station, origin or token.origin, outcome)
 
     def _counts(
-        self, token: Token, effect: MigrationEffect, mapping: Mapping[str, str], line: Line
+        self, token: Token, effect: MigrationEffect, mapping: Mapping[str, str], line: ParsedLine
     ) -> Counts:
         """What doing it counts."""
         if effect.how == "carry":
@@ -216,7 +220,7 @@ class MigrationSnapshot:
         about = self._about(token, effect, line, impact.landed(line, read, token.origin) or "")
         return transition(about, answer, TokenPlace(line, effect.station)).count
 
-    def _aborts(self, token: Token, effect: MigrationEffect, line: Line) -> bool:
+    def _aborts(self, token: Token, effect: MigrationEffect, line: ParsedLine) -> bool:
         answer = effect.decision
         return isinstance(answer, Finish) and consequences.aborts(self._about(token, effect, line), answer)
 

@@ -15,13 +15,13 @@ from pipelines.models import Escalation, GateVisit, Status, Task, Token, User
 from pipelines.ports import observers
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.decide.transitions import CONTRADICTION
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 
 def open_one(
     batch: Batch,
     task: Task,
-    line: Line,
+    line: ParsedLine,
     trigger: str,
     actor: Who,
     *,

@@ -26,20 +26,20 @@ from pipelines.routing.decide.approval import UNKNOWN_REQUESTER, UNPROVEN, as_as
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.effects import Stay, shown_at
 from pipelines.routing.document.gates import JUMP
-from pipelines.routing.document.line import Approval, DuePolicy, Gate, Line
+from pipelines.routing.document.line import Approval, DuePolicy, Gate, ParsedLine
 
 
-def gate_of(line: Line, key: str) -> Gate | None:
+def gate_of(line: ParsedLine, key: str) -> Gate | None:
     """The declared gate; None for the review of a jump, which has the default policy."""
     return None if key == JUMP else line.gate(key)
 
 
-def policy_of(line: Line, key: str) -> Approval:
+def policy_of(line: ParsedLine, key: str) -> Approval:
     gate = gate_of(line, key)
     return gate.approval if gate else Approval()
 
 
-def policy_at(visit: GateVisit, line: Line) -> Approval:
+def policy_at(visit: GateVisit, line: ParsedLine) -> Approval:
     """What is asked at this visit. `line`: the version under which it was asked."""
     return as_asked(policy_of(line, visit.gate), visit.producers)
 
@@ -175,7 +175,7 @@ def _observed(job: Job) -> dict[str, Any]:
     return {"base": git.get("base", ""), "tree": next(filter(None, trees), ""), "facts": facts}
 
 
-def _shown(line: Line, station: str, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
+def _shown(line: ParsedLine, station: str, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
     outcome = left.job.outcome or {}
     asked = shown_at(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
     return {**asked, "artifacts": left.artifacts}
@@ -186,7 +186,7 @@ def _artifacts(job: Any) -> QuerySet[Artifact, tuple[str, str, int]]:
     return Artifact.objects.filter(job=job).order_by("name").values_list("name", "blob_id", "blob__size")
 
 
-def rejected_before(line: Line, station: str, job: Job, answer: Wait) -> GateVisit | None:
+def rejected_before(line: ParsedLine, station: str, job: Job, answer: Wait) -> GateVisit | None:
     """The rejection that would hold a token here instead of asking the same again."""
     left = _left(job)
     contents = [payload.digest(_shown(line, station, answer, key, left)) for key in answer.gates]

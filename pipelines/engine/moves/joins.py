@@ -26,7 +26,7 @@ from pipelines.routing.decide.joining.branches import Arrival, Write
 from pipelines.routing.decide.joining.context import contradictions, said_under, writers
 from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
 from pipelines.routing.decide.transitions import Transition, meeting
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
@@ -64,7 +64,7 @@ class Meeting:
         self,
         batch: Batch,
         task: Task,
-        line: Line,
+        line: ParsedLine,
         merge: Merge,
         actor: Actor | str,
         trigger: str,

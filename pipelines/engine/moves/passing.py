@@ -18,7 +18,7 @@ from pipelines.queries import versions
 from pipelines.queries.standing_approvals import gates_that_stand
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
 from pipelines.routing.document.kinds.noop import KIND as NOOP
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 MOST = 20
 """Stations that one task passes through in one transaction: as many as a worker takes before others have their turn. A
@@ -49,7 +49,7 @@ def _of_noop(before: Report, job: Job) -> Report | None:
     return replace(before, job_id=job.pk, attempt=job.attempt, lease=job.lease_key, outcome=dict(DONE))
 
 
-def _base_moved(line: Line, job: Job) -> bool:
+def _base_moved(line: ParsedLine, job: Job) -> bool:
     """Say if a delivery found the base elsewhere: the next station of a worker takes it in (law §15)."""
     delivers = any(station.kind == DELIVER.key for station in line.stations)
     return delivers and Delivery.objects.filter(task=job.task_id, moved=True).exists()

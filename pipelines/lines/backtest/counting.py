@@ -12,7 +12,7 @@ from pipelines.lines.backtest.naming import cell_words
 from pipelines.lines.backtest.reading import RecordedRow
 from pipelines.queries import versions
 from pipelines.routing.analysis.redecide.verdict import WORST_LAST, Redecided, Verdict
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 MOST_CELLS = 200
 SAMPLES = 5
@@ -142,7 +142,7 @@ class BacktestResult:
     `earlier`: how many were recorded under an earlier revision of the law than the one that all are decided by now."""
 
     against: str
-    line: Line
+    line: ParsedLine
     """The version that is tried."""
     decisions: Counter[Verdict] = field(default_factory=Counter)
     tasks: Counter[Verdict] = field(default_factory=Counter)

@@ -8,12 +8,12 @@ from typing import Any
 from pipelines.models.gates import Word
 from pipelines.routing.analysis.redecide.effects import DecidedEffect
 from pipelines.routing.analysis.redecide.verdict import Redecided, Verdict
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.errors import error_words
 from pipelines.routing.sentences.names import edge_name, gate_name, rule_name, station_name, target_name
 
 
-def cell_words(station: str, found: Redecided, old: Line, new: Line) -> dict[str, Any]:
+def cell_words(station: str, found: Redecided, old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
     """`then` by the names of the version under which it was decided, `now` by those of the version that is tried."""
     return {
         "station": station_name(old, station),
@@ -23,7 +23,7 @@ def cell_words(station: str, found: Redecided, old: Line, new: Line) -> dict[str
     }
 
 
-def _effect(line: Line, effect: DecidedEffect) -> dict[str, Any]:
+def _effect(line: ParsedLine, effect: DecidedEffect) -> dict[str, Any]:
     """`rule`: its number at its station and its label; "" where no rule decided, or the line does not have it.
     `detail`: why it is stuck; "" of other effects."""
     name = gate_name if effect.kind == "review" else target_name
@@ -36,7 +36,7 @@ def _effect(line: Line, effect: DecidedEffect) -> dict[str, Any]:
     return {"to": [name(line, key) for key in effect.to], "rule": rule, "detail": detail}
 
 
-def _message(station: str, found: Redecided, old: Line, new: Line) -> str:
+def _message(station: str, found: Redecided, old: ParsedLine, new: ParsedLine) -> str:
     said = MESSAGES.get(found.reason or found.verdict)
     if said is None:
         return found.message
@@ -54,11 +54,11 @@ def _message(station: str, found: Redecided, old: Line, new: Line) -> str:
     }
 
 
-def _gates(line: Line, keys: Iterable[str]) -> str:
+def _gates(line: ParsedLine, keys: Iterable[str]) -> str:
     return ", ".join(gate_name(line, key) for key in keys)
 
 
-def _field(line: Line, path: str) -> str:
+def _field(line: ParsedLine, path: str) -> str:
     """What a check reads: an input by its label; another field as the check names it."""
     family, _dot, name = path.partition(".")
     labels = {each.key: each.label for each in line.inputs}
@@ -67,7 +67,7 @@ def _field(line: Line, path: str) -> str:
     return labels.get(name) or name if family == "input" else name or path
 
 
-def _counter(line: Line, kind: str, name: str) -> str:
+def _counter(line: ParsedLine, kind: str, name: str) -> str:
     """“Build → Test”, “Build, rule 2”."""
     if kind == "edges":
         return edge_name(line, name)

@@ -9,8 +9,7 @@ from typing import Any
 from pipelines.errors import Invalid, NotFound
 from pipelines.models import Line
 from pipelines.queries import versions
-from pipelines.routing.document.line import Line as Parsed
-from pipelines.routing.document.line import read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.document.publishable import publishing_problems
 
 
@@ -19,7 +18,7 @@ class BacktestTarget:
     """`label`: draft, document, or the number of a version."""
 
     label: str
-    line: Parsed
+    line: ParsedLine
 
 
 def target_of(line: Line, wanted: str = "draft") -> BacktestTarget:

@@ -15,8 +15,7 @@ from pipelines.errors import Conflict, Invalid
 from pipelines.models import ENDED, Line, LineVersion, Status, Task, Token, VersionStation
 from pipelines.queries import versions
 from pipelines.routing.analysis.impact import EFFECTS, MigrationEffect
-from pipelines.routing.document.line import DocumentError, Problem, digest, read_line
-from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, digest, read_line
 from pipelines.routing.sentences import impacts
 
 CHUNK = 2_500
@@ -60,7 +59,7 @@ class Impact:
 
     line: Line
     to: LineVersion | None
-    parsed: Parsed
+    parsed: ParsedLine
     mapping: Mapping[str, str]
     tasks: tuple[TaskImpact, ...]
     digest: str
@@ -133,7 +132,7 @@ def impact_of(
     )
 
 
-def _parsed(line: Line, to: LineVersion | None) -> Parsed:
+def _parsed(line: Line, to: LineVersion | None) -> ParsedLine:
     if to is not None:
         return versions.parsed(to)
     try:
@@ -142,7 +141,7 @@ def _parsed(line: Line, to: LineVersion | None) -> Parsed:
         raise Conflict(f"The draft cannot be read: {fault}") from fault
 
 
-def check_mapping(line: Line, parsed: Parsed, mapping: Mapping[Any, Any]) -> None:
+def check_mapping(line: Line, parsed: ParsedLine, mapping: Mapping[Any, Any]) -> None:
     """Raises Invalid with every problem, each at its key."""
     known = set(VersionStation.objects.filter(version__line=line).values_list("key", flat=True))
     problems = []
@@ -184,7 +183,7 @@ def _chunks(tasks: QuerySet[Task]) -> Iterator[list[Task]]:
 
 
 def _of_chunk(
-    tasks: list[Task], to: LineVersion, parsed: Parsed, mapping: Mapping[str, str]
+    tasks: list[Task], to: LineVersion, parsed: ParsedLine, mapping: Mapping[str, str]
 ) -> Iterable[TaskImpact]:
     tokens = Token.objects.filter(task__in=tasks).exclude(status__in=ENDED)
     ground = MigrationSnapshot(tasks, tokens)
@@ -202,7 +201,7 @@ def _of_chunk(
 
 
 def _words(
-    ground: MigrationSnapshot, token: Token, effect: MigrationEffect, to: LineVersion, parsed: Parsed
+    ground: MigrationSnapshot, token: Token, effect: MigrationEffect, to: LineVersion, parsed: ParsedLine
 ) -> str:
     judge = versions.by_id(ground.judge_of(token))
     status = str(dict(Status.choices).get(effect.status, effect.status))

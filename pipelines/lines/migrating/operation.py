@@ -18,8 +18,7 @@ from pipelines.models import Line, LineVersion, Migration, MigrationEntry, User
 from pipelines.ports import clock
 from pipelines.queries import versions
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.document.line import Line as Parsed
-from pipelines.routing.document.line import Problem
+from pipelines.routing.document.line import ParsedLine, Problem
 from pipelines.work.handlers.code import code_of
 
 REASON = 2_000
@@ -189,7 +188,7 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         )
 
 
-def _known(line: Parsed, key: str) -> list[Any]:
+def _known(line: ParsedLine, key: str) -> list[Any]:
     return code_of(line, line.station(key)) if key in line.stations_by_key else []
 
 

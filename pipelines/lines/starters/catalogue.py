@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.formats import native
 from pipelines.routing.basics.wording import as_heading
 from pipelines.routing.decide.decisions import Wait
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.guarantees import promised
 from pipelines.routing.sentences.names import end_name, gate_name, station_name
 from pipelines.routing.simulate.run import ScenarioResult, run
@@ -42,7 +42,7 @@ class Starter:
         return (LINES / f"{self.key}.yaml").read_text(encoding="utf-8")
 
     @cached_property
-    def line(self) -> Line:
+    def line(self) -> ParsedLine:
         return native.read(self.text)
 
     @property

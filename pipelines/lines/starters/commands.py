@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.formats import native
 from pipelines.routing.document.kinds.agent import KIND as AGENT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 STATIONS: Mapping[str, str] = {
     "lint": "lint",
@@ -48,7 +48,7 @@ class StationCommands:
         words = {name: tuple(shlex.split(text)) for name, text in named.items()}
         return cls(*(tuple(shlex.split(text)) for text in typed), **words)
 
-    def lacking(self, line: Line) -> list[str]:
+    def lacking(self, line: ParsedLine) -> list[str]:
         """Of the commands without which this template has nothing to do, those that are not known."""
         names = {
             STATIONS[station.key]

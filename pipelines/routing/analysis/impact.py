@@ -14,7 +14,7 @@ from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, 
 from pipelines.routing.decide.effects import staying
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.kinds import unattended
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN
 from pipelines.routing.document.stations import Station
 
@@ -38,7 +38,7 @@ class MigratingPosition:
     token: int
     station: str
     status: str
-    judge: Line
+    judge: ParsedLine
     work: str = ""
     mapping: Mapping[str, str] = field(default_factory=dict)
     there: bool = False
@@ -87,7 +87,7 @@ class MigrationEffect:
         }
 
 
-def foresee(position: MigratingPosition, line: Line, mapping: Mapping[str, str]) -> MigrationEffect:
+def foresee(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str]) -> MigrationEffect:
     """What migrating to `line` does to this position. `mapping`: {old station: new station}."""
     mapping = composed(position.mapping, mapping)
     place = landed(line, mapping, position.station)
@@ -113,13 +113,15 @@ def composed(before: Mapping[str, str], mapping: Mapping[str, str]) -> dict[str,
     return {**mapping, **{old: mapping.get(new, new) for old, new in before.items()}}
 
 
-def landed(line: Line, mapping: Mapping[str, str], key: str) -> str | None:
+def landed(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str | None:
     """Where a station is in `line`; None if it is gone."""
     key = mapping.get(key, key)
     return key if key in line.stations_by_key else None
 
 
-def situation_under(situation: Mapping[str, Any], line: Line, mapping: Mapping[str, str]) -> dict[str, Any]:
+def situation_under(
+    situation: Mapping[str, Any], line: ParsedLine, mapping: Mapping[str, str]
+) -> dict[str, Any]:
     """The recorded situation as `line` reads it: its station under its name there, and no gate passed yet: a word was
     said about what one version asked (law §6)."""
     facts = {key: value for key, value in situation["facts"].items() if key != "gates"}
@@ -141,7 +143,7 @@ def _homeless(position: MigratingPosition) -> MigrationEffect:
     )
 
 
-def _kept(position: MigratingPosition, line: Line, mapping: Mapping[str, str]) -> MigrationEffect:
+def _kept(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str]) -> MigrationEffect:
     """Its version judges on. What its next move may lead to, and is gone by then, is said beforehand."""
     targets = next_stations(position.judge, position.station)
     gone = tuple(key for key in targets if landed(line, mapping, key) is None)
@@ -160,7 +162,7 @@ def _kept(position: MigratingPosition, line: Line, mapping: Mapping[str, str]) -
     )
 
 
-def next_stations(line: Line, key: str) -> tuple[str, ...]:
+def next_stations(line: ParsedLine, key: str) -> tuple[str, ...]:
     """Where a job of this station may lead to next by rules and policy, in the order of the line."""
     station = line.stations_by_key.get(key)
     if station is None:
@@ -183,7 +185,7 @@ def begins(station: Station) -> str:
 
 
 def _decided_again(
-    position: MigratingPosition, line: Line, mapping: Mapping[str, str], place: str
+    position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str], place: str
 ) -> MigrationEffect:
     assert position.situation is not None
     answer = decide(line, read_situation(situation_under(position.situation, line, mapping)))
@@ -208,7 +210,9 @@ def _stopped(
     return _again(position, STAYS if same else STUCK, place, where.status, answer, error=where.error)
 
 
-def _same_question(position: MigratingPosition, answer: Wait, line: Line, mapping: Mapping[str, str]) -> bool:
+def _same_question(
+    position: MigratingPosition, answer: Wait, line: ParsedLine, mapping: Mapping[str, str]
+) -> bool:
     """The same gates before the same targets, and nobody has said a word yet that would be lost."""
     asked = position.answer or {}
     before = [landed(line, mapping, key) or key for key in asked.get("to") or ()]

@@ -13,7 +13,7 @@ from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.decide.decide import first_read
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.steps.context import Case, TakenRoute
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.document.rules import Rule
 
@@ -37,13 +37,15 @@ class AskedRule:
     why: str = ""
 
 
-def without_gate(line: Line, station: str) -> Line:
+def without_gate(line: ParsedLine, station: str) -> ParsedLine:
     """The line in which every outcome of this station comes to its rules: no people and no checks stand before them."""
     stations = tuple(replace(each, gate=None) if each.key == station else each for each in line.stations)
     return replace(line, stations=stations)
 
 
-def asked_rules(line: Line, recorded: Mapping[str, Any], rules: Sequence[Rule]) -> list[AskedRule] | None:
+def asked_rules(
+    line: ParsedLine, recorded: Mapping[str, Any], rules: Sequence[Rule]
+) -> list[AskedRule] | None:
     """Of `line` as `without_gate` makes it; None where no rule is asked, because a signal or the policy decides.
     Raises Malformed where what is recorded does not fit it."""
     case = Case(line, read_situation(recorded))

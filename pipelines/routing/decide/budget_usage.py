@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.routing.document.budgets import Budget
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 SAME, CROSS = "same", "cross"
 
@@ -38,7 +38,7 @@ def failure(station: str, failure_type: str) -> str:
     return f"{station}:{failure_type}"
 
 
-def rework(line: Line, source: str, target: str) -> str | None:
+def rework(line: ParsedLine, source: str, target: str) -> str | None:
     """`same` or `cross` where the edge is rework, None where it is not (docs/rules.md, Budgets).
 
     A station of another one's stage is a rework station: entering it is rework, leaving it forward is not.
@@ -51,7 +51,7 @@ def rework(line: Line, source: str, target: str) -> str | None:
     return SAME if source == target or target != there else None
 
 
-def spends(line: Line, budget: Budget, step: MoveTarget) -> bool:
+def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
     """Whether the move would spend one of this budget."""
     source, target = step.source, step.target
     match budget.kind:
@@ -80,7 +80,7 @@ def spends(line: Line, budget: Budget, step: MoveTarget) -> bool:
 
 
 def spent(
-    line: Line, budget: Budget, step: MoveTarget, counted: BudgetUsage, visits: Mapping[str, int]
+    line: ParsedLine, budget: Budget, step: MoveTarget, counted: BudgetUsage, visits: Mapping[str, int]
 ) -> int:
     """How much of it is spent before this step, which would spend of it. `visits` of the stations that it names."""
     match budget.kind:
@@ -101,7 +101,7 @@ def _is_of(budget: Budget, name: str) -> bool:
     return failure_type in budget.failure_types and (not budget.stations or station in budget.stations)
 
 
-def _edge_spends(line: Line, budget: Budget, edge: str, stage: str | None) -> bool:
+def _edge_spends(line: ParsedLine, budget: Budget, edge: str, stage: str | None) -> bool:
     source, _, target = edge.partition("->")
     if source not in line.stations_by_key:
         return False
@@ -109,7 +109,7 @@ def _edge_spends(line: Line, budget: Budget, edge: str, stage: str | None) -> bo
     return mine and spends(line, budget, MoveTarget(source, target))
 
 
-def _restarts(line: Line, budget: Budget, source: str, target: str) -> bool:
+def _restarts(line: ParsedLine, budget: Budget, source: str, target: str) -> bool:
     """Whether the move leads back to where work begins, from a later station."""
     begins = budget.stations or (line.start,)
     return (

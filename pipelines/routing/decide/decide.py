@@ -23,11 +23,11 @@ from pipelines.routing.decide.trace import Trace
 from pipelines.routing.document import checks
 from pipelines.routing.document.compose_strategies import ComposeFailed
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import FALLBACK_READS_AGAIN, Line
+from pipelines.routing.document.model import FALLBACK_READS_AGAIN, ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
 
 
-def decide(line: Line, situation: Situation, *, clock: Clock | None = None) -> Decision:
+def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None) -> Decision:
     """The decision with its trace. Raises SituationError where the situation does not fit the line.
 
     With a clock the trace says how long each rule took; the decision itself never depends on it.

@@ -14,7 +14,7 @@ from pipelines.routing.decide.budget_usage import failure
 from pipelines.routing.decide.decisions import Ask, Escalate, Finish, Move, Stuck, Wait
 from pipelines.routing.decide.situation import OF_NOW
 from pipelines.routing.document import evaluations, gate_tools
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN
 
 Staying = Wait | Ask | Escalate | Stuck
@@ -25,7 +25,7 @@ class DecisionSubject:
     """What a decision was about. `line`: the version that judged it; `station` and `origin`: the token's. `word`: a
     person's word other than approve that forced it; `asked_rule`: the rule behind that gate."""
 
-    line: Line
+    line: ParsedLine
     station: str
     origin: str | None
     outcome: Outcome
@@ -146,7 +146,7 @@ def _failures(about: DecisionSubject, answer: Move | Finish | Wait) -> dict[str,
     return {"failures": {failure(about.station, kind): 1}} if kind and isinstance(answer, Move) else {}
 
 
-def entered(line: Line, source: str) -> Set[str]:
+def entered(line: ParsedLine, source: str) -> Set[str]:
     """The stations that a token leaving `source` enters at once, without those where it first waits at a join."""
     waits = {key for key in line.joins if line.waits_at(key, source)}
     return line.stations_by_key.keys() - waits if waits else line.stations_by_key.keys()
@@ -206,7 +206,7 @@ def told(
     return {**as_asked(facts, now), "gates": {**facts.get("gates", {}), **words}}
 
 
-def answer_of(line: Line, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+def answer_of(line: ParsedLine, question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
     """The outcome of a question's job as a fact, under the version that asked."""
     if gate_tools.KIND in question:
         tool = line.gate(question[gate_tools.KIND]["gate"]).tool
@@ -246,7 +246,7 @@ SAID = ("result", "verdict", "eval", "exit_code", "summary", "comment")
 
 
 def shown_at(
-    line: Line, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
+    line: ParsedLine, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
 ) -> dict[str, Any]:
     """What a gate asks about, without details that differ between runs, so that asking twice is recognised and a
     rejected question is not asked again (law §6, last sentence)."""

@@ -28,7 +28,7 @@ from pipelines.routing.document.expected import (
     UNREADABLE,
 )
 from pipelines.routing.document.kinds import expects, reads_output
-from pipelines.routing.document.model import OUTPUT_DECIDES_NOTHING, Line
+from pipelines.routing.document.model import OUTPUT_DECIDES_NOTHING, ParsedLine
 from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.document.stations import Station
 
@@ -69,7 +69,7 @@ class Judged:
         return self.counts_as == REVIEW
 
 
-def judged(line: Line, station: Station, outcome: Outcome, spent: Any = 0) -> Judged:
+def judged(line: ParsedLine, station: Station, outcome: Outcome, spent: Any = 0) -> Judged:
     """`spent`: what the task cost before this outcome. An outcome that was already judged does not change."""
     if not (outcome.facts or station.expects or station.artifacts or expects(station)):
         return Judged(outcome)
@@ -122,7 +122,7 @@ def as_expected(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
 class Observed:
     """What the entries of `ORDER` look at."""
 
-    line: Line
+    line: ParsedLine
     station: Station
     outcome: Outcome
     spent: Any

@@ -15,7 +15,7 @@ from pipelines.routing.basics.values import check
 from pipelines.routing.decide.sampling import DRAWS
 from pipelines.routing.document.evaluations import ANSWERS, EvaluationAnswer
 from pipelines.routing.document.gates import JUMP, WORDS
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED, HANDOFF
 
 OF_NOW = (
@@ -197,7 +197,7 @@ def of_engine(data: Mapping[str, Any], outcome: Outcome | None = None) -> Situat
     return Situation(data["station"], outcome or read_outcome(data["outcome"], "outcome"), Facts(**facts))
 
 
-def check_situation(line: Line, situation: Situation) -> None:
+def check_situation(line: ParsedLine, situation: Situation) -> None:
     """Check the situation against the line: its station exists, and a reviewer who has to choose a route did. Raises
     SituationError."""
     if situation.station not in line.stations_by_key:
@@ -207,14 +207,14 @@ def check_situation(line: Line, situation: Situation) -> None:
             _check_choice(line, word.route, f"{join('facts.gates', key)}.route")
 
 
-def _reviewer_chooses(line: Line, key: str) -> bool:
+def _reviewer_chooses(line: ParsedLine, key: str) -> bool:
     if key == JUMP:
         return line.policy.on_reject == "reviewer_chooses"
     gate = line.gates_by_key.get(key)
     return gate is not None and (gate.on_reject or line.policy.on_reject) == "reviewer_chooses"
 
 
-def _check_choice(line: Line, route: str | None, path: str) -> None:
+def _check_choice(line: ParsedLine, route: str | None, path: str) -> None:
     if route is None:
         raise SituationError(path, "is missing: at this gate a reject names fail, rework or a station")
     if route not in ("fail", "rework") and route not in line.stations_by_key:
@@ -222,7 +222,7 @@ def _check_choice(line: Line, route: str | None, path: str) -> None:
 
 
 def assumed(
-    line: Line, station: str, outcome: Mapping[str, Any], but: tuple[str, ...] = ()
+    line: ParsedLine, station: str, outcome: Mapping[str, Any], but: tuple[str, ...] = ()
 ) -> dict[str, bool]:
     """The preconditions that an engine would look up, assumed to be met where there is no engine: in scenarios and
     samples. A handoff in the outcome is still checked. `but`: those that are missing."""

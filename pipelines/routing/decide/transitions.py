@@ -14,7 +14,7 @@ from pipelines.routing.decide.effects import DecisionSubject, Stay
 from pipelines.routing.decide.joining.branches import Arrival
 from pipelines.routing.decide.joining.joining import PASS, Merge
 from pipelines.routing.decide.steps.targets import FORBIDDEN
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 COUNTERS: Final = ("visits", "edges", "rules", "rounds", "failures")
 CONTRADICTION: Final = "contradiction"
@@ -27,7 +27,7 @@ class TokenPlace:
     """Station and origin of the token that is decided about. `line`: the version under which its next job starts;
     `station` and `origin`: under their names there; `order`: of the event that will tell of the move."""
 
-    line: Line
+    line: ParsedLine
     station: str
     origin: str | None = None
     signal_reworks: int = 0
@@ -125,7 +125,7 @@ def feedback_of(word: str, reason: str, decided: bool) -> str | None:
 
 
 def meeting(
-    merge: Merge, line: Line, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
+    merge: Merge, line: ParsedLine, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
 ) -> Transition:
     """Let the one token in which branches meet begin: it visits the station, or may not begin there.
     `said`: by branch, the values under the keys that they contradict each other under; `beside`: stations in
@@ -136,7 +136,7 @@ def meeting(
 
 
 def _hindered(
-    merge: Merge, line: Line, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
+    merge: Merge, line: ParsedLine, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
 ) -> Stay | None:
     if said and line.policy.contradiction == "escalate":
         keys = sorted({key for values in said.values() for key in values})

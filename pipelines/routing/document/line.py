@@ -17,7 +17,7 @@ from pipelines.routing.document.ends import BUILT_IN_ENDS, End, end_words
 from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.gates import WORDS, Approval, DuePolicy, Gate
 from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.model import LAW, LINE, REVISION, Line
+from pipelines.routing.document.model import LAW, LINE, REVISION, ParsedLine
 from pipelines.routing.document.policy import DEFAULT_PRESET, PRESETS, Policy
 from pipelines.routing.document.reading.names import Names
 from pipelines.routing.document.reading.reader import Problems, Reader
@@ -27,7 +27,7 @@ from pipelines.routing.document.rules import BLOCKED, ORIGIN, Compose, Rule
 from pipelines.routing.document.stations import Join, Limits, Station
 
 
-def read_line(document: Any, *, keep_faulty_rules: bool = False, revision: int = REVISION) -> Line:
+def read_line(document: Any, *, keep_faulty_rules: bool = False, revision: int = REVISION) -> ParsedLine:
     """The line that a document says, under this revision of the law. Raises DocumentError with every problem, in the
     order of the document.
 
@@ -119,7 +119,7 @@ __all__ = [
     "Input",
     "Join",
     "Limits",
-    "Line",
+    "ParsedLine",
     "Policy",
     "Problem",
     "Requirement",

@@ -135,7 +135,7 @@ FLAGS: Final[Record[Mapping[str, bool]]] = Record(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ParsedLine:
     gateline: int = declared(Law())
     key: str = declared(Key(), given=True)
     name: str = declared(Name(label="Name"), given=True)
@@ -374,4 +374,4 @@ def _check_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
             seen.add(rule.id)
 
 
-LINE: Final = Record.of(Line, first=("gateline", "preset"), check=_check)
+LINE: Final = Record.of(ParsedLine, first=("gateline", "preset"), check=_check)

@@ -13,7 +13,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Answered, leaves
 from pipelines.routing.document.kinds import KINDS, templates, unattended
 from pipelines.routing.document.kinds.deliver import KIND as DELIVER
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import expected, quote
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -28,12 +28,12 @@ SWITCH_ON = Wording.of(
 )
 
 
-def publishing_problems(line: Line) -> tuple[Problem, ...]:
+def publishing_problems(line: ParsedLine) -> tuple[Problem, ...]:
     """All of them, in the order of the document; none means that the line may become a version."""
     return (*_workspace(line), *_stations(line), *_numbers(line))
 
 
-def _workspace(line: Line) -> Iterator[Problem]:
+def _workspace(line: ParsedLine) -> Iterator[Problem]:
     """A repository needs its templates, its input, and a worker where branches are merged."""
     workspace = line.workspace
     yield from _nothing_to_deliver(line)
@@ -59,7 +59,7 @@ def _workspace(line: Line) -> Iterator[Problem]:
             yield Problem(f"stations[{s}].join", message, hint)
 
 
-def _nothing_to_deliver(line: Line) -> Iterator[Problem]:
+def _nothing_to_deliver(line: ParsedLine) -> Iterator[Problem]:
     """A station that delivers needs commits."""
     workspace = line.workspace
     delivers = next((station for station in line.stations if station.kind == DELIVER.key), None)
@@ -77,7 +77,7 @@ def _nothing_to_deliver(line: Line) -> Iterator[Problem]:
         yield Problem("workspace.git.commit", message, hint)
 
 
-def _stations(line: Line) -> Iterator[Problem]:
+def _stations(line: ParsedLine) -> Iterator[Problem]:
     for s, station in enumerate(line.stations):
         path = join("stations", s)
         yield from _work(line, station, f"{path}.work")
@@ -96,7 +96,7 @@ def _name(station: Station) -> PartName:
     return PartName(station.key, lambda: station.name)
 
 
-def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
+def _rule(line: ParsedLine, rule: Rule, path: str) -> Iterator[Problem]:
     if rule.fault is not None:
         yield rule.fault
     elif not line.flags.get("agentic_conditions") and any(
@@ -106,7 +106,7 @@ def _rule(line: Line, rule: Rule, path: str) -> Iterator[Problem]:
         yield Problem(f"{path}.when", message, SWITCH_ON)
 
 
-def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
+def _work(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     kind = KINDS.get(station.kind)
     if kind is None:
         yield Problem(
@@ -121,7 +121,7 @@ def _work(line: Line, station: Station, path: str) -> Iterator[Problem]:
         yield from _template(line, where, text)
 
 
-def _hosts(line: Line, station: Station, kind: Kind, path: str) -> Iterator[Problem]:
+def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterator[Problem]:
     """Of a list of hosts; an agent's own are not in it."""
     entries = egress_of(station.work.get("network"))
     if entries is None:
@@ -135,7 +135,7 @@ def _hosts(line: Line, station: Station, kind: Kind, path: str) -> Iterator[Prob
             yield Problem(path, message, _("name an input of that type, or a host"))
 
 
-def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
+def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
     """What no task of this line could ever fill (law §8a, an undefined one is an error)."""
     try:
         names = asked(text)
@@ -157,7 +157,7 @@ def _template(line: Line, where: str, text: str) -> Iterator[Problem]:
                 yield Problem(where, message, _("name stations of the line"))
 
 
-def _numbers(line: Line) -> Iterator[Problem]:
+def _numbers(line: ParsedLine) -> Iterator[Problem]:
     """Numbers that stores and browsers would round. A line is written out only where it has one."""
     places = _exact(line.to_document(), "") if _has_exact(line) else ()
     for path in places:

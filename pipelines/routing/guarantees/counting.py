@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from pipelines.routing.analysis.lint.visits import components, raise_bounds, visit_limit
 from pipelines.routing.decide.budget_usage import MoveTarget, spends
 from pipelines.routing.decide.steps.gates import gate_of
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
 from pipelines.routing.guarantees.marks import Mark, opens
 from pipelines.routing.guarantees.ways import SEND_BACK, WayOut
@@ -38,7 +38,7 @@ class CountedPlace:
 
 
 class LineCounts:
-    def __init__(self, line: Line, ways: Ways) -> None:
+    def __init__(self, line: ParsedLine, ways: Ways) -> None:
         self.line, self.ways = line, ways
 
     @cached_property
@@ -250,7 +250,7 @@ class LineCounts:
                 yield ("budget", f"{budget.key} {self.line.stage(source)}"), budget.most
 
 
-def entry_limit(line: Line, key: str) -> int:
+def entry_limit(line: ParsedLine, key: str) -> int:
     """What holds every decided entry. At a join several groups of branches may have arrived before the first is
     counted, so nothing does."""
     if line.station(key).join is not None:
@@ -258,7 +258,7 @@ def entry_limit(line: Line, key: str) -> int:
     return max(visit_limit(line, key), int(key == line.start))
 
 
-def rule_limits(line: Line, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
+def rule_limits(line: ParsedLine, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
     """Of the rule that is taken: its own and the revisit policy's."""
     rule, target = way.rule, target or way.target
     assert rule is not None

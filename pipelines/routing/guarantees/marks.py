@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pipelines.routing.document.guarantees import Guarantee
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.ways import APPROVE, WayOut, Words
 
 
@@ -46,7 +46,7 @@ class Mark:
         return any(marks) if self.word else all(marks)
 
 
-def mark_of(line: Line, guarantee: Guarantee) -> Mark:
+def mark_of(line: ParsedLine, guarantee: Guarantee) -> Mark:
     """Read the mark of one with `never`."""
     never = guarantee.never
     assert never is not None
@@ -57,7 +57,7 @@ def mark_of(line: Line, guarantee: Guarantee) -> Mark:
     return Mark(never.reach, gate=never.without)
 
 
-def opens(line: Line, mark: Mark, forbidden: bool, way: WayOut) -> bool:
+def opens(line: ParsedLine, mark: Mark, forbidden: bool, way: WayOut) -> bool:
     """Tell whether the way comes to the guarded gate while the mark forbids it."""
     for gate, said in way.opened:
         if gate == mark.reach and gate not in line.stations_by_key:

@@ -14,7 +14,7 @@ from pipelines.routing.basics.wording import joined
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.guarantees import Guarantee, NeverReached
 from pipelines.routing.document.kinds.deliver import KIND, MERGE, REQUEST
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, proofs, prove
 from pipelines.routing.sentences.references import station as station_named
 
@@ -135,7 +135,7 @@ def lands(station: Station) -> bool:
     return station.kind == KIND.key and str(station.work.get("to") or MERGE) != REQUEST
 
 
-def delivers(line: Line) -> bool:
+def delivers(line: ParsedLine) -> bool:
     return any(map(lands, line.stations))
 
 

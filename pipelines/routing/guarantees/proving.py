@@ -12,7 +12,7 @@ from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import Guarantee
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.counting import MOST_PLACES, LineCounts, TooMany
 from pipelines.routing.guarantees.marks import Mark, mark_of
 from pipelines.routing.guarantees.reach import MarkedReach, Spot, distances
@@ -79,7 +79,7 @@ def answers(subject: LintSubject) -> tuple[GuaranteeAnswer, ...]:
 
 
 def prove(
-    line: Line, subject: LintSubject | None = None, guarantees: tuple[Guarantee, ...] | None = None
+    line: ParsedLine, subject: LintSubject | None = None, guarantees: tuple[Guarantee, ...] | None = None
 ) -> tuple[GuaranteeAnswer, ...]:
     """Of every guarantee of the line, or of these; in their order."""
     asked = line.guarantees if guarantees is None else guarantees
@@ -96,7 +96,7 @@ def proofs(subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None
 
 
 class _Proving:
-    def __init__(self, line: Line, subject: LintSubject) -> None:
+    def __init__(self, line: ParsedLine, subject: LintSubject) -> None:
         self._line, self._subject = line, subject
 
     @cached_property

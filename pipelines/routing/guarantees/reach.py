@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN
 from pipelines.routing.guarantees.marks import Mark, opens
 from pipelines.routing.guarantees.views import PASSED
@@ -32,7 +32,7 @@ Spot = tuple[str, bool]
 class MarkedReach:
     """`broken`: the first way that enters what is guarded with the mark; None: there is none, which proves it."""
 
-    def __init__(self, line: Line, ways: Mapping[str, tuple[WayOut, ...]], mark: Mark) -> None:
+    def __init__(self, line: ParsedLine, ways: Mapping[str, tuple[WayOut, ...]], mark: Mark) -> None:
         self._line, self._ways, self._mark = line, ways, mark
         self._returns = any(way.target == ORIGIN for own in ways.values() for way in own)
         self._seen: set[MarkedPlace] = set()

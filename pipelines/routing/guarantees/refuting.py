@@ -12,7 +12,7 @@ from pipelines.routing.basics.jsontext import dumps
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.guarantees import SEND_BACK, Guarantee
 from pipelines.routing.document.kinds import may_cost
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.watching import GuaranteeWatch, WatchedWalk
 from pipelines.routing.simulate.candidates import REASON, Candidate, Candidates
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
@@ -53,7 +53,7 @@ class Refutation:
 class Refuting:
     """Searches of one line; what can be tried at its stations is found once for all of its guarantees."""
 
-    def __init__(self, line: Line, subject: LintSubject) -> None:
+    def __init__(self, line: ParsedLine, subject: LintSubject) -> None:
         self._line = line
         self._candidates = Candidates(line, subject)
         self._left = MOST_OF_LINE

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.guarantees.views import (
@@ -87,7 +87,7 @@ class RulePass:
 
 
 class Routes:
-    def __init__(self, line: Line, station: Station, subject: LintSubject) -> None:
+    def __init__(self, line: ParsedLine, station: Station, subject: LintSubject) -> None:
         self.line, self.station, self.subject = line, station, subject
         self.gate = line.gate(station.gate) if station.gate else None
         self.rules = [rule for rule in station.rules if rule.fault is None and rule.id not in subject.dead]

@@ -8,7 +8,7 @@ from pipelines.routing.basics.jsontext import dumps
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.decisions import Finish, Move
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.sentences.references import gate_by_name, place
 from pipelines.routing.sentences.references import rule as named_rule
@@ -37,7 +37,7 @@ MOST = 12
 """Places that are told; of a longer walk the first and the last ones."""
 
 
-def walked(line: Line, steps: Sequence[ScenarioStep]) -> str:
+def walked(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
         return _("a task begins there")
@@ -47,13 +47,13 @@ def walked(line: Line, steps: Sequence[ScenarioStep]) -> str:
     return _("%(path)s", path=joined(told, " → "))
 
 
-def moves_of_walk(line: Line, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
+def moves_of_walk(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
     """Each move of the walk, once, in order."""
     result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
     return tuple(dict.fromkeys(drawn_moves(line, result.steps)))
 
 
-def _places(line: Line, steps: Sequence[ScenarioStep]) -> Iterator[object]:
+def _places(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]:
     result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []
     at: object = place(line, line.start)
@@ -70,7 +70,7 @@ def _places(line: Line, steps: Sequence[ScenarioStep]) -> Iterator[object]:
     yield _with(at, remark)
 
 
-def _by_rule(line: Line, record: StepRecord, *, last: bool) -> Iterator[object]:
+def _by_rule(line: ParsedLine, record: StepRecord, *, last: bool) -> Iterator[object]:
     """Name a rule with the values that its condition read, and without any the one that breaks the promise."""
     if not isinstance(record.decision, Move | Finish) or record.decision.rule is None:
         return
@@ -99,7 +99,7 @@ def _with(at: object, remark: list[object]) -> object:
     return _("%(place)s (%(said)s)", place=at, said=joined(remark, ", ")) if remark else at
 
 
-def _said(line: Line, step: ScenarioStep) -> Iterator[object]:
+def _said(line: ParsedLine, step: ScenarioStep) -> Iterator[object]:
     signals = step.outcome.get("signals") or ()
     if signals:
         yield SIGNALS.get(signals[0].get("verdict"), "")

@@ -13,7 +13,7 @@ from pipelines.routing.decide.decisions import Decision, Finish, Move, Wait
 from pipelines.routing.decide.judging import exactly, judged
 from pipelines.routing.document.guarantees import Guarantee
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.guarantees.marks import Mark, mark_of
 from pipelines.routing.guarantees.views import PASSED
 from pipelines.routing.guarantees.ways import APPROVE
@@ -49,7 +49,7 @@ class WatchedWalk:
 class GuaranteeWatch:
     """One guarantee, along a walk."""
 
-    def __init__(self, line: Line, guarantee: Guarantee) -> None:
+    def __init__(self, line: ParsedLine, guarantee: Guarantee) -> None:
         self.line, self.guarantee = line, guarantee
         self.mark: Mark | None = mark_of(line, guarantee) if guarantee.never else None
         self.most_moves = guarantee.ends_within
@@ -200,7 +200,7 @@ class GuaranteeWatch:
         return self.most_cost is not None and exactly(walk.spent) > self.most_cost
 
 
-def outcome_passed(line: Line, key: str, document: Mapping[str, Any]) -> bool:
+def outcome_passed(line: ParsedLine, key: str, document: Mapping[str, Any]) -> bool:
     """Read the outcome by law §2, once the facts decided (law §13)."""
     station = line.station(key)
     outcome = judged(line, station, read_outcome(dict(document))).outcome

@@ -13,7 +13,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import onward
 from pipelines.routing.decide.steps.gates import JUMP_GATE, RANK
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.document.rules import BLOCKED, Rule
 from pipelines.routing.document.stations import Station
@@ -76,7 +76,7 @@ def _distinct(ways: Iterator[WayOut]) -> tuple[WayOut, ...]:
 
 
 class _Ways:
-    def __init__(self, line: Line, station: Station, subject: LintSubject) -> None:
+    def __init__(self, line: ParsedLine, station: Station, subject: LintSubject) -> None:
         self.line, self.station = line, station
         self.gate = line.gate(station.gate) if station.gate else None
         self.routes = Routes(line, station, subject)

@@ -6,12 +6,12 @@ from typing import Any
 
 from pipelines.routing.basics.wording import NOTHING, Wording, joined
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.values import brief
 
 
-def circumstances(old: Line, new: Line, facts: dict[str, Any]) -> Wording:
+def circumstances(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> Wording:
     said = [*_words_said(old, new, facts), *_counted(new, facts), *_answered(facts)]
     if facts.get("open_escalations"):
         said.append(_("while an escalation is open"))
@@ -22,7 +22,7 @@ def circumstances(old: Line, new: Line, facts: dict[str, Any]) -> Wording:
     return _(" (%(facts)s)", facts=joined(said, ", ")) if said else NOTHING
 
 
-def _words_said(old: Line, new: Line, facts: dict[str, Any]) -> list[Wording]:
+def _words_said(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[Wording]:
     said = []
     for key, word in facts.get("gates", {}).items():
         gate = named.gate_by_name(new if key in new.gates_by_key else old, key)
@@ -30,7 +30,7 @@ def _words_said(old: Line, new: Line, facts: dict[str, Any]) -> list[Wording]:
     return said
 
 
-def _counted(line: Line, facts: dict[str, Any]) -> list[Wording]:
+def _counted(line: ParsedLine, facts: dict[str, Any]) -> list[Wording]:
     said = [
         _("rule %(rule)s taken %(times)s", rule=named.rule(line, rule), times=_times(count))
         for rule, count in facts.get("rules", {}).items()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import end_name, gate_name, station_names
 
 
-def consequence(line: Line, answer: Mapping[str, Any]) -> str:
+def consequence(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     """A decision in words: “Deliver starts”, “the task fails”, …"""
     kind = answer["decision"]
     if kind == "move":
@@ -25,7 +25,7 @@ def consequence(line: Line, answer: Mapping[str, Any]) -> str:
     return "a condition is asked first"
 
 
-def _finish(line: Line, answer: Mapping[str, Any]) -> str:
+def _finish(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     if answer["kind"] == "failed":
         return "the task fails"
     if answer["kind"] == "cancelled":
@@ -33,7 +33,7 @@ def _finish(line: Line, answer: Mapping[str, Any]) -> str:
     return f"the task is done: {end_name(line, answer['end'])}"
 
 
-def _wait(line: Line, answer: Mapping[str, Any]) -> str:
+def _wait(line: ParsedLine, answer: Mapping[str, Any]) -> str:
     if answer["status"] == "awaiting_review":
         return f"{', '.join(gate_name(line, g) for g in answer['gates'])} is asked next"
     if answer["status"] == "blocked":

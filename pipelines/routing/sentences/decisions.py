@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.escalations import role_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name, target_name
 
 
-def sentence(line: Line, station: str, answer: Mapping[str, Any], stopped: str = "") -> str:
+def sentence(line: ParsedLine, station: str, answer: Mapping[str, Any], stopped: str = "") -> str:
     """The decision in one sentence. `stopped`: which gate decided, see `stopped_at`."""
     if stopped and answer.get("decision") in ("move", "finish"):
         to = answer.get("to") or [str(answer.get("end", ""))]
@@ -45,7 +45,7 @@ def sentence(line: Line, station: str, answer: Mapping[str, Any], stopped: str =
     return ""
 
 
-def _by(line: Line, station: str, answer: Mapping[str, Any]) -> str:
+def _by(line: ParsedLine, station: str, answer: Mapping[str, Any]) -> str:
     found = line.rules_by_id.get(str(answer.get("rule") or ""))
     if found:
         where, rule = found
@@ -61,7 +61,7 @@ def _by(line: Line, station: str, answer: Mapping[str, Any]) -> str:
     }.get(str(answer.get("by") or ""), "%(station)s") % {"station": station}
 
 
-def stopped_at(line: Line, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]) -> str:
+def stopped_at(line: ParsedLine, answer: Mapping[str, Any], trace: Sequence[Mapping[str, Any]]) -> str:
     """“Release review was rejected”: the word or the check of a gate that decided, or ""."""
     if answer.get("by") != "gate":
         return ""
@@ -80,7 +80,7 @@ STOPS = {
 }
 
 
-def otherwise(line: Line, station: Station | None) -> str:
+def otherwise(line: ParsedLine, station: Station | None) -> str:
     """What the policy does at this station where no rule took the outcome (law §4)."""
     policy = line.policy
     passed = policy.no_match if station is None or station.rules else policy.no_rules
@@ -88,7 +88,7 @@ def otherwise(line: Line, station: Station | None) -> str:
     return f"no rule matched → {policy_words(line, str(passed))} · station failed → {failed}"
 
 
-def policy_words(line: Line, knob: str) -> str:
+def policy_words(line: ParsedLine, knob: str) -> str:
     """A value of `no_match` or `on_failure` as what happens then."""
     if knob.startswith("station:"):
         return f"on to {station_name(line, knob.removeprefix('station:'))}"

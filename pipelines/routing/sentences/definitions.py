@@ -13,7 +13,7 @@ from pipelines.routing.document.fields.field import Field
 from pipelines.routing.document.fields.nested import One
 from pipelines.routing.document.fields.plain import Texts
 from pipelines.routing.document.fields.record import Record
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import LIMITS, STATION
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.differences import DecidedSample, VersionPair, of_sample
@@ -76,7 +76,7 @@ def _station_gate(pair: VersionPair, found: DefinitionChange) -> Wording:
     return _("Station %(station)s had %(old)s before its rules; now it has %(new)s", **words)
 
 
-def _gate(line: Line, key: str | None) -> PartName | Wording:
+def _gate(line: ParsedLine, key: str | None) -> PartName | Wording:
     return named.gate_by_name(line, key) if key else _("no gate")
 
 
@@ -121,7 +121,7 @@ def _who(rows: list[list[Any]]) -> list[dict[str, Any]]:
 PARTS = {"who": _("who decides"), "due": _("due time")}
 
 
-def _shown(line: Line, field: Field | None, value: Any) -> str:
+def _shown(line: ParsedLine, field: Field | None, value: Any) -> str:
     if value is None:
         return words(_("none"))
     return shown_words(field, value, partial(place_name, line))

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from pipelines.routing.basics.wording import NOTHING, PartName, Wording, joined, words
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.circumstances import asked, circumstances
 from pipelines.routing.sentences.names import end_name, station_name
@@ -21,9 +21,9 @@ class VersionPair(Protocol):
     """Two versions of a line."""
 
     @property
-    def old(self) -> Line: ...
+    def old(self) -> ParsedLine: ...
     @property
-    def new(self) -> Line: ...
+    def new(self) -> ParsedLine: ...
 
 
 class DecidedSample(Protocol):
@@ -129,19 +129,19 @@ def _taken_by(pair: VersionPair, change: RegionChange) -> Wording:
     )
 
 
-def _rule(line: Line, key: str | None) -> Wording:
+def _rule(line: ParsedLine, key: str | None) -> Wording:
     return _("rule %(rule)s", rule=named.rule(line, key)) if key else _("no rule")
 
 
 # Decisions
 
 
-def _went(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+def _went(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     """As it was, and as it is."""
     return _KINDS[decision["decision"]](line, station, decision)
 
 
-def _move(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+def _move(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {
         "station": station_name(line, station),
         "places": _places(line, decision["to"]),
@@ -165,7 +165,7 @@ def _carried(decision: dict[str, Any]) -> PartName:
     return joined(said, "")
 
 
-def _finish(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+def _finish(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"end": named.place(line, decision["end"]), "by": _by(line, decision)}
     if not decision["error"]:
         return _("ended as %(end)s%(by)s", **parts), _("end as %(end)s%(by)s", **parts)
@@ -177,7 +177,7 @@ def _finish(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
     )
 
 
-def _wait(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+def _wait(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts: dict[str, object] = {"by": _by(line, decision)}
     if decision["gates"]:
         parts["gates"] = joined((named.gate_by_name(line, key) for key in decision["gates"]), _(" and "))
@@ -205,17 +205,17 @@ def _wait(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
     )
 
 
-def _ask(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+def _ask(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     question = asked(decision["evaluation"])
     return _("asked %(asked)s first", asked=question), _("ask %(asked)s first", asked=question)
 
 
-def _escalate(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+def _escalate(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"trigger": named.trigger_in_words(decision["trigger"]), "by": _by(line, decision)}
     return _("were escalated (%(trigger)s)%(by)s", **parts), _("are escalated (%(trigger)s)%(by)s", **parts)
 
 
-def _stuck(line: Line, station: str, decision: dict[str, Any]) -> Tenses:
+def _stuck(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts = {"why": named.error(decision["error"]), "by": _by(line, decision)}
     machine = f"stuck with {decision['error']}{parts['by']}"
     return (
@@ -235,7 +235,7 @@ _KINDS = {
 _BY = {"policy": _(" by the policy"), "signal": _(" by a signal"), "gate": _(" by a gate")}
 
 
-def _by(line: Line, decision: dict[str, Any]) -> Wording:
+def _by(line: ParsedLine, decision: dict[str, Any]) -> Wording:
     rule = decision.get("rule")
     if rule and rule in line.rules_by_id:
         station, found = line.rules_by_id[rule]
@@ -243,5 +243,5 @@ def _by(line: Line, decision: dict[str, Any]) -> Wording:
     return _BY.get(decision.get("by") or "", NOTHING)
 
 
-def _places(line: Line, keys: Sequence[str]) -> PartName:
+def _places(line: ParsedLine, keys: Sequence[str]) -> PartName:
     return joined((named.place(line, key) for key in keys), _(" and "))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.routing.basics.durations import written
 from pipelines.routing.document.escalations import OUTSIDER, agents_of
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 
 def trigger_words(trigger: str) -> str:
@@ -51,7 +51,7 @@ ROLES = {
 }
 
 
-def answered_by(line: Line, trigger: str, role: str) -> str:
+def answered_by(line: ParsedLine, trigger: str, role: str) -> str:
     """Who answers an escalation, how soon, and what is done when they do not."""
     said = line.escalation(trigger)
     words = {"role": role_words(role), "time": written(said.sla or 0)}

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.guarantees import REJECT, SEND_BACK, Guarantee
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences.references import gate_by_name
 from pipelines.routing.sentences.references import place as named
 
 
-def promised(line: Line, guarantee: Guarantee) -> str:
+def promised(line: ParsedLine, guarantee: Guarantee) -> str:
     """One sentence, with names as people see them."""
     return sentence(guarantee, lambda key: place(line, key))
 
@@ -41,7 +41,7 @@ AFTER = {
 }
 
 
-def place(line: Line, key: str) -> str | PartName:
+def place(line: ParsedLine, key: str) -> str | PartName:
     """A station, an end or a gate, by its name."""
     is_gate = key in line.gates_by_key and key not in {*line.stations_by_key, *line.ends_by_key}
     return gate_by_name(line, key) if is_gate else named(line, key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences import decisions
 from pipelines.routing.sentences.names import gate_name, station_name
 
@@ -54,7 +54,9 @@ def label(effect: str) -> str:
     return LABELS[effect]
 
 
-def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: int, status: str) -> str:
+def sentence(
+    effect: Effect, token: Position, judge: ParsedLine, line: ParsedLine, number: int, status: str
+) -> str:
     """`judge`: the version that judges it until now; `line`: the new one, with its number, 0 for a draft. `status`: the
     name of the one that it gets."""
     words = {
@@ -82,7 +84,7 @@ def sentence(effect: Effect, token: Position, judge: Line, line: Line, number: i
     return "Waits at {new} as before; what comes next follows {version}.".format(**words)
 
 
-def _kept(effect: Effect, token: Position, judge: Line, words: dict[str, str]) -> str:
+def _kept(effect: Effect, token: Position, judge: ParsedLine, words: dict[str, str]) -> str:
     if token.status == "running":
         said = "Its work at %(station)s finishes under the version it started with; after that it follows %(version)s."
     else:
@@ -94,7 +96,7 @@ def _kept(effect: Effect, token: Position, judge: Line, words: dict[str, str]) -
     return f"{said % words} {warning}"
 
 
-def _again(effect: Effect, line: Line, words: dict[str, str]) -> str:
+def _again(effect: Effect, line: ParsedLine, words: dict[str, str]) -> str:
     why = decisions.sentence(line, effect.station, effect.decision.to_dict()) if effect.decision else ""
     if effect.effect == "moves":
         return why

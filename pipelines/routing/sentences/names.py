@@ -6,36 +6,36 @@ from collections.abc import Iterable
 
 from pipelines.routing.document.ends import end_words
 from pipelines.routing.document.gates import JUMP
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN
 
 
-def station_name(line: Line, key: str) -> str:
+def station_name(line: ParsedLine, key: str) -> str:
     found = line.stations_by_key.get(key)
     return found.name if found else key
 
 
-def gate_name(line: Line, key: str) -> str:
+def gate_name(line: ParsedLine, key: str) -> str:
     if key == JUMP:
         return "Review of a jump"
     found = line.gates_by_key.get(key)
     return found.name if found else key
 
 
-def place_name(line: Line, key: str) -> str:
+def place_name(line: ParsedLine, key: str) -> str:
     """Of a station, a gate or an end; what is none of them stays as it is."""
     if key in line.gates_by_key and key not in line.stations_by_key:
         return gate_name(line, key)
     return target_name(line, key)
 
 
-def rule_name(line: Line, rule_id: str) -> str:
+def rule_name(line: ParsedLine, rule_id: str) -> str:
     """Its label, else its number at its station. :raises KeyError: the line does not have it"""
     station, rule = line.rules_by_id[rule_id]
     return rule.label or f"Rule {1 + station.rules.index(rule)}"
 
 
-def by_rule(line: Line, rule_id: str) -> str:
+def by_rule(line: ParsedLine, rule_id: str) -> str:
     """By its label, else by its number at its station; nothing where the line does not have it."""
     if rule_id not in line.rules_by_id:
         return ""
@@ -45,11 +45,11 @@ def by_rule(line: Line, rule_id: str) -> str:
     return f"by rule {1 + station.rules.index(rule)}"
 
 
-def end_name(line: Line, key: str) -> str:
+def end_name(line: ParsedLine, key: str) -> str:
     return end_words(key, line.end(key).label)
 
 
-def target_name(line: Line, key: str) -> str:
+def target_name(line: ParsedLine, key: str) -> str:
     """Of a station, an end or a symbol."""
     if key == ORIGIN:
         return "back where it came from"
@@ -58,11 +58,11 @@ def target_name(line: Line, key: str) -> str:
     return end_name(line, key) if key in line.ends_by_key else station_name(line, key)
 
 
-def edge_name(line: Line, text: str) -> str:
+def edge_name(line: ParsedLine, text: str) -> str:
     """“a->b” as “Build → Test”; what is no edge stays as it is."""
     source, _arrow, to = text.partition("->")
     return f"{target_name(line, source)} → {target_name(line, to)}" if to else text
 
 
-def station_names(line: Line, keys: Iterable[str]) -> str:
+def station_names(line: ParsedLine, keys: Iterable[str]) -> str:
     return " + ".join(station_name(line, key) for key in keys)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from pipelines.routing.document.gates import JUMP
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.rules import BLOCKED
 from pipelines.routing.sentences.decisions import STOPS, policy_words
 from pipelines.routing.sentences.judgements import judgement_words
@@ -16,7 +16,7 @@ SHOWN = ", shown only"
 WAITS = "waits for "
 
 
-def note_words(line: Line, why: str) -> str:
+def note_words(line: ParsedLine, why: str) -> str:
     """`why` as the trace says it: “code-review: proceed, shown only”, “on_failure: halt”."""
     if why.startswith(WAITS):
         keys = why.removeprefix(WAITS).split(", ")
@@ -33,14 +33,14 @@ def note_words(line: Line, why: str) -> str:
     return _refused(line, why) or judgement_words(why)
 
 
-def _goes(line: Line, to: str, by: str) -> str:
+def _goes(line: ParsedLine, to: str, by: str) -> str:
     if to == BLOCKED:
         return f"Stays here, blocked ({BY[by]})."
     places = " + ".join(target_name(line, key) for key in to.split(" + "))
     return f"Goes to {places} ({BY[by]})."
 
 
-def _refused(line: Line, why: str) -> str:
+def _refused(line: ParsedLine, why: str) -> str:
     """Why it does not enter a station, by name; "" where it says something else."""
     for pattern, words in REFUSED:
         if found := pattern.fullmatch(why):
@@ -48,11 +48,11 @@ def _refused(line: Line, why: str) -> str:
     return ""
 
 
-def _is_gate(line: Line, key: str) -> bool:
+def _is_gate(line: ParsedLine, key: str) -> bool:
     return key == JUMP or key in line.gates_by_key
 
 
-def _policy(line: Line, key: str, said: str) -> str:
+def _policy(line: ParsedLine, key: str, said: str) -> str:
     knob = said.partition(" after ")[0]
     return POLICIES[key] % {"then": policy_words(line, knob)}
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pipelines.routing.basics.wording import PartName, joined
 from pipelines.routing.document.algebra import Condition
 from pipelines.routing.document.gates import JUMP
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences.conditions import describe
@@ -17,20 +17,20 @@ from pipelines.routing.sentences.escalations import role_words, trigger_words
 from pipelines.routing.sentences.names import edge_name, end_name, gate_name, station_name, target_name
 
 
-def station(line: Line, key: str) -> PartName:
+def station(line: ParsedLine, key: str) -> PartName:
     return PartName(key, lambda: station_name(line, key))
 
 
-def stations(line: Line, keys: Sequence[str]) -> PartName:
+def stations(line: ParsedLine, keys: Sequence[str]) -> PartName:
     return joined((station(line, key) for key in keys), ", ")
 
 
-def target(line: Line, key: str) -> PartName:
+def target(line: ParsedLine, key: str) -> PartName:
     """Of a rule or a policy: a station, an end, a symbol."""
     return PartName(key, lambda: target_name(line, key))
 
 
-def place(line: Line, key: str) -> PartName:
+def place(line: ParsedLine, key: str) -> PartName:
     """Where tasks go, in a sentence about all of them. Machines have the label of an end, as the log has it."""
     if key in line.ends_by_key and key not in line.stations_by_key:
         return PartName(line.end(key).label or key, lambda: end_name(line, key))
@@ -46,46 +46,46 @@ PLACES = {
 }
 
 
-def option(line: Line, key: str) -> PartName:
+def option(line: ParsedLine, key: str) -> PartName:
     """A value of a policy, as what happens then."""
     return PartName(key, lambda: policy_words(line, key))
 
 
-def edge(line: Line, text: str) -> PartName:
+def edge(line: ParsedLine, text: str) -> PartName:
     """“a->b”, “Build → Test”."""
     return PartName(text, lambda: edge_name(line, text))
 
 
-def gate(line: Line, key: str) -> PartName:
+def gate(line: ParsedLine, key: str) -> PartName:
     return PartName(key, lambda: "the review of a jump" if key == JUMP else gate_name(line, key))
 
 
-def gate_by_name(line: Line, key: str) -> PartName:
+def gate_by_name(line: ParsedLine, key: str) -> PartName:
     """Machines have its name, too."""
     name = "the review of the jump" if key == JUMP else gate_name(line, key)
     return PartName(name, lambda: "the review of the jump" if key == JUMP else name)
 
 
-def gates(line: Line, keys: Sequence[str]) -> PartName:
+def gates(line: ParsedLine, keys: Sequence[str]) -> PartName:
     return joined((gate(line, key) for key in keys), ", ")
 
 
-def rule(line: Line, key: str) -> PartName:
+def rule(line: ParsedLine, key: str) -> PartName:
     """After the word: “rule broken”, “rule 2 of Lint”."""
     return PartName(key, lambda: _rule(line, key))
 
 
-def _rule(line: Line, key: str) -> str:
+def _rule(line: ParsedLine, key: str) -> str:
     found = line.rules_by_id.get(key)
     return f"{_number(*found)} of {found[0].name}" if found else key
 
 
-def rules(line: Line, keys: Sequence[str]) -> PartName:
+def rules(line: ParsedLine, keys: Sequence[str]) -> PartName:
     """Of one station: “high, low”, “rules 1, 3 of Lint”."""
     return PartName(", ".join(keys), lambda: _rules(line, keys))
 
 
-def _rules(line: Line, keys: Sequence[str]) -> str:
+def _rules(line: ParsedLine, keys: Sequence[str]) -> str:
     found = [line.rules_by_id[key] for key in keys if key in line.rules_by_id]
     if len(found) != len(keys):
         return ", ".join(keys)

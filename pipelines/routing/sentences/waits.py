@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.escalations import deadlock_words, trigger_words
 from pipelines.routing.sentences.names import gate_name, station_name
 
@@ -33,7 +33,7 @@ class WaitingToken(Protocol):
     def wait(self) -> Mapping[str, Any]: ...
 
 
-def waiting(token: WaitingToken, line: Line, summary: str = "") -> Sentence | None:
+def waiting(token: WaitingToken, line: ParsedLine, summary: str = "") -> Sentence | None:
     """Why a token does not go on by itself, and what would free it; None where nothing holds it. `summary`: what its
     last job said of itself."""
     match token.status:
@@ -51,7 +51,7 @@ def waiting(token: WaitingToken, line: Line, summary: str = "") -> Sentence | No
     return None
 
 
-def stuck(token: WaitingToken, line: Line) -> Sentence:
+def stuck(token: WaitingToken, line: ParsedLine) -> Sentence:
     rule = token.wait.get("rule")
     words = {"station": station_name(line, token.station), "rule": rule or ""}
     found = STUCK.get(token.error)
@@ -161,7 +161,7 @@ def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
     )
 
 
-def held(wait: Mapping[str, Any], line: Line) -> Sentence:
+def held(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
     if "rejection" in wait:
         naming = wait["rejection"]
         words = {"gate": gate_name(line, naming.get("gate", "")), "reason": naming.get("reason", "")}
@@ -238,5 +238,5 @@ SUPPLIED = {
 }
 
 
-def budget_name(line: Line, key: str) -> str:
+def budget_name(line: ParsedLine, key: str) -> str:
     return next((each.name for each in line.named_limits if each.key == key), key)

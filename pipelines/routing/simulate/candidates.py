@@ -17,7 +17,7 @@ from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate import made_up
 from pipelines.routing.simulate.scenario import ScenarioStep
@@ -44,7 +44,7 @@ class Analysed(Protocol):
 class Candidates:
     """Of one line; the outcomes of a station are found when it is first reached."""
 
-    def __init__(self, line: Line, subject: Analysed) -> None:
+    def __init__(self, line: ParsedLine, subject: Analysed) -> None:
         self._line = line
         self._subject = subject
         self._outcomes: dict[str, tuple[Candidate, ...]] = {}
@@ -107,7 +107,7 @@ def _reported(station: Station, found: Candidate) -> Iterator[Candidate]:
         yield replace(found, step=replace(found.step, outcome=outcome))
 
 
-def _outcomes(line: Line, station: Station, subject: Analysed) -> Iterator[Candidate]:
+def _outcomes(line: ParsedLine, station: Station, subject: Analysed) -> Iterator[Candidate]:
     """One for each rule, then what no rule takes; each also as the checks of the gates on its way want it."""
     if not station.rules:
         yield Candidate(ScenarioStep("outcome", outcome={"result": "success"}))
@@ -122,7 +122,7 @@ def _outcomes(line: Line, station: Station, subject: Analysed) -> Iterator[Candi
 
 
 def _tried(
-    line: Line, station: Station, witness: Witness, rule: str | None = None, gates: tuple[str, ...] = ()
+    line: ParsedLine, station: Station, witness: Witness, rule: str | None = None, gates: tuple[str, ...] = ()
 ) -> Iterator[Candidate]:
     outcome = plain(witness.situation["outcome"])
     answers = tuple(witness.situation.get("facts", {}).get("answers", ()))

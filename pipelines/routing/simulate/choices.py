@@ -15,7 +15,7 @@ from pipelines.routing.decide.judging import as_expected
 from pipelines.routing.decide.steps.gates import gate_of
 from pipelines.routing.document.algebra import Condition, EvalTest, FailureTypeIs, ResultIs, VerdictIs, leaves
 from pipelines.routing.document.kinds import KINDS
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import CHOOSES, REASON, Candidate, Candidates, answers_to
 from pipelines.routing.simulate.generate import killed
@@ -59,14 +59,16 @@ class SimulationChoice:
 class _Stations:
     """The analysis of one station at a time: what a walk never reaches is not analysed."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ParsedLine) -> None:
         self._line = line
 
     def analysis(self, station: Station) -> StationAnalysis:
         return study(self._line, station, MAX_STATION)
 
 
-def choices(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> tuple[SimulationChoice, ...]:
+def choices(
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
+) -> tuple[SimulationChoice, ...]:
     """For one of the walk's tokens that has not ended. A question is answered in words, which nobody can foresee: it
     has no choice but to run again. What is escalated is resolved, what is missing said to be there."""
     return tuple(_at_token(walk, position, _choices(line, walk, position)))
@@ -86,7 +88,9 @@ def _at_token(
         yield replace(choice, step=named)
 
 
-def _choices(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
+def _choices(
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
+) -> Iterator[SimulationChoice]:
     if position.arrival:
         return
     if position.status == READY:
@@ -112,7 +116,9 @@ def _happening(choice: SimulationChoice) -> Iterator[SimulationChoice]:
 # Escalations
 
 
-def _resolutions(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
+def _resolutions(
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
+) -> Iterator[SimulationChoice]:
     """Of the escalation that holds this position; the first one that has work, or waits, also has those that hold
     none."""
     index = walk.index_of(position.token)
@@ -126,7 +132,7 @@ def _resolutions(line: Line, walk: SimulatedTask, position: SimulatedPosition) -
 
 
 def _words_to(
-    line: Line, position: SimulatedPosition, of: SimulatedEscalation, *, holds: bool
+    line: ParsedLine, position: SimulatedPosition, of: SimulatedEscalation, *, holds: bool
 ) -> Iterator[dict[str, str]]:
     yield {"word": "go_on"}
     if holds:
@@ -136,7 +142,7 @@ def _words_to(
     yield {"word": "cancel"}
 
 
-def _tried_as_it_is(line: Line, walk: SimulatedTask, kind: str, step: ScenarioStep) -> SimulationChoice:
+def _tried_as_it_is(line: ParsedLine, walk: SimulatedTask, kind: str, step: ScenarioStep) -> SimulationChoice:
     try:
         return SimulationChoice(kind, step, take(line, walk, step))
     except StepRefused as why:
@@ -146,7 +152,9 @@ def _tried_as_it_is(line: Line, walk: SimulatedTask, kind: str, step: ScenarioSt
 # Outcomes
 
 
-def _outcomes(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
+def _outcomes(
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
+) -> Iterator[SimulationChoice]:
     station = line.station(position.station)
     for outcome in _quick(station):
         yield _tried(line, walk, position, QUICK, ScenarioStep("outcome", outcome=outcome))
@@ -160,7 +168,7 @@ def _outcomes(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> I
 
 
 def _of_rule(
-    line: Line,
+    line: ParsedLine,
     walk: SimulatedTask,
     position: SimulatedPosition,
     standing: Liveness,
@@ -181,7 +189,7 @@ def _of_rule(
 
 
 def _tried(
-    line: Line,
+    line: ParsedLine,
     walk: SimulatedTask,
     position: SimulatedPosition,
     kind: str,
@@ -225,7 +233,7 @@ def _named(condition: Condition) -> Iterator[dict[str, Any]]:
 # Words
 
 
-def _words(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
+def _words(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
     """Of each open gate those that it offers; approving all that are open at once is a choice of its own."""
     asked = position.asked
     assert asked is not None and isinstance(asked.decision, Wait)
@@ -241,7 +249,7 @@ def _words(line: Line, walk: SimulatedTask, position: SimulatedPosition) -> Iter
                 yield replace(_tried(line, walk, position, WORD, step), gate=key)
 
 
-def _said(line: Line, word: str, on_reject: str) -> Iterator[dict[str, str]]:
+def _said(line: ParsedLine, word: str, on_reject: str) -> Iterator[dict[str, str]]:
     said = {"decision": word} if word == "approve" else {"decision": word, "reason": REASON}
     if word != "reject" or on_reject != CHOOSES:
         yield said

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.decide.decisions import Decision, Wait
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.run import ScenarioResult
 
 _KNOB = re.compile(r"(no_rules|no_match|on_failure|failure_rules): ")
@@ -72,7 +72,7 @@ class Coverage:
     gates: tuple[str, ...]
 
     @classmethod
-    def of(cls, line: Line, shown: ShownScenarios) -> Coverage:
+    def of(cls, line: ParsedLine, shown: ShownScenarios) -> Coverage:
         return cls(shown, tuple(line.rules_by_id), tuple(line.stations_by_key), tuple(line.gates_by_key))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.lint.transitions import edge_of
 from pipelines.routing.decide.decisions import Finish, Move
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.state import StepRecord
 
 
@@ -22,7 +22,7 @@ class DrawnMove:
     edge: str
 
 
-def drawn_moves(line: Line, told: Iterable[StepRecord]) -> Iterator[DrawnMove]:
+def drawn_moves(line: ParsedLine, told: Iterable[StepRecord]) -> Iterator[DrawnMove]:
     """Every move, in order."""
     for each in told:
         for station, decision in each.decisions:

@@ -7,12 +7,18 @@ from dataclasses import replace
 
 from pipelines.routing.decide.holds import BLOCK, convened, joined, paused_by
 from pipelines.routing.document.escalations import REVIEW, EscalationRule
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.state import HELD, READY, SimulatedEscalation, SimulatedTask
 
 
 def opened(
-    line: Line, walk: SimulatedTask, trigger: str, index: int | None = None, *, role: str = "", rule: str = ""
+    line: ParsedLine,
+    walk: SimulatedTask,
+    trigger: str,
+    index: int | None = None,
+    *,
+    role: str = "",
+    rule: str = "",
 ) -> tuple[SimulatedTask, SimulatedEscalation]:
     """As the line says for this trigger. `index`: of the position where it arises, whose own status is not touched;
     `role`: another one that is named by what escalates."""

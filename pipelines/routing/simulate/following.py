@@ -18,7 +18,7 @@ from pipelines.routing.decide.joining.joining import PASS
 from pipelines.routing.decide.judging import judged
 from pipelines.routing.decide.situation import assumed, read_situation
 from pipelines.routing.decide.transitions import TokenPlace, Transition, rejected_before, rerun, transition
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import escalating, joins
 from pipelines.routing.simulate.state import (
     HELD,
@@ -31,7 +31,11 @@ from pipelines.routing.simulate.state import (
 
 
 def fresh(
-    line: Line, walk: SimulatedTask, index: int, outcome: Mapping[str, Any], missing: tuple[str, ...] = ()
+    line: ParsedLine,
+    walk: SimulatedTask,
+    index: int,
+    outcome: Mapping[str, Any],
+    missing: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """The situation of an outcome that nothing was decided about yet."""
     situation = walk.situation(line, index, outcome)
@@ -40,7 +44,7 @@ def fresh(
 
 
 def decided(
-    line: Line,
+    line: ParsedLine,
     walk: SimulatedTask,
     index: int,
     situation: dict[str, Any],
@@ -87,7 +91,7 @@ def _entered(
     return escalating.blocked(replace(walk, positions=positions)), new
 
 
-def joined(line: Line, taken: StepRecord) -> StepRecord:
+def joined(line: ParsedLine, taken: StepRecord) -> StepRecord:
     """Decide every join that can be decided by now; what is no pass is routed at once."""
     while any(each.arrival for each in taken.walk.positions):
         met = joins.meet(line, taken.walk)
@@ -104,7 +108,7 @@ def joined(line: Line, taken: StepRecord) -> StepRecord:
 
 
 def _escalated(
-    line: Line, walk: SimulatedTask, index: int, situation: dict[str, Any], decision: Escalate
+    line: ParsedLine, walk: SimulatedTask, index: int, situation: dict[str, Any], decision: Escalate
 ) -> SimulatedTask:
     """Held until somebody of the role resolves it; nobody is told twice of the same."""
     position = walk.positions[index]
@@ -118,7 +122,11 @@ def _escalated(
 
 
 def _stayed(
-    line: Line, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any], decision: Any
+    line: ParsedLine,
+    walk: SimulatedTask,
+    position: SimulatedPosition,
+    situation: dict[str, Any],
+    decision: Any,
 ) -> SimulatedPosition:
     where = effects.staying(decision)
     wait = effects.stated(where.wait)
@@ -135,7 +143,7 @@ def _stayed(
 # The same once more
 
 
-def once_more(line: Line, walk: SimulatedTask, index: int) -> dict[str, Any]:
+def once_more(line: ParsedLine, walk: SimulatedTask, index: int) -> dict[str, Any]:
     """The situation by which a position is held, by the facts of now."""
     asked = walk.positions[index].asked
     assert asked is not None
@@ -145,7 +153,7 @@ def once_more(line: Line, walk: SimulatedTask, index: int) -> dict[str, Any]:
     }
 
 
-def reconsidered(line: Line, taken: StepRecord) -> StepRecord:
+def reconsidered(line: ParsedLine, taken: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
     for token in [each.token for each in taken.walk.positions if each.lacks]:
         index = taken.walk.index_of(token)
@@ -156,13 +164,13 @@ def reconsidered(line: Line, taken: StepRecord) -> StepRecord:
     return taken
 
 
-def differs(line: Line, position: SimulatedPosition, situation: Mapping[str, Any]) -> bool:
+def differs(line: ParsedLine, position: SimulatedPosition, situation: Mapping[str, Any]) -> bool:
     """Tell whether something else than what holds it would be decided."""
     assert position.asked is not None
     return said(again(line, situation)) != said(position.asked.decision)
 
 
-def run_again(line: Line, walk: SimulatedTask, index: int, feedback: str, at: str = "") -> StepRecord:
+def run_again(line: ParsedLine, walk: SimulatedTask, index: int, feedback: str, at: str = "") -> StepRecord:
     """Counts as a visit, but binds no budget (law §5 Counting). `at`: another station than its own."""
     old = walk.positions[index]
     change = rerun(TokenPlace(line, old.station, old.origin), at, feedback)
@@ -171,7 +179,7 @@ def run_again(line: Line, walk: SimulatedTask, index: int, feedback: str, at: st
     return StepRecord(escalating.blocked(again), old.station, entered=(entry.station,))
 
 
-def shown(line: Line, position: SimulatedPosition, gate: str) -> dict[str, Any]:
+def shown(line: ParsedLine, position: SimulatedPosition, gate: str) -> dict[str, Any]:
     """Evidence at a gate. A scripted outcome leaves no artifacts, so that they never differ."""
     asked = position.asked
     assert asked is not None and isinstance(asked.decision, Wait)

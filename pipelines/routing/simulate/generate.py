@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.routing.analysis.lint.subject import LintSubject, edges_in
 from pipelines.routing.analysis.regions.liveness import DEAD, Liveness
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.simulate.candidates import Candidates
@@ -54,7 +54,7 @@ class Generated:
 
 
 def generate(
-    line: Line, *, taken_keys: Iterable[str] = (), bound: int = BOUND, going: Going = always
+    line: ParsedLine, *, taken_keys: Iterable[str] = (), bound: int = BOUND, going: Going = always
 ) -> Generated:
     """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have.
     `going` is asked before each step; once it says no, what was found so far is all."""
@@ -96,7 +96,9 @@ def killed(standing: Liveness) -> str:
 class _Hunt:
     """The searches of one line: a coarse one for all rules, then finer ones, station by station, for what is left."""
 
-    def __init__(self, line: Line, subject: LintSubject, wanted: list[str], bound: int, going: Going) -> None:
+    def __init__(
+        self, line: ParsedLine, subject: LintSubject, wanted: list[str], bound: int, going: Going
+    ) -> None:
         self._line = line
         self._wanted = wanted
         self._start = begin(line, ScenarioScript("start", "start"))
@@ -176,7 +178,7 @@ def _edges(rules: Iterable[Rule]) -> Edges:
 
 
 def _scenario(
-    line: Line, rule: str, name: str, steps: tuple[ScenarioStep, ...] | None, keys: set[str]
+    line: ParsedLine, rule: str, name: str, steps: tuple[ScenarioStep, ...] | None, keys: set[str]
 ) -> ScenarioScript | None:
     """With what its run shows as its expectation; None unless it takes the rule."""
     if steps is None:

@@ -9,7 +9,7 @@ from pipelines.routing.decide.joining.branches import Branch, Fork, Write
 from pipelines.routing.decide.joining.context import contradictions, said_under
 from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
 from pipelines.routing.decide.transitions import meeting
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import escalating
 from pipelines.routing.simulate.state import Decided, SimulatedPosition, SimulatedTask, StepRecord
 
@@ -23,7 +23,7 @@ def branches(walk: SimulatedTask) -> list[Branch]:
     ]
 
 
-def meet(line: Line, walk: SimulatedTask) -> tuple[StepRecord, int] | None:
+def meet(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, int] | None:
     """The first join that can be decided, done, and the index of the merged position; None if there is none. Its
     station is entered, to report or for the outcome of the join, unless it may not begin there."""
     merge = due(line, branches(walk))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.coverage import Coverage, shown_by_all
 from pipelines.routing.simulate.generate import Generated
 from pipelines.routing.simulate.run import ScenarioResult, run_all
@@ -79,7 +79,7 @@ def _sum(words: str, found: dict[str, Any], yes: str, no: str, missing: str) -> 
     return f"{words}: {len(found[yes])} of {found['all']}{left}"
 
 
-def report(line: Line, scenarios: Iterable[ScenarioScript], name: str = "") -> ScenarioReport:
+def report(line: ParsedLine, scenarios: Iterable[ScenarioScript], name: str = "") -> ScenarioReport:
     """Run them all."""
     results = run_all(line, scenarios)
     return ScenarioReport(name or line.key, results, Coverage.of(line, shown_by_all(results)))

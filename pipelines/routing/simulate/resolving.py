@@ -12,7 +12,7 @@ from pipelines.routing.decide.decisions import Escalate
 from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.decide.steps.preconditions import NO_ESCALATION
 from pipelines.routing.decide.transitions import CANCELLED, feedback_of
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import GATE_PASSED
 from pipelines.routing.simulate import escalating
 from pipelines.routing.simulate.following import (
@@ -33,13 +33,13 @@ from pipelines.routing.simulate.state import (
 )
 
 
-def escalate(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def escalate(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """By hand: it holds no station, and keeps the task from going forward."""
     after, _new = escalating.opened(line, walk, step.said["trigger"])
     return StepRecord(after, walk.positions[index].station)
 
 
-def resolve(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def resolve(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
     found = meant(walk, step)
     held = walk.holds(found)
@@ -65,7 +65,9 @@ def meant(walk: SimulatedTask, step: ScenarioStep) -> SimulatedEscalation:
     raise StepRefused(f"no escalation {which} is open" + (f"; open: {known}" if known else ""))
 
 
-def _resolved(line: Line, walk: SimulatedTask, held: int, word: str, route: str, reason: str) -> StepRecord:
+def _resolved(
+    line: ParsedLine, walk: SimulatedTask, held: int, word: str, route: str, reason: str
+) -> StepRecord:
     position = walk.positions[held]
     if word == "choose":
         chosen = _chosen(position, route)
@@ -94,7 +96,7 @@ def _chosen(position: SimulatedPosition, route: str) -> dict[str, Any]:
 # What was missing
 
 
-def reconsider(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def reconsider(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """All that a scenario may say is there by now, but for what the step names. That the station's gate was not passed
     only another run mends, an open escalation only somebody who resolves it."""
     position = walk.positions[index]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.expect import Failure, compare
 from pipelines.routing.simulate.scenario import Expect, ScenarioScript
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
@@ -59,7 +59,7 @@ def expectation(result: ScenarioResult) -> Expect:
     return Expect(path=result.path, rules=result.taken, end=end, status=result.walk.status)
 
 
-def run(line: Line, scenario: ScenarioScript) -> ScenarioResult:
+def run(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
     """Walk the line by `decide`, step by step. A step that cannot happen ends the walk, and is named."""
     try:
         walk = begin(line, scenario)
@@ -78,5 +78,5 @@ def run(line: Line, scenario: ScenarioScript) -> ScenarioResult:
     return ScenarioResult(scenario, tuple(told), walk, refused or compare(scenario.expect, told, walk))
 
 
-def run_all(line: Line, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:
+def run_all(line: ParsedLine, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:
     return tuple(run(line, scenario) for scenario in scenarios)

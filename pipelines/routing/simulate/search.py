@@ -15,7 +15,7 @@ from typing import Any
 from pipelines.routing.basics import jsontext
 from pipelines.routing.decide.decisions import Ask
 from pipelines.routing.document.evaluations import ANSWERS, key_of
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.candidates import Candidate, Candidates
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import SimulatedPosition, SimulatedTask, StepRecord, StepRefused
@@ -54,7 +54,7 @@ class PathSearch:
     """`left`: how many steps may still be walked, for all searches together. `tried`: what became of a rule's own
     witness where it did not take the rule. `reached`: stations."""
 
-    line: Line
+    line: ParsedLine
     candidates: Candidates
     left: int
     going: Going = always
@@ -93,7 +93,7 @@ class PathSearch:
 
 
 def followed(
-    line: Line, walk: SimulatedTask, at: Callable[[SimulatedPosition], Iterator[Candidate]]
+    line: ParsedLine, walk: SimulatedTask, at: Callable[[SimulatedPosition], Iterator[Candidate]]
 ) -> Iterator[tuple[Candidate, StepRecord]]:
     """Try what is offered `at` each position; what is refused is left out."""
     living = [each for each in walk.positions if each.here]
@@ -111,7 +111,7 @@ def followed(
             yield replace(candidate, step=step), taken
 
 
-def answering(line: Line, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, StepRecord]:
+def answering(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, StepRecord]:
     """A witness answers every evaluation of its station; the step keeps those that are asked. Raises StepRefused."""
     answers = {_evaluation(each): each for each in step.answers} if step.kind == "outcome" else {}
     asked = replace(step, answers=()) if answers else step

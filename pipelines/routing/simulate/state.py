@@ -13,7 +13,7 @@ from pipelines.routing.decide.effects import ENDS, added_up, status_of
 from pipelines.routing.decide.joining.branches import Arrival, Fork, Write
 from pipelines.routing.decide.joining.joining import Merge
 from pipelines.routing.decide.transitions import COUNTERS, StationEntry, TokenEnd, Transition
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript
 
 READY, REVIEW, BLOCKED, HELD = "queued", "awaiting_review", "blocked", "held"
@@ -193,7 +193,7 @@ class SimulatedTask:
         """The stations in which other tokens stand."""
         return [each.station for i, each in enumerate(self.positions) if i != index and each.here]
 
-    def now(self, line: Line, index: int) -> dict[str, Any]:
+    def now(self, line: ParsedLine, index: int) -> dict[str, Any]:
         """Every fact of this moment but what the token itself brought along."""
         return {
             **self.counts(),
@@ -207,7 +207,7 @@ class SimulatedTask:
             "task": dict(self.task),
         }
 
-    def situation(self, line: Line, index: int, outcome: Data) -> dict[str, Any]:
+    def situation(self, line: ParsedLine, index: int, outcome: Data) -> dict[str, Any]:
         """Of a fresh outcome."""
         position = self.positions[index]
         own: dict[str, Any] = {"signal_reworks": position.signal_reworks, "origin": position.origin}
@@ -306,7 +306,7 @@ class StepRecord:
         }
 
 
-def begin(line: Line, scenario: ScenarioScript) -> SimulatedTask:
+def begin(line: ParsedLine, scenario: ScenarioScript) -> SimulatedTask:
     """A task at the start. Inputs that the line does not have are refused (Malformed); defaults are filled in."""
     inputs = {each.key: each.default for each in line.inputs if each.has_default}
     known = {each.key for each in line.inputs}

@@ -18,7 +18,7 @@ from pipelines.routing.decide.effects import added_up
 from pipelines.routing.decide.judging import cost_of, exactly, judged
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.steps.gates import RANK, gate_of
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate import resolving
 from pipelines.routing.simulate.following import decided, fresh, run_again, shown
 from pipelines.routing.simulate.scenario import ScenarioStep
@@ -38,7 +38,7 @@ APPROVE, SEND_BACK = "approve", "send_back"
 RETRIED = ("stuck", BLOCKED, HELD)
 
 
-def take(line: Line, walk: SimulatedTask, step: ScenarioStep) -> StepRecord:
+def take(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> StepRecord:
     """One step further. Raises StepRefused where it cannot happen."""
     index = _where(walk, step) if step.kind != "resolve" else _anywhere(walk)
     try:
@@ -68,7 +68,7 @@ def _where(walk: SimulatedTask, step: ScenarioStep) -> int:
 # What happens
 
 
-def _outcome(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def _outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     position = walk.positions[index]
     _needs(position, (READY,), "an outcome")
     situation = fresh(line, walk, index, step.outcome, step.missing)
@@ -82,7 +82,7 @@ def _outcome(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) ->
 
 
 def _observed(
-    line: Line, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any]
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any]
 ) -> SimulatedTask:
     """With what was observed of a visit that passed. A script that says no tree means one that nobody changes."""
     if not line.reads_stations or not situation["outcome"].get("facts"):
@@ -96,7 +96,7 @@ def _observed(
     return replace(walk, past=(*walk.past, (position.station, seen)))
 
 
-def _gates(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def _gates(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """Words that are said together: the first other than approve decides at once, approvals when all are there."""
     position = walk.positions[index]
     _needs(position, (REVIEW,), "words at gates")
@@ -118,7 +118,7 @@ def _gates(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> S
 
 
 def _check_word(
-    line: Line, walk: SimulatedTask, asked: OpenReview, key: str, word: Mapping[str, str]
+    line: ParsedLine, walk: SimulatedTask, asked: OpenReview, key: str, word: Mapping[str, str]
 ) -> None:
     open_gates = [each for each in getattr(asked.decision, "gates", ()) if each not in asked.words]
     if key not in open_gates:
@@ -131,14 +131,14 @@ def _check_word(
 
 
 def _recorded(
-    line: Line, walk: SimulatedTask, position: SimulatedPosition, words: Mapping[str, Mapping[str, str]]
+    line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, words: Mapping[str, Mapping[str, str]]
 ) -> SimulatedTask:
     rounds = {key: 1 for key, word in words.items() if word["decision"] == SEND_BACK}
     said = {key: (word["decision"], shown(line, position, key)) for key, word in words.items()}
     return replace(walk, rounds=added_up(walk.rounds, rounds), last_words={**walk.last_words, **said})
 
 
-def _answers(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def _answers(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """A person's or a machine's answer to the evaluation that is asked: decided again on the situation in which it was,
     but step 7 reads what other branches have spent and escalated meanwhile."""
     position = walk.positions[index]
@@ -150,7 +150,7 @@ def _answers(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) ->
     return decided(line, walk, index, {**position.asked.situation, "facts": facts})
 
 
-def _answer(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def _answer(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     position = walk.positions[index]
     _needs(position, (BLOCKED,), "an answer")
     if position.wait.get("evaluation"):
@@ -158,7 +158,7 @@ def _answer(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> 
     return run_again(line, walk, index, step.answer)
 
 
-def _retry(line: Line, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
+def _retry(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     position = walk.positions[index]
     _needs(position, RETRIED, "a retry")
     if "paused_by" in position.wait:

@@ -27,7 +27,7 @@ from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.wording import as_heading, as_sentence, words
 from pipelines.routing.document.algebra import EdgeTaken, leaves
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences.conditions import describe
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.values import brief
@@ -159,7 +159,7 @@ def _rules(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
     return tuple(_rule(known.study, numbers, each) for each in standings)
 
 
-def _edges_by_name(line: Line, rule: dict[str, Any]) -> dict[str, Any]:
+def _edges_by_name(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     """An analysis knows the rules of one station only, so a condition on edges has keys of stations in its words."""
     when = line.rules_by_id[rule["id"]][1].when
     if not any(isinstance(leaf, EdgeTaken) for leaf in leaves(when)):

@@ -15,7 +15,7 @@ from pipelines.routing.analysis.difference.change import Change
 from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.station import changes
 from pipelines.routing.basics.wording import words
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.sentences import differences
 from pipelines.routing.sentences.values import brief
 
@@ -25,7 +25,7 @@ MOST = 20
 """Examples in one answer."""
 
 
-def elsewhere(before: Mapping[str, Any], new: Line | None) -> dict[str, Any] | None:
+def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, Any] | None:
     """`changes`: each with its station, the example, what became of it before and what does now. `open`: regions of
     which it was not found out. None: nothing goes elsewhere, or one of the two is no line. `new`: what the draft says
     now."""
@@ -33,7 +33,7 @@ def elsewhere(before: Mapping[str, Any], new: Line | None) -> dict[str, Any] | N
         old = read(before)
     except Invalid:
         return None
-    if not isinstance(old, Line) or new is None:
+    if not isinstance(old, ParsedLine) or new is None:
         return None
     pair = Pair(old, new)
     found = list(_found(pair))
@@ -61,7 +61,7 @@ def _touched(pair: Pair) -> list[str]:
     return [key for key in shared if _reads(old, key) != _reads(new, key)]
 
 
-def _reads(line: Line, key: str) -> tuple[Any, ...]:
+def _reads(line: ParsedLine, key: str) -> tuple[Any, ...]:
     """What a decision at a station reads of the line."""
     station = line.station(key)
     following = line.next_station(key)
@@ -75,7 +75,7 @@ def _own(station: Station) -> tuple[Any, ...]:
     return station.rules, sources, station.gate, limits, station.kind, station.result_document, station.join
 
 
-def _kind(line: Line, target: str | None) -> Any:
+def _kind(line: ParsedLine, target: str | None) -> Any:
     """Of a target, whether it is there, and how often it may be entered."""
     found = line.stations_by_key.get(target or "")
     return found.limits.max_visits if found else target in line.ends_by_key

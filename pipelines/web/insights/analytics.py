@@ -16,7 +16,7 @@ from pipelines.queries.analytics import LineInsights, Never, RuleNumbers, Statio
 from pipelines.queries.usage import Spending
 from pipelines.routing.basics import wording
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.decisions import policy_words
 from pipelines.routing.sentences.names import target_name
 from pipelines.routing.sentences.values import brief
@@ -96,14 +96,14 @@ def _context(
     }
 
 
-def _card(line: Parsed, station: StationNumbers, spending: Spending) -> StationCard:
+def _card(line: ParsedLine, station: StationNumbers, spending: Spending) -> StationCard:
     policy = [
         (knob_words(line, knob), count, _percent(count, station.outcomes)) for knob, count in station.policy
     ]
     return StationCard(station, [_row(line, station, rule) for rule in station.rules], policy, spending)
 
 
-def _row(line: Parsed, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:
+def _row(line: ParsedLine, station: StationNumbers, rule: RuleNumbers) -> RuleInsightsRow:
     targets = ", ".join(target_name(line, key) for key in rule.to)
     words, example, tone = never_words(line, station.key, rule.never) if rule.never else ("", "", "")
     return RuleInsightsRow(rule, targets, _percent(rule.taken, station.outcomes), words, example, tone)
@@ -113,7 +113,7 @@ def _percent(count: int, total: int) -> float:
     return 100 * count / total if total else 0.0
 
 
-def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str]:
+def never_words(line: ParsedLine, station: str, never: Never) -> tuple[str, str, str]:
     """Why a rule was never taken, an example that would take it, and the tone."""
     tasks = plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
     if never.can:
@@ -141,7 +141,7 @@ def never_words(line: Parsed, station: str, never: Never) -> tuple[str, str, str
     )
 
 
-def knob_words(line: Parsed, knob: str) -> str:
+def knob_words(line: ParsedLine, knob: str) -> str:
     """A knob and its value, as what happened."""
     name, _colon, value = knob.partition(": ")
     if name == "blocked":

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.budgets import Budget
-from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.document.policy import Policy
 from pipelines.routing.sentences.escalations import answered_by, role_words, trigger_words
 from pipelines.routing.sentences.fields import need_words
@@ -32,7 +32,7 @@ def signs_of(subject: LintSubject) -> dict[str, Any]:
     }
 
 
-def limits_of_rules(line: Line) -> dict[str, dict[str, Any]]:
+def limits_of_rules(line: ParsedLine) -> dict[str, dict[str, Any]]:
     """By id of each rule that has any: how often it may be taken, and in which words."""
     rules = {rule.id: _rule(line, station, rule) for station in line.stations for rule in station.rules}
     return {key: signs for key, signs in rules.items() if signs}
@@ -51,7 +51,7 @@ def _station(subject: LintSubject, station: Station) -> dict[str, list[str]]:
 # Limits
 
 
-def _limits(line: Line, station: Station) -> Iterator[str]:
+def _limits(line: ParsedLine, station: Station) -> Iterator[str]:
     most = station.limits.max_visits
     if most is not None:
         words = plural(
@@ -61,14 +61,14 @@ def _limits(line: Line, station: Station) -> Iterator[str]:
     yield from (_budget(line, each) for each in line.named_limits if station.key in each.stations)
 
 
-def _apart(line: Line, station: Station) -> Iterator[str]:
+def _apart(line: ParsedLine, station: Station) -> Iterator[str]:
     for pair in line.forbidden_parallel:
         if station.key in pair:
             other = pair[1] if pair[0] == station.key else pair[0]
             yield f"Never runs beside {target_name(line, other)}."
 
 
-def _rule(line: Line, station: Station, rule: Rule) -> dict[str, Any]:
+def _rule(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any]:
     ways = {f"{station.key}->{to}" for to in rule.to}
     budgets = [each for each in line.named_limits if rule.id in each.rules or ways & set(each.edges)]
     numbers = [n for n in (rule.max_retries, rule.max_visits) if n is not None]
@@ -78,7 +78,7 @@ def _rule(line: Line, station: Station, rule: Rule) -> dict[str, Any]:
     return {"most": min(most), "words": [*_own(line, rule), *(_budget(line, each) for each in budgets)]}
 
 
-def _own(line: Line, rule: Rule) -> Iterator[str]:
+def _own(line: ParsedLine, rule: Rule) -> Iterator[str]:
     then = _then(line, rule.on_exhausted or line.policy.on_exhausted, rule.exhausted_to)
     if rule.max_retries is not None:
         words = plural(
@@ -95,7 +95,7 @@ def _own(line: Line, rule: Rule) -> Iterator[str]:
         yield words % {"targets": names, "n": rule.max_visits, "then": then}
 
 
-def _of_line(line: Line) -> Iterator[str]:
+def _of_line(line: ParsedLine) -> Iterator[str]:
     """Budgets that name no place. Those of types of failure are many, and told together."""
     wide = [each for each in line.named_limits if not (each.stations or each.rules or each.edges)]
     yield from (_budget(line, each) for each in wide if each.kind != "failure_type")
@@ -107,7 +107,7 @@ def _of_line(line: Line) -> Iterator[str]:
         yield words % {"n": types}
 
 
-def _budget(line: Line, budget: Budget) -> str:
+def _budget(line: ParsedLine, budget: Budget) -> str:
     then = _then(line, budget.on_exhausted or line.policy.on_exhausted, budget.exhausted_to, budget.role)
     words = plural(
         "Limit “%(name)s”: at most %(n)s time; %(then)s.",
@@ -117,7 +117,7 @@ def _budget(line: Line, budget: Budget) -> str:
     return words % {"name": budget.name, "n": budget.most, "then": then}
 
 
-def _then(line: Line, how: str, to: str | None, role: str | None = None) -> str:
+def _then(line: ParsedLine, how: str, to: str | None, role: str | None = None) -> str:
     if to:
         return f"after that it goes to {target_name(line, to)}"
     if how == "escalate":
@@ -147,12 +147,12 @@ def _asks_somebody(policy: Policy, knob: str, station: Station) -> bool:
     return getattr(policy, knob) == "escalate" and (knob == "on_failure" or bool(station.rules))
 
 
-def _escalated(line: Line, trigger: str) -> str:
+def _escalated(line: ParsedLine, trigger: str) -> str:
     words = {"why": trigger_words(trigger), "who": answered_by(line, trigger, line.escalation(trigger).role)}
     return "Escalated if {why}. {who}".format(**words)
 
 
-def _needs(line: Line, station: Station) -> Iterator[str]:
+def _needs(line: ParsedLine, station: Station) -> Iterator[str]:
     names = [need_words(name) for name in line.requires(station.key)]
     if names:
         yield f"Going forward needs {', '.join(names)}."

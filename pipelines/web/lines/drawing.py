@@ -12,7 +12,7 @@ from pipelines.models import LineVersion
 from pipelines.queries import taken, versions
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.transitions import rejections
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.changes import condition
 from pipelines.routing.sentences.names import gate_name, target_name
 from pipelines.templatetags.gateline import asset
@@ -52,7 +52,7 @@ class LineDrawing:
 
 
 def drawing_of(
-    line: Line,
+    line: ParsedLine,
     endings: Iterable[DrawnEnding] = (),
     line_id: int | None = None,
     onward: Mapping[str, str] | None = None,
@@ -84,7 +84,7 @@ def drawing_of(
 
 
 def told_of(
-    line: Line, line_id: int | None = None, onward: Mapping[str, str] | None = None
+    line: ParsedLine, line_id: int | None = None, onward: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """What the canvas is told of a line beside its document: where the policy leads passed outcomes that no rule takes,
     and in words where rules stand before it; where gates lead what they reject; how often rules may be taken, and which
@@ -165,7 +165,7 @@ def _add(document: dict[str, Any], ending: DrawnEnding) -> None:
             station["rules"] = [*station["rules"], rule]
 
 
-def _listed(line: Line, onward: Mapping[str, str]) -> Iterable[ListedStation]:
+def _listed(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStation]:
     document = line.to_document()
     whens = {rule["id"]: rule.get("when", {"always": True}) for rule in _rules_of(document)}
     refused = rejections(line)

@@ -14,7 +14,7 @@ from pipelines.routing.analysis.lint.policy_outcome import then
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import as_sentence, words
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.changes import FIELDS
 from pipelines.routing.sentences.fields import INDEX, field_of, label
@@ -40,7 +40,7 @@ class FindingView:
     then: str
 
 
-def shown(findings: Sequence[Finding], document: object, line: Line | None) -> list[FindingView]:
+def shown(findings: Sequence[Finding], document: object, line: ParsedLine | None) -> list[FindingView]:
     """The worst first, as lint gives them; no more than MOST. `line`: what the document says, where it says one."""
     return [_shown(finding, document, line) for finding in findings[:MOST]]
 
@@ -105,7 +105,7 @@ def _field(found: PathParts) -> str:
     return found.rest
 
 
-def _shown(finding: Finding, document: object, line: Line | None) -> FindingView:
+def _shown(finding: Finding, document: object, line: ParsedLine | None) -> FindingView:
     witness = finding.witness
     given = witness.situation if witness else {}
     parts = {key: given[key] for key in ("outcome", "facts") if key in given}
@@ -121,7 +121,7 @@ def _shown(finding: Finding, document: object, line: Line | None) -> FindingView
     )
 
 
-def _decided(finding: Finding, line: Line | None) -> str:
+def _decided(finding: Finding, line: ParsedLine | None) -> str:
     if finding.witness is None or line is None:
         return ""
     if finding.witness.rule is None:

@@ -13,7 +13,7 @@ from pipelines.routing.analysis.lint.promises import PROVED, REFUTED, UNKNOWN, G
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.liveness import DEAD
 from pipelines.routing.basics.wording import as_heading, as_sentence
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.guarantees.protection import Protection, delivers, protected
 from pipelines.routing.guarantees.proving import GuaranteeAnswer, prove
 
@@ -39,7 +39,7 @@ class GuaranteeView:
     tried: str
 
 
-def guarantees_of(line: Line, version: int | None, project: Project) -> list[GuaranteeView]:
+def guarantees_of(line: ParsedLine, version: int | None, project: Project) -> list[GuaranteeView]:
     """`version`: the id of the one that it is; None for a draft. Behind its own stand those that its repository asks
     for."""
     own = () if not line.guarantees else _of_version(version) if version is not None else prove(line)
@@ -61,13 +61,13 @@ def _of_version(version: int) -> tuple[GuaranteeAnswer, ...]:
     return prove(versions.by_id(version))
 
 
-def guarded(line: Line) -> str:
+def guarded(line: ParsedLine) -> str:
     """Return the id of the first guarantee that nothing gets past a gate; "" where there is none."""
     never = ((promise.id, promise.never) for promise in line.guarantees)
     return next((key for key, form in never if form and form.without in line.gates_by_key), "")
 
 
-def reordered(line: Line) -> str:
+def reordered(line: ParsedLine) -> str:
     """Return the key of the first station of which the second rule, put first, leaves nothing to the first; or ""."""
     for station in line.stations:
         if len(station.rules) < 2:

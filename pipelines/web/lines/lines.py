@@ -31,8 +31,7 @@ from pipelines.queries.workers import unenforced
 from pipelines.routing.analysis.lint.promises import REFUTED
 from pipelines.routing.basics.keys import free_key
 from pipelines.routing.basics.wording import as_sentence, words
-from pipelines.routing.document.line import DocumentError, Problem, read_line
-from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 from pipelines.routing.document.networks import as_published, to_publish
 from pipelines.web.lines.document_places import foreign_words
 from pipelines.web.lines.drawing import LineDrawing, drawing_of, drawing_of_version
@@ -231,7 +230,7 @@ def _worded(problem: Problem) -> Problem:
     return replace(problem, path="", message=as_sentence(message), hint=as_sentence(problem.hint))
 
 
-def drawn(line: Line) -> tuple[Parsed | None, list[Problem]]:
+def drawn(line: Line) -> tuple[ParsedLine | None, list[Problem]]:
     """The live version as parsed; of a line without one, its draft, if that can be drawn."""
     if line.live_id:
         return parsed_versions.by_id(line.live_id), []
@@ -276,7 +275,7 @@ def _draft_problems(request: SignedIn, line: Line) -> HttpResponse:
     return render(request, "lines/line/draft_problems.html", {"count": count})
 
 
-def _drawing(line: Line, parsed: Parsed | None) -> LineDrawing | None:
+def _drawing(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
     if line.live:
         return drawing_of_version(line.live)
     return drawing_of(parsed) if parsed else None

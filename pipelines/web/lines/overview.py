@@ -10,7 +10,7 @@ from pipelines.queries.workers import ENFORCED, Unenforced
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.document.inputs import TYPES
 from pipelines.routing.document.kinds import KINDS, executes
-from pipelines.routing.document.line import Gate, Line, Requirement, Rule, Station
+from pipelines.routing.document.line import Gate, ParsedLine, Requirement, Rule, Station
 from pipelines.routing.document.networks import network_of, says_nothing
 from pipelines.routing.document.requirements import OWNER
 from pipelines.routing.document.work.network import OPEN, egress_of
@@ -53,12 +53,12 @@ class GateWords:
     facts: list[str]
 
 
-def overview_of(line: Line, unenforced: Unenforced = ENFORCED) -> list[StationWords]:
+def overview_of(line: ParsedLine, unenforced: Unenforced = ENFORCED) -> list[StationWords]:
     """`unenforced`: what running workers cannot keep stations from."""
     return [_station(line, station, unenforced) for station in line.stations]
 
 
-def _station(line: Line, station: Station, unenforced: Unenforced) -> StationWords:
+def _station(line: ParsedLine, station: Station, unenforced: Unenforced) -> StationWords:
     rules = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, start=1)]
     limits = station.limits
     facts: list[tuple[str, Any]] = [
@@ -116,7 +116,7 @@ def does(station: Station) -> str:
     return kind.said_as % {"said": said} if kind.said_as else said
 
 
-def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
+def rule_words(line: ParsedLine, number: int, rule: Rule) -> RuleWords:
     limits = []
     if rule.max_retries is not None:
         words = plural("at most %(n)s time", "at most %(n)s times", rule.max_retries)
@@ -140,7 +140,7 @@ def rule_words(line: Line, number: int, rule: Rule) -> RuleWords:
     )
 
 
-def otherwise(line: Line, station: Station) -> str:
+def otherwise(line: ParsedLine, station: Station) -> str:
     """What the policy does where no rule matches (law §4)."""
     policy = line.policy
     passed = policy.no_match if station.rules else policy.no_rules
@@ -152,7 +152,7 @@ def otherwise(line: Line, station: Station) -> str:
     return "No rule matched → {passed} · station failed → {failed}".format(**words)
 
 
-def _next(line: Line, knob: str, name: str) -> str:
+def _next(line: ParsedLine, knob: str, name: str) -> str:
     if knob in ("default", "advance"):
         return f"on to {name}" if name else "the task is completed"
     return policy_words(line, knob)
@@ -167,7 +167,7 @@ class InputWords:
     asks: str
 
 
-def inputs_of(line: Line) -> list[InputWords]:
+def inputs_of(line: ParsedLine) -> list[InputWords]:
     return [
         InputWords(
             each.label or each.key,
@@ -178,7 +178,7 @@ def inputs_of(line: Line) -> list[InputWords]:
     ]
 
 
-def gates_of(line: Line) -> list[GateWords]:
+def gates_of(line: ParsedLine) -> list[GateWords]:
     return [_gate(line, gate) for gate in line.gates]
 
 
@@ -190,7 +190,7 @@ MODES = {
 }
 
 
-def _gate(line: Line, gate: Gate) -> GateWords:
+def _gate(line: ParsedLine, gate: Gate) -> GateWords:
     facts = [MODES.get(gate.mode, gate.mode)]
     if not gate.approval.requester_may:
         facts.append("not the requester")
@@ -199,7 +199,7 @@ def _gate(line: Line, gate: Gate) -> GateWords:
     return GateWords(gate, ", ".join(_who(line, each) for each in gate.approval.who), facts)
 
 
-def _who(line: Line, need: Requirement) -> str:
+def _who(line: ParsedLine, need: Requirement) -> str:
     words = {"n": need.count, "name": need.name}
     if need.kind == "user":
         return need.name

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from pipelines.models import Status, Task, Token
 from pipelines.queries import versions
-from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.sentences.names import end_name, gate_name
 
 MOST = 9
@@ -58,7 +58,7 @@ def _way(version_id: int) -> tuple[WayStep, ...]:
     return main_way(versions.by_id(version_id))
 
 
-def main_way(line: Line) -> tuple[WayStep, ...]:
+def main_way(line: ParsedLine) -> tuple[WayStep, ...]:
     """The longest way from the start to a completed end (else to anywhere) along the order of the stations; of equal
     ones the first in the order of the rules."""
     best: dict[str, tuple[int, tuple[WayStep, ...]]] = {}
@@ -72,7 +72,7 @@ def main_way(line: Line) -> tuple[WayStep, ...]:
 
 
 def _onward(
-    line: Line, station: Station, best: dict[str, tuple[int, tuple[WayStep, ...]]]
+    line: ParsedLine, station: Station, best: dict[str, tuple[int, tuple[WayStep, ...]]]
 ) -> Iterator[tuple[int, tuple[WayStep, ...]]]:
     """`best`: of the stations behind this one."""
     for rule in station.rules:
@@ -86,7 +86,7 @@ def _onward(
             yield found
 
 
-def _gates(line: Line, rule: Rule) -> tuple[WayStep, ...]:
+def _gates(line: ParsedLine, rule: Rule) -> tuple[WayStep, ...]:
     """One hexagon, however many gates stand in it."""
     if not rule.gates:
         return ()
@@ -94,7 +94,7 @@ def _gates(line: Line, rule: Rule) -> tuple[WayStep, ...]:
 
 
 def _after(
-    line: Line, target: str, best: dict[str, tuple[int, tuple[WayStep, ...]]]
+    line: ParsedLine, target: str, best: dict[str, tuple[int, tuple[WayStep, ...]]]
 ) -> tuple[int, tuple[WayStep, ...]] | None:
     if target in line.ends_by_key:
         worth = WELL if line.end(target).kind == "completed" else 0

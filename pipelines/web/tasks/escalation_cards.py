@@ -12,7 +12,7 @@ from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CIRCULAR
 from pipelines.routing.decide.escalation_targets import ways
 from pipelines.routing.document.escalations import OUTSIDER, PRESETS
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.escalations import deadlock_words, late_words, role_words, trigger_words
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
@@ -93,7 +93,7 @@ def shown(row: Escalation, task: Task, user: User | None = None, may: bool = Fal
     )
 
 
-def _branches(line: Line, token: Token) -> tuple[tuple[str, str], ...]:
+def _branches(line: ParsedLine, token: Token) -> tuple[tuple[str, str], ...]:
     """The branches of a contradiction: what each says, by the station that it came from."""
     said = token.wait.get("values", {}).items()
     return tuple(
@@ -130,7 +130,7 @@ def asked(task: Task, role: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def triggers(line: Line) -> list[tuple[str, str]]:
+def triggers(line: ParsedLine) -> list[tuple[str, str]]:
     """What a person may escalate with a rule for it: the words of the line, then those of its preset."""
     known: Iterable[str] = (each.trigger for each in (*line.escalations, *PRESETS.get(line.preset, ())))
     return [(trigger, trigger_words(trigger)) for trigger in dict.fromkeys(known)]

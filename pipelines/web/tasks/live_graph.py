@@ -11,7 +11,7 @@ from datetime import datetime
 from pipelines.models import Status
 from pipelines.queries.board import Board, Column
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.tasks.path import TONES, PlaceMark, TaskPath
 
@@ -19,7 +19,7 @@ STATES = ("active", "attention", "danger")
 """By the worst of what stands at a place."""
 
 
-def told(line: Line, board: Board, now: datetime) -> str:
+def told(line: ParsedLine, board: Board, now: datetime) -> str:
     """As the page gives it to the script: marks of the columns that the drawing has a place for, and of ends."""
     path = TaskPath(ways={})
     columns = {column.key: column for column in board.columns if column.count}
@@ -47,7 +47,7 @@ def _station(here: Column | None, gate: Column | None, now: datetime) -> PlaceMa
     return mark
 
 
-def _gate(path: TaskPath, column: Column, rules: Sequence[str], line: Line, now: datetime) -> None:
+def _gate(path: TaskPath, column: Column, rules: Sequence[str], line: ParsedLine, now: datetime) -> None:
     """A gate may stand on several rules: each says how many came by it."""
     if len(rules) == 1:
         path.gates[rules[0]] = _ticking(column, column.count, now)
@@ -80,7 +80,7 @@ def _ticking(
     )
 
 
-def _ends(path: TaskPath, line: Line, board: Board) -> None:
+def _ends(path: TaskPath, line: ParsedLine, board: Board) -> None:
     """Where the line has one end of a kind; of several only the list of ended tasks tells which it was."""
     for status, count in board.ends.items():
         declared = [end.key for end in line.ends if end.kind == status] or [str(status)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.document.algebra import EvalTest, FailureTypeIs, leaves
-from pipelines.routing.document.line import Line, Problem, Station
+from pipelines.routing.document.line import ParsedLine, Problem, Station
 from pipelines.routing.document.preconditions import HANDOFF
 
 SKELETON = {
@@ -41,7 +41,7 @@ class Sayings:
         return (self.evals, self.types, self.handoff) != (None, None, None)
 
 
-def sayings(line: Line, station: Station) -> Sayings:
+def sayings(line: ParsedLine, station: Station) -> Sayings:
     tests = [test for rule in station.rules for test in leaves(rule.when)]
     evals = [test for test in tests if isinstance(test, EvalTest)]
     types = [word for test in tests if isinstance(test, FailureTypeIs) for word in test.types]

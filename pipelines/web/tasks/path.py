@@ -16,7 +16,7 @@ from pipelines.queries.preparing import Preparing
 from pipelines.queries.task import TaskView
 from pipelines.routing.analysis.lint.transitions import ONWARD, REJECTED, edge_of
 from pipelines.routing.basics.plural import plural
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.templatetags.gateline import duration
 from pipelines.web.lines.drawing import STOPPED, DrawnEnding, onward_of_version
 
@@ -62,7 +62,7 @@ class TaskPath:
 
 
 def path_of(
-    line: Line,
+    line: ParsedLine,
     task: Task,
     tokens: Sequence[Token],
     jobs: Sequence[Job],
@@ -110,7 +110,7 @@ def ways_of(station: Station) -> list[str]:
     return [*ways, station.key + ONWARD]
 
 
-def _stations(path: TaskPath, line: Line, task: Task, jobs: Iterable[Job]) -> None:
+def _stations(path: TaskPath, line: ParsedLine, task: Task, jobs: Iterable[Job]) -> None:
     spent: defaultdict[str, float] = defaultdict(float)
     for job in jobs:
         if job.ended_at:
@@ -195,7 +195,7 @@ def endings_of(view: TaskView) -> list[DrawnEnding]:
     return found
 
 
-def _has_edge(line: Line, drawn: Mapping[str, str], token: Token) -> bool:
+def _has_edge(line: ParsedLine, drawn: Mapping[str, str], token: Token) -> bool:
     station = line.stations_by_key.get(token.station)
     return station is not None and bool(station.rules) and drawn.get(station.key) == token.end
 

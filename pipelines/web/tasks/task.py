@@ -21,7 +21,7 @@ from pipelines.queries.task import TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
 from pipelines.queries.unmerged import left_unmerged
 from pipelines.routing.basics.visible import visible
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.web.lines.drawing import drawing_of_version
 from pipelines.web.lines.guarantees import guarded
@@ -220,7 +220,7 @@ def _ahead(view: TaskView) -> list[Ahead]:
     return found
 
 
-def named_receipts(task: Task, line: Line) -> list[DeliveryReceipt]:
+def named_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
     """With the names of their gates."""
     names = {gate.key: gate.name for gate in line.gates}
     return [replace(each, gate=names.get(each.gate, each.gate)) for each in receipts_of(task)]
@@ -239,7 +239,7 @@ def stations_to_retry(task: Task, view: TaskView) -> list[tuple[str, str]]:
     return [(key, station_name(view.line, key)) for key in keys]
 
 
-def supplied(line: Line, token: Token) -> list[StartField]:
+def supplied(line: ParsedLine, token: Token) -> list[StartField]:
     """The fields for the metadata that a held token waits for."""
     return fields_of(metadata(line, token), None, (), "metadata", str(token.pk), Reach.of(token.task))
 

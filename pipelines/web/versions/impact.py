@@ -21,7 +21,7 @@ from pipelines.queries import versions as parsed_versions
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import words
-from pipelines.routing.document.line import Line as Parsed
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences import impacts
 from pipelines.web.shell import errors
 from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
@@ -204,7 +204,7 @@ def problem_words(line: Line, problem: Problem) -> str:
 
 def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
     known = line.versions.filter(number__in=list(numbers)).order_by("number")
-    parsed: list[Parsed] = [parsed_versions.by_id(pk) for pk in known.values_list("pk", flat=True)]
+    parsed: list[ParsedLine] = [parsed_versions.by_id(pk) for pk in known.values_list("pk", flat=True)]
     return {station.key: station.name for each in parsed for station in each.stations}
 
 

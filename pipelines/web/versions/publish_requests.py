@@ -12,7 +12,9 @@ from pipelines.queries.four_eyes import last_request, repositories_of, waits
 from pipelines.routing.document import line as routing
 
 
-def facts(line: Line, user: User | AnonymousUser, document: routing.Line | None = None) -> dict[str, Any]:
+def facts(
+    line: Line, user: User | AnonymousUser, document: routing.ParsedLine | None = None
+) -> dict[str, Any]:
     """Return who asks for publishing the draft, why this person does not, and what was sent back last. `document`: the
     draft, where it is one; then also the repositories that ask for it."""
     last = last_request(line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.document.kinds import elsewhere, executes, secrets
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.work.network import OPEN
 
 
@@ -16,7 +16,7 @@ def runs_code(station: Station) -> bool:
     return runs or bool(secrets(station.work)) or station.work.get("network") == OPEN
 
 
-def code_of(line: Line, station: Station) -> list[Any]:
+def code_of(line: ParsedLine, station: Station) -> list[Any]:
     """Its own work, if that is code on a worker or what an agent elsewhere is told, sends a secret of the worker
     somewhere or has the network; the hooks that its rules ask, and the tools of its gates."""
     asked = [each for rule in station.rules for each in rule.evaluations]

@@ -9,7 +9,7 @@ from django.db.models import Q
 from pipelines.models import GateVisit, Status, Token
 from pipelines.ports.observers import GateOverdue, TaskLate, TaskWaits
 from pipelines.queries import versions
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import stuck
 from reviews.models import Notification
@@ -71,7 +71,7 @@ def _late(heard: Heard) -> Iterable[NotificationEvent]:
             yield NotificationEvent(task.requester_id, about, task.project_id, late.at, task.pk, data)
 
 
-def _why(token: Token, line: Line) -> dict[str, str]:
+def _why(token: Token, line: ParsedLine) -> dict[str, str]:
     """Say why it is stuck, who put it on hold and why, or the tasks it waits for that did not complete."""
     if token.status == Status.STUCK:
         sentence = stuck(token, line)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.factories import document, station
 
 Document = dict[str, Any]
@@ -241,7 +241,7 @@ def renamed(given: Document, number: int) -> Document:
     return said
 
 
-def mapping(was: Line, to: Line) -> dict[str, str]:
+def mapping(was: ParsedLine, to: ParsedLine) -> dict[str, str]:
     """Where the stations of one version are in another: under the same first word, else at the start."""
     names = {key.partition("-")[0]: key for key in reversed(to.stations_by_key)}
     gone = [key for key in was.stations_by_key if key not in to.stations_by_key]

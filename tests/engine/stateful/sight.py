@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 
 from pipelines.queries import versions
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 Row = dict[str, Any]
 ENDED = ("completed", "failed", "cancelled")
@@ -143,7 +143,7 @@ class Subject:
     def over(self) -> bool:
         return self.task["status"] in ENDED
 
-    def line_of(self, visit: Row) -> Line:
+    def line_of(self, visit: Row) -> ParsedLine:
         """The line under which a gate visit is judged."""
         job = next(job for job in self.sight.rows["jobs"] if job["id"] == visit["job_id"])
         return versions.by_id(job["pinned_id"])

@@ -10,7 +10,7 @@ import pytest
 from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.dialects.aeef import HANDOFF
 from tests.routing.support import goes
 
@@ -58,7 +58,7 @@ EVENT = {
 }
 
 
-def read(given: Any) -> tuple[Line, list[str]]:
+def read(given: Any) -> tuple[ParsedLine, list[str]]:
     opened = opening.opened(given if isinstance(given, str) else json.dumps(given))
     assert opened.dialect == "aeef"
     return read_line(opened.document), [str(loss) for loss in opened.losses]

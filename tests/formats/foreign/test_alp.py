@@ -13,7 +13,7 @@ from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.folder import files_of
 from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
 
 WORKED = {
@@ -46,7 +46,7 @@ def rule(condition: str, source: str = "write", to: str = "ship", **more: Any) -
     }
 
 
-def read(text: str) -> tuple[Line, list[str]]:
+def read(text: str) -> tuple[ParsedLine, list[str]]:
     opened = opening.opened(text)
     assert opened.dialect == "alp"
     return read_line(opened.document), [str(loss) for loss in opened.losses]

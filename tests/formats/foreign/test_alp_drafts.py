@@ -12,7 +12,7 @@ from pipelines.formats.foreign.alp.expressions import Unsaid, condition_of, expr
 from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.gate_tools import judged
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import decided, goes
 
 OK = {"result": "success"}
@@ -83,7 +83,7 @@ def with_gate(**changed: Any) -> str:
     return line(gates=[LINE["gates"][0], {**LINE["gates"][1], **changed}])
 
 
-def read(text: str) -> tuple[Line, list[str]]:
+def read(text: str) -> tuple[ParsedLine, list[str]]:
     opened = opening.opened(text)
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 

@@ -14,7 +14,7 @@ from pipelines.formats.foreign.writing import written
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.problems import DocumentError
 from pipelines.routing.document.kinds.route import labels
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
 
 
@@ -32,7 +32,7 @@ def branch(operator: str, goto: str = "more", when: Any = "", **more: Any) -> di
     return {"operator": operator, "when": when, "goto": goto, **more}
 
 
-def read(text: str) -> tuple[Line, list[str]]:
+def read(text: str) -> tuple[ParsedLine, list[str]]:
     opened = opening.opened(text)
     assert opened.dialect == "contenox"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
@@ -44,7 +44,7 @@ def refused(text: str) -> str:
     return str(error.value.problems[0])
 
 
-def taken(line: Line, value: str, **outcome: Any) -> str:
+def taken(line: ParsedLine, value: str, **outcome: Any) -> str:
     return goes(line, {"result": "success", "eval": value, **outcome}, station="ask")
 
 

@@ -12,7 +12,7 @@ from pipelines.formats.foreign import opening
 from pipelines.formats.foreign.writing import written
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
 
 WAYS = {"onPass": "complete", "onFail": "blocked", "fallback": "blocked"}
@@ -28,13 +28,13 @@ def stage(key: str, **more: Any) -> dict[str, Any]:
     return {"id": key, "skill": key, **WAYS, **more}
 
 
-def read(text: str) -> tuple[Line, list[str]]:
+def read(text: str) -> tuple[ParsedLine, list[str]]:
     opened = opening.opened(text)
     assert opened.dialect == "flux"
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 
 
-def verdict(line: Line, said: str, station: str = "build", **more: Any) -> str:
+def verdict(line: ParsedLine, said: str, station: str = "build", **more: Any) -> str:
     return goes(line, {"result": "success", "verdict": said}, station=station, **more)
 
 

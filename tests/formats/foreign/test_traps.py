@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.formats.foreign import opening
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
 
 WORKED = {"type": "dispatch_worker"}
 
 
-def read(given: Any) -> tuple[Line, list[str]]:
+def read(given: Any) -> tuple[ParsedLine, list[str]]:
     opened = opening.opened(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
     return read_line(opened.document), [str(loss) for loss in opened.losses]
 

@@ -12,7 +12,7 @@ from pipelines.formats.foreign.carrier import Carrier
 from pipelines.formats.foreign.vibe_factory.reading import _of_text
 from pipelines.formats.foreign.writing import written
 from pipelines.routing.basics.problems import DocumentError
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.support import goes
 
 STATIONS = [
@@ -35,7 +35,7 @@ def workflow(*transitions: dict[str, Any], stations: Any = STATIONS, **more: Any
     )
 
 
-def read(text: str) -> tuple[Line, list[str]]:
+def read(text: str) -> tuple[ParsedLine, list[str]]:
     opened = opening.opened(text)
     assert opened.dialect == "vibe-factory"
     return read_line(opened.document), [str(loss) for loss in opened.losses]

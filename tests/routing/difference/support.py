@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import decided
 
 
-def routed(of: Line, situation: dict[str, Any]) -> str:
+def routed(of: ParsedLine, situation: dict[str, Any]) -> str:
     """All of a decision that routes: no rule id, no message, not by what, no order within a fork."""
     answer = decided(of, situation["outcome"], situation["station"], **situation.get("facts", {}))
     for name in ("rule", "by", "message", "question"):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.routing.analysis.difference.compare import Difference, difference
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.difference.drawing import GATE, conditions, rules, situations
 from tests.routing.difference.support import routed
 from tests.routing.support import ruled
@@ -60,7 +60,7 @@ def changed(draw: Any, drawn: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @st.composite
-def pairs(draw: Any) -> tuple[Line, Line]:
+def pairs(draw: Any) -> tuple[ParsedLine, ParsedLine]:
     drawn = [{"id": f"r{i}", **rule} for i, rule in enumerate(draw(rules), 1)]
     drawn = [{**rule, **draw(st.one_of(st.just({}), EFFECTS))} for rule in drawn]
     old = draw(POLICIES)
@@ -84,7 +84,7 @@ def hard(count: int, seed: int) -> Any:
             yield outcome, {**facts, "visits": {"b": 2, "c": 1}, "open_escalations": index % 2}
 
 
-def holds_against(old: Line, new: Line, count: int) -> Difference:
+def holds_against(old: ParsedLine, new: ParsedLine, count: int) -> Difference:
     found = difference(old, new)
     for each in (*found.changes, *(each for each in found.structure if each.sample)):
         given = each.sample.situation
@@ -98,12 +98,14 @@ def holds_against(old: Line, new: Line, count: int) -> Difference:
 
 @settings(max_examples=40, deadline=None, database=None)
 @given(pair=pairs())
-def test_none_is_true_of_every_outcome_tried_and_every_sample_differs(pair: tuple[Line, Line]) -> None:
+def test_none_is_true_of_every_outcome_tried_and_every_sample_differs(
+    pair: tuple[ParsedLine, ParsedLine],
+) -> None:
     holds_against(*pair, 200)
 
 
 @pytest.mark.soak
 @settings(max_examples=1_500, deadline=None, database=None)
 @given(pair=pairs())
-def test_none_is_true_of_every_outcome_tried_widely(pair: tuple[Line, Line]) -> None:
+def test_none_is_true_of_every_outcome_tried_widely(pair: tuple[ParsedLine, ParsedLine]) -> None:
     holds_against(*pair, 1_500)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.difference.compare import Difference, difference
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.difference.support import routed
 from tests.routing.support import FAILED, ruled
 
@@ -17,7 +17,7 @@ REVIEW = {"key": "review", "name": "Human review"}
 ASKED = {"agentic": {"question": "Is it done?"}, "answer": "yes"}
 
 
-def between(old: Line, new: Line) -> Difference:
+def between(old: ParsedLine, new: ParsedLine) -> Difference:
     """The difference; each sample of it is decided otherwise by the tool itself."""
     found = difference(old, new)
     for each in found.changes:

@@ -22,7 +22,7 @@ from pipelines.routing.analysis.difference.samples import (
     words,
 )
 from pipelines.routing.decide.decisions import Ask, Decision, Escalate, Finish, Move, Stuck, Wait
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.rules import Rule
 from tests.routing.support import line, ruled
 
@@ -205,7 +205,7 @@ def test_each_gate_refuses_in_each_way_while_the_others_approve() -> None:
     assert [each.get("rounds") for each in found[2:5]] == [None, {"g": 2}, {"g": 4}]
 
 
-def facts_of(old: Line, new: Line, given: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+def facts_of(old: ParsedLine, new: ParsedLine, given: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     base = given or {"station": "a", "outcome": OK}
     found = variants(Pair(old, new), base, old.stations[0].rules[0], new.stations[0].rules[0])
     return [{key: fact for key, fact in each.get("facts", {}).items() if fact} for each in found]

@@ -11,14 +11,14 @@ from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import Sample
 from pipelines.routing.analysis.difference.structure import Structural
 from pipelines.routing.basics.wording import words
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.sentences.definitions import of_structural
 from pipelines.routing.sentences.differences import of_change, of_sample, place_of, went
 from pipelines.routing.sentences.values import brief
 from tests.routing.support import line
 
 
-def version(**more: Any) -> Line:
+def version(**more: Any) -> ParsedLine:
     rules = [{"id": "one", "to": "b"}, {"id": "two", "to": "c"}]
     ends = [{"key": "out", "kind": "completed", "label": "DONE"}, {"key": "bare", "kind": "failed"}]
     return line(

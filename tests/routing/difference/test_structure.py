@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.analysis.difference.compare import difference
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.difference.support import routed
 from tests.routing.support import line, ruled
 
@@ -19,7 +19,7 @@ CHECKED = {
 }
 
 
-def found(old: Line, new: Line) -> dict[str, Any]:
+def found(old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
     """What is defined otherwise, with its sample; each sample is decided otherwise by the tool itself."""
     said = difference(old, new).structure
     for each in said:

@@ -11,7 +11,7 @@ from pipelines.routing.__main__ import main
 from pipelines.routing.analysis.difference.change import Pair, Sample
 from pipelines.routing.analysis.difference.compare import difference
 from pipelines.routing.basics.wording import words
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.sentences.differences import of_sample
 from tests.effort import calls
 from tests.routing.support import document, line
@@ -27,7 +27,7 @@ ASKED = {"agentic": {"question": "Well?"}}
 BOTH = {"all": [{"result": "failure"}, HIGH]}
 
 
-def secured(*rules: dict) -> Line:
+def secured(*rules: dict) -> ParsedLine:
     return line({**STATIONS[0], "rules": list(rules)}, *STATIONS[1:], gates=GATES)
 
 
@@ -108,7 +108,7 @@ def test_the_tool_refuses_what_is_no_line_and_says_which(
     assert "broken.yaml: refused" in capsys.readouterr().err
 
 
-def big(changed: int) -> Line:
+def big(changed: int) -> ParsedLine:
     """200 stations with five rules each; in one of them a threshold is `changed`."""
 
     def rules(n: int) -> list[dict]:

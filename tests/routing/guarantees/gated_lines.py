@@ -10,7 +10,7 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.guarantees.proving import PROVED, REFUTED, prove
 from pipelines.routing.simulate.scenario import ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRefused
@@ -122,7 +122,7 @@ class GatedLine:
         return {"ends_within": draw.randint(3, 40)}
 
 
-def outcome(draw: Random, line: Line) -> Json:
+def outcome(draw: Random, line: ParsedLine) -> Json:
     """Mostly what leads somewhere; each with a signal in a third of all cases."""
     said: Json = draw.choice(
         [
@@ -148,7 +148,7 @@ def outcome(draw: Random, line: Line) -> Json:
     return said
 
 
-def step(draw: Random, line: Line, walk: SimulatedTask) -> ScenarioStep | None:
+def step(draw: Random, line: ParsedLine, walk: SimulatedTask) -> ScenarioStep | None:
     """Of some living position; None where nothing is to be done."""
     living = [each for each in walk.positions if each.here]
     position = draw.choice(living)
@@ -168,7 +168,7 @@ def step(draw: Random, line: Line, walk: SimulatedTask) -> ScenarioStep | None:
     return ScenarioStep("gates", at, gates=words) if words else None
 
 
-def walked(line: Line, said: Json, draw: Random, most: int) -> tuple[int, bool]:
+def walked(line: ParsedLine, said: Json, draw: Random, most: int) -> tuple[int, bool]:
     """How many steps were walked, in as many tasks as it takes, and whether one broke the guarantee."""
     taken = refused = 0
     while taken < most and refused < 40 * most:

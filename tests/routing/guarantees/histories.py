@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.routing.basics.outcome import derive, read_outcome
 from pipelines.routing.decide.decisions import Finish, Move, Wait
 from pipelines.routing.document.kinds import may_cost
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
 from pipelines.routing.simulate.walk import take
@@ -34,7 +34,7 @@ class History:
 class Observer:
     """Goes along a walk, and keeps what breaks the guarantee."""
 
-    def __init__(self, line: Line, guarantee: Json) -> None:
+    def __init__(self, line: ParsedLine, guarantee: Json) -> None:
         self.line, self.guarantee = line, guarantee
         self.walk = begin(line, ScenarioScript("w", "w"))
         self.of: dict[int, History] = {1: History()}
@@ -220,7 +220,7 @@ PLAIN: tuple[Json, ...] = (
 )
 
 
-def alphabet(line: Line, station: str) -> list[Json]:
+def alphabet(line: ParsedLine, station: str) -> list[Json]:
     """Only what a program did has a price."""
     hold = {"verdict": "hold", "reason": "already_complete"}
     jumps = [{**hold, "meta": {"targetState": place}} for place in (*line.stations_by_key, "completed")]
@@ -229,7 +229,7 @@ def alphabet(line: Line, station: str) -> list[Json]:
     return [*PLAIN, *({"result": "success", "signals": [jump]} for jump in jumps), *priced]
 
 
-def steps(line: Line, walk: SimulatedTask) -> Iterator[ScenarioStep]:
+def steps(line: ParsedLine, walk: SimulatedTask) -> Iterator[ScenarioStep]:
     living = [each for each in walk.positions if each.here]
     for index, each in enumerate(living):
         if each.station in (other.station for other in living[:index]):
@@ -246,7 +246,7 @@ def steps(line: Line, walk: SimulatedTask) -> Iterator[ScenarioStep]:
                         yield ScenarioStep("gates", at, gates={gate: said})
 
 
-def random_walk(line: Line, guarantee: Json, seed: int, most: int = 40) -> bool:
+def random_walk(line: ParsedLine, guarantee: Json, seed: int, most: int = 40) -> bool:
     """Whether it broke the guarantee."""
     random, observer = Random(seed), Observer(line, guarantee)
     for _ in range(most):
@@ -267,7 +267,7 @@ def _done(observer: Observer, step: ScenarioStep) -> bool:
     return True
 
 
-def brute_force(line: Line, guarantee: Json, most: int) -> bool:
+def brute_force(line: ParsedLine, guarantee: Json, most: int) -> bool:
     """Whether some sequence of steps breaks it, among the first `most` that are tried, shortest first."""
     first = Observer(line, guarantee)
     level, seen = [first], {_place(first)}

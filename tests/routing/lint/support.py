@@ -9,19 +9,19 @@ from typing import Any
 from pipelines.formats import native
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 
 DOCS = Path(__file__).parents[3] / "docs" / "lint"
 _YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def examples(check: str) -> list[Line]:
+def examples(check: str) -> list[ParsedLine]:
     """The bad and the good one of a page."""
     texts = _YAML.findall((DOCS / f"{check}.md").read_text())
     return [native.read(text, keep_faulty_rules=True) for text in texts]
 
 
-def found(check: str, of: Line) -> list[Finding]:
+def found(check: str, of: ParsedLine) -> list[Finding]:
     return [finding for finding in lint(of) if finding.check == check]
 
 
@@ -33,7 +33,7 @@ def the_page_is_right(check: str) -> Finding:
     return finding
 
 
-def messages(check: str, of: Line) -> list[str]:
+def messages(check: str, of: ParsedLine) -> list[str]:
     return [finding.message for finding in found(check, of)]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.routing.analysis.lint.cost import CostBound, cost_bound
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import READY, begin
 from pipelines.routing.simulate.walk import StepRefused, take
@@ -28,7 +28,7 @@ def again(to: str, **more: Any) -> dict[str, Any]:
     return {"id": f"to-{to}", "when": {"result": "failure"}, "to": to, **more}
 
 
-def bound(of: Line) -> CostBound:
+def bound(of: ParsedLine) -> CostBound:
     known = cost_bound(LintSubject(of))
     assert known is not None
     return known
@@ -88,7 +88,7 @@ def test_the_cost_of_an_agent_that_reports_no_price_is_unknown_whatever_limits_i
     assert bound(line({}, priced, limits={"cost_usd": 5})).amount == Decimal(1)
 
 
-def made(seed: int) -> Line:
+def made(seed: int) -> ParsedLine:
     """Stations in a row with ways back, some with caps, some without a limit of the task."""
     random = Random(seed)
     stations: list[dict[str, Any]] = []
@@ -100,7 +100,7 @@ def made(seed: int) -> Line:
     return line(*stations, **more, preset=random.choice(["alp", "contenox", "flux"]))
 
 
-def spent(of: Line, random: Random) -> Decimal:
+def spent(of: ParsedLine, random: Random) -> Decimal:
     """Of a walk in which each run costs at most what it may, and the step in which that was passed."""
     walk, total = begin(of, ScenarioScript("walk", "Walk")), Decimal()
     for _step in range(60):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.lint.support import found, the_page_is_right
 from tests.routing.support import line
 
@@ -24,7 +24,7 @@ def test_further_on_in_the_branches_it_is_a_warning_and_after_a_join_nothing() -
     assert found("forbidden-parallel", line(fork, onward, joined, rest, **pairs)) == []
 
 
-def branching(*, inner: bool) -> Line:
+def branching(*, inner: bool) -> ParsedLine:
     """a forks to b and e; b forks to c and d, which f joins; or a forks to all three at once."""
     fork = [{"id": "f", "to": ["b", "e"]}] if inner else [{"id": "f", "to": ["c", "d", "e"]}]
     return line(

@@ -12,21 +12,21 @@ from pipelines.routing.analysis.lint.standings import standings
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.stations import Analysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from tests.routing.lint.support import DOCS, examples
 from tests.routing.support import line
 
 PAGES = sorted(page.stem for page in DOCS.glob("*.md") if page.stem != "README")
 
 
-def analysed(of: Line) -> int:
+def analysed(of: ParsedLine) -> int:
     """How many stations are analysed anew."""
     before = station_analysis._remembered.cache_info().misses
     lint(of)
     return station_analysis._remembered.cache_info().misses - before
 
 
-def three(**more: Any) -> Line:
+def three(**more: Any) -> ParsedLine:
     rules = [
         {"id": f"r{n}", "when": {"eval": {"op": "equals", "value": "study"}}, "to": "b"} for n in range(3)
     ]

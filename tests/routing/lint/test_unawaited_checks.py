@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.routing.analysis.lint.run import lint
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.lint.support import examples
 
 KNOWN = {("app", ""): ("unit", "ci/lint"), ("app", "main"): ("unit", "ci/lint")}
 
 
-def told(of: Line, required: Mapping[tuple[str, str], tuple[str, ...]]) -> list[tuple[str, str | None, str]]:
+def told(
+    of: ParsedLine, required: Mapping[tuple[str, str], tuple[str, ...]]
+) -> list[tuple[str, str | None, str]]:
     found = (each for each in lint(of, required=required) if each.check == "unawaited-checks")
     return [(each.severity, each.station, each.message) for each in found]
 

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.run import lint
 from pipelines.routing.decide.approval import Voter
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.lint.support import examples, found
 from tests.routing.support import line
 
@@ -17,12 +17,12 @@ PEOPLE = People(
 )
 
 
-def told(of: Line, people: People = PEOPLE) -> list[tuple[str, str, str]]:
+def told(of: ParsedLine, people: People = PEOPLE) -> list[tuple[str, str, str]]:
     each = (f for f in lint(of, people) if f.check == "unheld-role")
     return [(f.severity, f.path, f.message.split(":")[0]) for f in each]
 
 
-def rules(*roles: str, **more: Any) -> Line:
+def rules(*roles: str, **more: Any) -> ParsedLine:
     said = [{"trigger": f"word-{n}", "role": role, **more} for n, role in enumerate(roles)]
     return line({}, escalations=said)
 

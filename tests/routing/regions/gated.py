@@ -20,7 +20,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.decide.trace import TestedRules
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.document.rules import Rule
 from tests.routing.interpreter import decide as second_reading
 from tests.routing.regions.gated_lines import GatedLine, Json
@@ -39,7 +39,7 @@ class Claims:
     def __init__(self, seed: int, counted: Counter[str], document: Json | None = None) -> None:
         self.drawn = GatedLine(seed)
         self.document = document or self.drawn.document
-        self.line: Line = read_line(copy.deepcopy(self.document), keep_faulty_rules=True)
+        self.line: ParsedLine = read_line(copy.deepcopy(self.document), keep_faulty_rules=True)
         self.counted = counted
         self.random = Random(seed)
         station = self.line.station("a")

@@ -15,7 +15,7 @@ from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import Situation, read_situation
 from pipelines.routing.decide.steps.context import Case, TakenRoute
 from pipelines.routing.document.algebra import holds
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.regions.attacks import Attacker
 from tests.routing.regions.drawing import AT_STATION, BY_CHECK, BY_HAND, When
 from tests.routing.support import ruled
@@ -27,7 +27,7 @@ counted: Counter[str] = Counter()
 """What was tried so far, for those who want to see it."""
 
 
-def line_of(drawn: dict[str, Any]) -> Line:
+def line_of(drawn: dict[str, Any]) -> ParsedLine:
     more = {"policy": drawn["policy"], "station": drawn["station"], "gates": [BY_HAND, BY_CHECK, AT_STATION]}
     return ruled(*drawn["rules"], flags={"agentic_conditions": True}, **more)
 
@@ -46,7 +46,7 @@ def starting_points(drawn: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def fired(of: Line, situation: Situation) -> list[str]:
+def fired(of: ParsedLine, situation: Situation) -> list[str]:
     """The rules that were true in the walks of one decision; `none` stands first where the first walk found none."""
     trace = decide(of, situation).trace
     tested = [e for e in trace if e.step == "rules" and e.rule and not e.why]
@@ -55,7 +55,7 @@ def fired(of: Line, situation: Situation) -> list[str]:
     return (["none"] if none else []) + [str(e.rule) for e in tested if e.result is True]
 
 
-def seen_by_rules(of: Line, case: Case) -> Derived | None:
+def seen_by_rules(of: ParsedLine, case: Case) -> Derived | None:
     """With which result, verdict and eval the rules are first tested; None: they are not."""
     outcome, recorded = case.situation.outcome, case.recorded
     word = outcome.signal["verdict"] if outcome.signal else None
@@ -70,7 +70,7 @@ def seen_by_rules(of: Line, case: Case) -> Derived | None:
     return None if seen.standing == "failed" and not of.policy.failure_rules else seen
 
 
-def true_of(of: Line, situation: Situation) -> tuple[set[str], str] | None:
+def true_of(of: ParsedLine, situation: Situation) -> tuple[set[str], str] | None:
     """All rules whose condition holds, each by itself, and the standing of the outcome as they see it.
 
     None where the rules are not reached or output is no JSON.
@@ -101,7 +101,7 @@ def holds_against(drawn: dict[str, Any], attempts: int, seed: int = 0) -> Analys
 class _Claims:
     """What is said never to happen."""
 
-    def __init__(self, of: Line, analysis: Analysis) -> None:
+    def __init__(self, of: ParsedLine, analysis: Analysis) -> None:
         self.of = of
         standings = analysis.standings
         self.order = [s.rule.id for s in standings]
@@ -136,7 +136,7 @@ class _Claims:
                 assert true & self.killers[rule], (rule, self.killers[rule], data)
 
 
-def _witnesses_do_what_is_claimed(of: Line, analysis: Analysis) -> None:
+def _witnesses_do_what_is_claimed(of: ParsedLine, analysis: Analysis) -> None:
     for standing in analysis.standings:
         assert (standing.witness is None) == (standing.status in (DEAD, UNKNOWN)), standing
         if standing.witness is not None:
@@ -162,7 +162,7 @@ def _witnesses_do_what_is_claimed(of: Line, analysis: Analysis) -> None:
             assert {standing.rule.id, shadow.by} <= told[0], shadow
 
 
-def _is_decided_as_shown(of: Line, witness: Any) -> None:
+def _is_decided_as_shown(of: ParsedLine, witness: Any) -> None:
     shown = decide(of, read_situation(witness.situation)).to_dict()
     del shown["trace"]
     assert shown == witness.decision

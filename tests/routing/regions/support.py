@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.routing.analysis.regions.stations import Analysis
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from tests.routing.support import ruled
 
 When = dict[str, Any]
@@ -33,7 +33,7 @@ def without(member: When) -> When:
 
 
 def analysed(*conditions: When, **more: Any) -> Analysis:
-    of: Line = ruled(*({"when": when} for when in conditions), **more)
+    of: ParsedLine = ruled(*({"when": when} for when in conditions), **more)
     return Analysis(of, of.station("a"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.run import ScenarioResult, run
 from pipelines.routing.simulate.scenario import read_scenario
 
@@ -16,7 +16,7 @@ def said(*steps: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"key": "one", "steps": list(steps), **more}
 
 
-def walked(line: Line, *steps: dict[str, Any], **more: Any) -> ScenarioResult:
+def walked(line: ParsedLine, *steps: dict[str, Any], **more: Any) -> ScenarioResult:
     return run(line, read_scenario(said(*steps, **more)))
 
 

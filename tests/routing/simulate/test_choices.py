@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.choices import SimulationChoice, choices
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import SimulatedTask, begin
@@ -12,7 +12,7 @@ from pipelines.routing.simulate.walk import take
 from tests.routing.support import line, ruled
 
 
-def after(of: Line, *steps: ScenarioStep) -> SimulatedTask:
+def after(of: ParsedLine, *steps: ScenarioStep) -> SimulatedTask:
     walk = begin(of, ScenarioScript("s", "s"))
     for step in steps:
         walk = take(of, walk, step).walk
@@ -23,7 +23,7 @@ def outcome(**said: Any) -> ScenarioStep:
     return ScenarioStep("outcome", outcome=said)
 
 
-def found(of: Line, *steps: ScenarioStep, token: int = 0) -> list[SimulationChoice]:
+def found(of: ParsedLine, *steps: ScenarioStep, token: int = 0) -> list[SimulationChoice]:
     walk = after(of, *steps)
     return list(choices(of, walk, walk.positions[token]))
 

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.formats import native
 from pipelines.lines.demo import example
-from pipelines.routing.document.line import Line, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 from pipelines.routing.simulate.generate import NEVER, NOT_FOUND, Generated, generate
 from pipelines.routing.simulate.report import report
 from pipelines.routing.simulate.scenario import read_scenario
@@ -23,7 +23,7 @@ def steps(generated: Generated, rule: str) -> list[dict[str, Any]]:
     return found[0].to_dict()["steps"]
 
 
-def covered(of: Line) -> Generated:
+def covered(of: ParsedLine) -> Generated:
     """All rules have a scenario, each holds and takes its own rule last, and together they take every rule."""
     generated = generate(of)
     assert [str(each) for each in generated.missing] == []
@@ -177,7 +177,7 @@ def test_both_branches_of_a_fork_are_walked() -> None:
 
 
 class TestReasons:
-    def missing(self, of: Line, **more: Any) -> dict[str, tuple[str, str]]:
+    def missing(self, of: ParsedLine, **more: Any) -> dict[str, tuple[str, str]]:
         return {each.rule: (each.kind, each.why) for each in generate(of, **more).missing}
 
     def test_a_dead_rule_is_never_taken_and_its_killers_are_named(self) -> None:

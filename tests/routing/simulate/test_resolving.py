@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.simulate.choices import RESOLVE, THERE, choices
 from pipelines.routing.simulate.run import ScenarioResult
 from pipelines.routing.simulate.scenario import read_scenario
@@ -20,7 +20,7 @@ ESCALATES = {"policy": {"no_match": "escalate", "on_failure": "escalate"}, **LEA
 HANDOFF: dict[str, Any] = {"requires": ["handoff"]}
 
 
-def stops(**more: Any) -> Line:
+def stops(**more: Any) -> ParsedLine:
     """Success is taken by no rule of the first station."""
     return ruled(
         {"when": {"result": "failure"}}, {"when": {"result": "blocked"}, "to": "c"}, **ESCALATES, **more
@@ -185,7 +185,7 @@ def test_a_step_that_is_none_is_refused_at_its_place(step: dict[str, Any], why: 
 
 
 class TestChoices:
-    def words(self, of: Line, *steps: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
+    def words(self, of: ParsedLine, *steps: dict[str, Any]) -> list[tuple[str, dict[str, str]]]:
         walk = walked(of, *steps).walk
         assert walk is not None
         found = choices(of, walk, walk.positions[walk.present])

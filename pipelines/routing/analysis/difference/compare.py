@@ -10,7 +10,7 @@ from pipelines.routing.analysis.difference.effects import Pair
 from pipelines.routing.analysis.difference.samples import shared
 from pipelines.routing.analysis.difference.station import changes
 from pipelines.routing.analysis.difference.structure import Structural, structure
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import definitions, differences
 
 WORK = 30_000_000
@@ -53,7 +53,7 @@ class Difference:
         }
 
 
-def difference(old: Line, new: Line) -> Difference:
+def difference(old: ParsedLine, new: ParsedLine) -> Difference:
     """From `old` to `new`; stations, gates and ends are matched by key."""
     pair, found, left = Pair(old, new), list[Change](), WORK
     for key in shared(pair):

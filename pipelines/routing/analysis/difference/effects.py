@@ -15,7 +15,7 @@ from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.document.checks import RANK, Check, CheckGroup
 from pipelines.routing.document.gate_tools import TOOL
 from pipelines.routing.document.gates import SAMPLE, Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
@@ -52,11 +52,11 @@ class RoutingEffect:
 class Pair:
     """The two versions."""
 
-    old: Line
-    new: Line
+    old: ParsedLine
+    new: ParsedLine
 
 
-def of_rule(line: Line, station: Station, rule: Rule) -> RoutingEffect:
+def of_rule(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect:
     gates = tuple(key for each in rule.gates if (key := of_gate(line, line.gate(each))))
     to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
     return RoutingEffect(
@@ -69,13 +69,13 @@ def of_rule(line: Line, station: Station, rule: Rule) -> RoutingEffect:
     )
 
 
-def target(line: Line, key: str) -> Key:
+def target(line: ParsedLine, key: str) -> Key:
     if key in line.stations_by_key or key in (ORIGIN, BLOCKED):
         return (key,)
     return (key, line.end(key).kind)
 
 
-def _compose(line: Line, rule: Rule) -> Key:
+def _compose(line: ParsedLine, rule: Rule) -> Key:
     if not rule.compose:
         return ()
     entries = [(each.var, each.path.text if each.path else None, each.strategy) for each in rule.compose]
@@ -90,7 +90,7 @@ def _feedback(rule: Rule) -> Key:
     return (canonical(rule.source.get("when")),)
 
 
-def _budgets(line: Line, station: Station, rule: Rule, to_stations: bool) -> Key:
+def _budgets(line: ParsedLine, station: Station, rule: Rule, to_stations: bool) -> Key:
     free = rule.max_retries is None and rule.max_visits is None
     loops = free and (station.key in rule.to or rule.to == (ORIGIN,))
     bounds = (
@@ -104,7 +104,7 @@ def _budgets(line: Line, station: Station, rule: Rule, to_stations: bool) -> Key
     return (*bounds, how or line.policy.on_exhausted)
 
 
-def _revisit(line: Line, rule: Rule) -> tuple[str, bool]:
+def _revisit(line: ParsedLine, rule: Rule) -> tuple[str, bool]:
     if rule.allow_revisit is None:
         return line.policy.revisit, True
     return ("allow" if rule.allow_revisit else "forbid"), False
@@ -113,7 +113,7 @@ def _revisit(line: Line, rule: Rule) -> tuple[str, bool]:
 # Gates
 
 
-def of_gate(line: Line, gate: Gate) -> Key | None:
+def of_gate(line: ParsedLine, gate: Gate) -> Key | None:
     """All of a gate that a decision reads; None for one that never stops anything."""
     by_tool = gate.tool_asks_for
     if gate.mode == "skip" or not (gate.has_people or by_tool or (gate.enforces_checks and _may_stop(gate))):
@@ -162,7 +162,7 @@ def demands_rework(gate: Gate) -> bool:
 # Where no rule matched (law §4)
 
 
-def only_told(line: Line, rule: Rule) -> str:
+def only_told(line: ParsedLine, rule: Rule) -> str:
     """The gate of the rule, if it has one that stops anything, and there a person alone demands rework."""
     gates = [gate for key in rule.gates if of_gate(line, gate := line.gate(key))]
     if len(gates) != 1 or not can_be_told_to_rework(gates[0]):
@@ -174,7 +174,7 @@ def unreadable() -> RoutingEffect:
     return RoutingEffect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
 
 
-def of_policy(line: Line, station: Station, standing: str) -> RoutingEffect:
+def of_policy(line: ParsedLine, station: Station, standing: str) -> RoutingEffect:
     """`standing`: passed, failed or blocked."""
     if standing == "blocked":
         return RoutingEffect(frozenset([(BLOCKED,)]))
@@ -183,7 +183,7 @@ def of_policy(line: Line, station: Station, standing: str) -> RoutingEffect:
     return _no_match(line, station) if station.rules else _no_rules(line, station)
 
 
-def _on_failure(line: Line) -> RoutingEffect:
+def _on_failure(line: ParsedLine) -> RoutingEffect:
     knob = line.policy.on_failure
     if knob == "halt":
         return RoutingEffect(frozenset([("failed", "failed")]))
@@ -194,7 +194,7 @@ def _on_failure(line: Line) -> RoutingEffect:
     return RoutingEffect(frozenset([target(line, knob.removeprefix("station:"))]))
 
 
-def _no_match(line: Line, station: Station) -> RoutingEffect:
+def _no_match(line: ParsedLine, station: Station) -> RoutingEffect:
     knob = line.policy.no_match
     if knob == "default":
         return RoutingEffect(frozenset([_next(line, station)]))
@@ -205,7 +205,7 @@ def _no_match(line: Line, station: Station) -> RoutingEffect:
     return RoutingEffect(frozenset([(knob, "no_match")]))
 
 
-def _no_rules(line: Line, station: Station) -> RoutingEffect:
+def _no_rules(line: ParsedLine, station: Station) -> RoutingEffect:
     knob = line.policy.no_rules
     if knob == "refuse":
         return RoutingEffect(frozenset([("stuck",)]), error=NO_MATCH)
@@ -214,6 +214,6 @@ def _no_rules(line: Line, station: Station) -> RoutingEffect:
     )
 
 
-def _next(line: Line, station: Station) -> Key:
+def _next(line: ParsedLine, station: Station) -> Key:
     after = line.next_station(station.key)
     return target(line, after.key if after else "completed")

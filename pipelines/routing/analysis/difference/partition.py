@@ -11,7 +11,7 @@ from pipelines.routing.analysis.regions.formulas import Either, Formula, formula
 from pipelines.routing.analysis.regions.statuses import FAILED, PASSED, STANDINGS
 from pipelines.routing.basics.canonical import canonical
 from pipelines.routing.document.algebra import OutputTest
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.paths import compile_path
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -49,7 +49,9 @@ def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def cells(line: Line, station: Station, left_out: Rule | None = None, told: str = "") -> list[OutcomeRegion]:
+def cells(
+    line: ParsedLine, station: Station, left_out: Rule | None = None, told: str = ""
+) -> list[OutcomeRegion]:
     """All of them, the rules in order.
 
     `left_out`: the rule whose gate demanded rework. `told`: the only gate that can have, by a person's word: on the
@@ -73,19 +75,19 @@ def cells(line: Line, station: Station, left_out: Rule | None = None, told: str 
     return [*found, *_unmatched(line, station, before)]
 
 
-def reaching(line: Line) -> Formula | None:
+def reaching(line: ParsedLine) -> Formula | None:
     """Under `failure_rules: no` failed outcomes do not reach the rules."""
     return None if line.policy.failure_rules else negation(status_in(FAILED))
 
 
-def _stopped(line: Line, station: Station) -> list[OutcomeRegion]:
+def _stopped(line: ParsedLine, station: Station) -> list[OutcomeRegion]:
     if line.policy.failure_rules:
         return []
     held: Facts = {("failed", True): status_in(FAILED)}
     return [OutcomeRegion(effects.of_policy(line, station, "failed"), held, None, "failed")]
 
 
-def _unmatched(line: Line, station: Station, before: Facts) -> list[OutcomeRegion]:
+def _unmatched(line: ParsedLine, station: Station, before: Facts) -> list[OutcomeRegion]:
     found = []
     for standing, statuses in (
         ("passed", PASSED),

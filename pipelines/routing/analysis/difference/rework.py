@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.routing.analysis.difference.change import Both, Sides
 from pipelines.routing.analysis.difference.effects import can_be_told_to_rework, demands_rework, only_told
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 
 
@@ -19,11 +19,11 @@ def pairs_demanding(sides: Sides, old: Iterable[Rule], new: Iterable[Rule]) -> I
     yield from ((a, b) for b in now for a in before)
 
 
-def _demands(line: Line, rule: Rule) -> bool:
+def _demands(line: ParsedLine, rule: Rule) -> bool:
     return any(map(demands_rework, _gates(line, rule)))
 
 
-def _gates(line: Line, rule: Rule) -> list[Gate]:
+def _gates(line: ParsedLine, rule: Rule) -> list[Gate]:
     return [line.gate(key) for key in rule.gates]
 
 

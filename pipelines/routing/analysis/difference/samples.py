@@ -23,7 +23,7 @@ from pipelines.routing.decide.situation import read_situation
 from pipelines.routing.document.algebra import OutputTest, leaves
 from pipelines.routing.document.evaluations import key_of
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
 
 MAX_TRIES = 400
@@ -123,7 +123,7 @@ def _with_texts(given: Situation) -> Situation:
     return {**given, "facts": {**facts, "answers": answers}} if answers else given
 
 
-def _origins(pair: Pair, sides: list[tuple[Line, Rule]]) -> Iterator[dict[str, Any]]:
+def _origins(pair: Pair, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[str, Any]]:
     if any(rule.to == (ORIGIN,) for _, rule in sides):
         yield from ({"origin": key} for key in shared(pair))
 
@@ -132,7 +132,7 @@ def shared(pair: Pair) -> list[str]:
     return [each.key for each in pair.new.stations if each.key in pair.old.stations_by_key]
 
 
-def _spent(pair: Pair, station: str, sides: list[tuple[Line, Rule]]) -> Iterator[dict[str, Any]]:
+def _spent(pair: Pair, station: str, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[str, Any]]:
     """Budgets of the rules and of what they lead to, each at its edge."""
     taken = {limit for _, rule in sides if (limit := rule.max_retries) is not None}
     taken |= {limit for line, _ in sides if (limit := line.policy.self_loop_limit) is not None}
@@ -148,7 +148,7 @@ def _spent(pair: Pair, station: str, sides: list[tuple[Line, Rule]]) -> Iterator
 
 
 def words(
-    pair: Pair, approved: dict[str, Any], gates: dict[str, tuple[Gate, Line]]
+    pair: Pair, approved: dict[str, Any], gates: dict[str, tuple[Gate, ParsedLine]]
 ) -> Iterator[dict[str, Any]]:
     """Each gate refuses in each way, the others approve."""
     for key, (gate, _) in gates.items():
@@ -163,7 +163,7 @@ def words(
                 yield from ({**facts, "rounds": {key: count}} for count in sorted(rounds))
 
 
-def _composable(given: Situation, sides: list[tuple[Line, Rule]]) -> Iterator[Situation]:
+def _composable(given: Situation, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[Situation]:
     """Outputs in which the paths of `compose` find something, and none at all."""
     paths = {each.path.text for _, rule in sides for each in rule.compose if each.path}
     if not any(rule.compose for _, rule in sides):

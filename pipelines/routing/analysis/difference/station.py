@@ -26,13 +26,13 @@ from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 
 WORK = 6_000_000
 """Units of `regions.effort` for one station."""
 
-Claim = Callable[[Line, TestedSituation], bool]
+Claim = Callable[[ParsedLine, TestedSituation], bool]
 """Whether a walk of `decide` in this version is the one that is claimed of the region."""
 
 
@@ -47,7 +47,7 @@ def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...]
     return found, allowed - max(meter.left, 0)
 
 
-def signature(line: Line, station: Station) -> tuple[Any, ...]:
+def signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
     """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
     rules = readable(station.rules)
     whole = [(text_of(rule), effects.of_rule(line, station, rule).as_written()) for rule in rules]
@@ -61,7 +61,7 @@ def _regions(sides: Sides) -> Iterator[Change]:
     for old, new in _differing(before, now):
 
         def claim(
-            line: Line, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
+            line: ParsedLine, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
         ) -> bool:
             return _takes(line, walk, old if line is sides.pair.old else new)
 
@@ -91,7 +91,7 @@ def _after_rework(
     for old, new in _differing(before, now):
 
         def claim(
-            line: Line, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
+            line: ParsedLine, walk: TestedSituation, old: OutcomeRegion = old, new: OutcomeRegion = new
         ) -> bool:
             cell, rule = (old, after[0]) if line is sides.pair.old else (new, after[1])
             matched = (rule.id, *((cell.rule.id,) if cell.rule else ()))
@@ -128,7 +128,7 @@ def _found(
         yield found
 
 
-def _holds(claim: Claim, line: Line, given: Situation) -> bool:
+def _holds(claim: Claim, line: ParsedLine, given: Situation) -> bool:
     """Walk the rules and ask the claim. What a path with wildcards made up may be no situation at all."""
     try:
         return claim(line, walked(line, given, read_situation(given)))
@@ -136,7 +136,7 @@ def _holds(claim: Claim, line: Line, given: Situation) -> bool:
         return False
 
 
-def _takes(line: Line, walk: TestedSituation, cell: OutcomeRegion) -> bool:
+def _takes(line: ParsedLine, walk: TestedSituation, cell: OutcomeRegion) -> bool:
     """Whether the first walk through the rules ended in this cell."""
     if cell.rule is not None:
         return walk.matches[:1] == (cell.rule.id,)

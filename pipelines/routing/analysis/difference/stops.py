@@ -13,7 +13,7 @@ from pipelines.routing.analysis.regions import formulas
 from pipelines.routing.analysis.regions.formulas import FALSE, TRUE, Formula, negation
 from pipelines.routing.analysis.regions.possible import at_first
 from pipelines.routing.analysis.regions.solver import Box
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 
 Stops = dict[hindered.Stop, Formula]
@@ -39,7 +39,7 @@ def _between(sides: Sides, old: Sequence[Rule], new: Sequence[Rule], after: Both
             yield found
 
 
-def _reached(line: Line, rules: Sequence[Rule]) -> Stops:
+def _reached(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
     reached = reaching(line) or TRUE
     return {stop: formulas.Both((where, reached)) for stop, where in hindered.stops(rules).items()}
 

@@ -22,7 +22,7 @@ from pipelines.routing.document.budgets import BUDGET
 from pipelines.routing.document.escalations import ESCALATION
 from pipelines.routing.document.gates import JUMP, Gate
 from pipelines.routing.document.kinds import expects, failed
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.preconditions import HANDOFF
 from pipelines.routing.document.requirements import EVERYONE, Requirement
 from pipelines.routing.document.stations import Station
@@ -184,7 +184,7 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
         yield from _changed("handoff", key, pair.old.handoff_schema(key), pair.new.handoff_schema(key))
 
 
-def _asked(line: Line, station: Station) -> Any:
+def _asked(line: ParsedLine, station: Station) -> Any:
     return effects.of_gate(line, line.gate(station.gate)) if station.gate else None
 
 
@@ -230,7 +230,7 @@ def _gates(pair: Pair) -> Iterator[Structural]:
             yield from _changed("approval", gate.key, _voting(old), _voting(gate))
 
 
-def _is_used(line: Line, key: str) -> bool:
+def _is_used(line: ParsedLine, key: str) -> bool:
     return any(
         station.gate == key or any(key in rule.gates for rule in station.rules) for station in line.stations
     )

@@ -14,7 +14,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.lint.visits import unbounded_cycles, worst_visits
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds import may_cost, unpriced
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 
 
@@ -94,5 +94,5 @@ def _most(station: Station, own: Decimal | None) -> Decimal | None:
     return min((each for each in (given, own) if each is not None), default=None)
 
 
-def _forks(line: Line) -> bool:
+def _forks(line: ParsedLine) -> bool:
     return any(len(rule.to) > 1 for station in line.stations for rule in station.rules)

@@ -16,7 +16,7 @@ from pipelines.routing.analysis.lint.standings import StationStandings, standing
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 Prove = Callable[[LintSubject], tuple[GuaranteeFinding, ...]]
 Locate = Callable[[Iterable[Problem]], tuple[Problem, ...]]
@@ -32,7 +32,7 @@ class Examination:
     """
 
     findings: tuple[Finding, ...]
-    line: Line | None = None
+    line: ParsedLine | None = None
     visits: Mapping[str, int] = field(default_factory=dict)
     stations: tuple[StationStandings, ...] = ()
     subject: LintSubject | None = field(default=None, compare=False, repr=False)
@@ -94,7 +94,7 @@ class Examination:
 
 
 def examine(
-    line: Line,
+    line: ParsedLine,
     people: People | None = None,
     required: RequiredChecks | None = None,
     prove: Prove | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.steps.policies import NO_MATCH
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 OUTCOMES = {
@@ -17,7 +17,7 @@ OUTCOMES = {
 }
 
 
-def then(line: Line, decision: dict[str, Any]) -> Wording:
+def then(line: ParsedLine, decision: dict[str, Any]) -> Wording:
     """A decision, as `Decision.to_dict` gives it, made by the policy."""
     kind = decision["decision"]
     if kind == "move":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 PROVED, REFUTED, UNKNOWN = "proved", "refuted", "unknown"
 
@@ -37,6 +37,6 @@ class GuaranteeFinding(Protocol):
     def to_dict(self) -> dict[str, Any]: ...
 
 
-def place_of(line: Line, index: int) -> str:
+def place_of(line: ParsedLine, index: int) -> str:
     """Return the path of a promise: behind those of the line stand those that its repository asks for."""
     return f"guarantees[{index}]" if index < len(line.guarantees) else "workspace.git.repository"

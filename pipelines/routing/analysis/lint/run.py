@@ -47,7 +47,7 @@ from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.plugins import PluginFault, guarded, plugins
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 
 class LintCheck(Protocol):
@@ -98,7 +98,7 @@ INSTALLED = "installed:"
 
 
 def lint(
-    line: Line, people: People | None = None, required: RequiredChecks | None = None
+    line: ParsedLine, people: People | None = None, required: RequiredChecks | None = None
 ) -> tuple[Finding, ...]:
     """All findings, errors first, then in the order of the checks and of the document.
 
@@ -147,6 +147,6 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def visits(line: Line) -> dict[str, int]:
+def visits(line: ParsedLine) -> dict[str, int]:
     """How often each station that is reached can be entered at most."""
     return worst_visits(LintSubject(line))

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.liveness import Liveness, Rest
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.statuses import STANDINGS
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 
 Place = tuple[int | None, int | None]
@@ -125,6 +125,6 @@ def _of_rule(subject: LintSubject, station: Station, index: int, standing: Liven
     )
 
 
-def _untaken(line: Line, rest: Rest) -> Untaken:
+def _untaken(line: ParsedLine, rest: Rest) -> Untaken:
     after = then(line, rest.witness.decision) if rest.witness else ""
     return Untaken(rest.standing, rest.witness, after, rest.why)

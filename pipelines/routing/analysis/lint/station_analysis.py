@@ -19,7 +19,7 @@ from pipelines.routing.analysis.regions.stations import Analysis
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.document.ends import END
 from pipelines.routing.document.gates import GATE
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import LIMITS, STATION, Join, Station
 
@@ -66,7 +66,9 @@ class RememberedAnalysis:
         return id(self.study)
 
 
-def study(line: Line, station: Station, units: int, excerpts: Excerpts | None = None) -> StationAnalysis:
+def study(
+    line: ParsedLine, station: Station, units: int, excerpts: Excerpts | None = None
+) -> StationAnalysis:
     """`units`: how much work is left for the whole line. What costs more than allowed is unknown. `excerpts`: of this
     line, where more than one of its stations is studied."""
     excerpts = excerpts or Excerpts(line)
@@ -77,7 +79,7 @@ def study(line: Line, station: Station, units: int, excerpts: Excerpts | None = 
     return _remembered(_Excerpt(excerpts.common, _text(part, station.key), part, station.key))
 
 
-def excerpt(line: Line, station: Station) -> Line:
+def excerpt(line: ParsedLine, station: Station) -> ParsedLine:
     """Everything of the line that a decision at this station reads, and nothing else."""
     return Excerpts(line).of(station)
 
@@ -85,7 +87,7 @@ def excerpt(line: Line, station: Station) -> Line:
 class Excerpts:
     """Of the stations of one line. What a decision reads at each of them is put aside, and written down, once."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: ParsedLine) -> None:
         self._line = line
         self._everywhere = replace(
             line,
@@ -109,7 +111,7 @@ class Excerpts:
         """Return all of it as a text, to know it again by."""
         return repr(self._everywhere)
 
-    def of(self, station: Station) -> Line:
+    def of(self, station: Station) -> ParsedLine:
         line, targets = self._line, set(_targets(self._line, station))
         there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
         kept = tuple(
@@ -140,7 +142,7 @@ def _outline(station: Station, source: Station) -> Station:
     return Station(station.key, station.key, limits=station.limits, join=join)
 
 
-def _targets(line: Line, station: Station) -> Iterator[str]:
+def _targets(line: ParsedLine, station: Station) -> Iterator[str]:
     """Where the station's rules, gates and policy can lead to."""
     knobs = [line.policy.on_failure, line.policy.on_reject]
     for rule in station.rules:
@@ -156,7 +158,7 @@ def _targets(line: Line, station: Station) -> Iterator[str]:
         yield after.key
 
 
-def _text(part: Line, key: str) -> str:
+def _text(part: ParsedLine, key: str) -> str:
     """What an excerpt says of its station, and is not common to all of the line."""
     others = [
         [each.key, LIMITS.write(each.limits), each.join is not None] if each.key != key else key
@@ -179,7 +181,7 @@ def _exact(number: Any) -> dict[str, str]:
 class _Excerpt:
     common: str
     text: str
-    line: Line = field(compare=False)
+    line: ParsedLine = field(compare=False)
     station: str = field(compare=False)
 
 
@@ -188,7 +190,7 @@ def _remembered(part: _Excerpt) -> StationAnalysis:
     return _study(part.line, part.station, MAX_STATION)
 
 
-def _study(line: Line, key: str, units: int) -> StationAnalysis:
+def _study(line: ParsedLine, key: str, units: int) -> StationAnalysis:
     station = line.station(key)
     analysis = Analysis(line, station)
     with at_most(units) as meter:

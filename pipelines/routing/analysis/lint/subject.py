@@ -22,7 +22,7 @@ from pipelines.routing.document.algebra import (
 )
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.paths import OutputPath
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -37,7 +37,7 @@ RequiredChecks = Mapping[tuple[str, str], tuple[str, ...]]
 
 class LintSubject:
     def __init__(
-        self, line: Line, people: People | None = None, required: RequiredChecks | None = None
+        self, line: ParsedLine, people: People | None = None, required: RequiredChecks | None = None
     ) -> None:
         self.line = line
         self.people = people
@@ -152,7 +152,7 @@ def paths_in(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath
             yield f"compose[{index}].path", compose.path
 
 
-def checks_in(line: Line) -> Iterator[tuple[str, Gate, Check]]:
+def checks_in(line: ParsedLine) -> Iterator[tuple[str, Gate, Check]]:
     """List the checks of all gates, and those by which a sample always asks, each with its place."""
     for index, gate in enumerate(line.gates):
         sampled = gate.sample.always if gate.sample else None

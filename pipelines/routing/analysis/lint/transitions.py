@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pipelines.routing.analysis.regions.rework import demands_rework
 from pipelines.routing.decide.steps.gates import JUMP_GATE
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
@@ -32,7 +32,7 @@ class CyclePath:
 
 
 def transitions(
-    line: Line, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]
+    line: ParsedLine, dead: frozenset[str], unmatched: frozenset[tuple[str, str]]
 ) -> Iterator[CyclePath]:
     """`unmatched`: (station, passed or failed) for which an outcome may be taken by no rule."""
     origins = _origins(line, dead)
@@ -51,7 +51,7 @@ def transitions(
     yield from (CyclePath(ANYWHERE, station.key, "gate") for station in line.stations)
 
 
-def _origins(line: Line, dead: frozenset[str]) -> dict[str, list[str]]:
+def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
     """From which stations a rule leads to each station, `@origin` itself and self-loops aside."""
     found: dict[str, list[str]] = {}
     for station in line.stations:
@@ -63,7 +63,9 @@ def _origins(line: Line, dead: frozenset[str]) -> dict[str, list[str]]:
     return found
 
 
-def _of_rule(line: Line, station: Station, rule: Rule, origins: dict[str, list[str]]) -> Iterator[CyclePath]:
+def _of_rule(
+    line: ParsedLine, station: Station, rule: Rule, origins: dict[str, list[str]]
+) -> Iterator[CyclePath]:
     targets = origins.get(station.key, []) if rule.to == (ORIGIN,) else rule.to
     yield from (CyclePath(station.key, target, "rule", rule) for target in targets if target != BLOCKED)
     if rule.exhausted_to:
@@ -75,7 +77,7 @@ def _of_rule(line: Line, station: Station, rule: Rule, origins: dict[str, list[s
         yield from _of_failure(line, station)
 
 
-def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[CyclePath]:
+def _of_gate(line: ParsedLine, station: Station, gate: Gate) -> Iterator[CyclePath]:
     if gate.mode == "skip":
         return
     if "reject" in gate.offers:
@@ -90,7 +92,7 @@ def _of_gate(line: Line, station: Station, gate: Gate) -> Iterator[CyclePath]:
         yield CyclePath(station.key, "failed", "gate")
 
 
-def rejected(line: Line, gate: Gate) -> str | None:
+def rejected(line: ParsedLine, gate: Gate) -> str | None:
     """The station that a rejection leads to (law §5); None: it ends the task, runs its station again, is not offered,
     or the reviewer chooses."""
     knob = gate.on_reject or line.policy.on_reject
@@ -98,7 +100,7 @@ def rejected(line: Line, gate: Gate) -> str | None:
     return knob.removeprefix("route:") if routed else None
 
 
-def rejections(line: Line) -> dict[str, str]:
+def rejections(line: ParsedLine) -> dict[str, str]:
     """Of each gate, by key, whose rejection leads to a station: to which."""
     found = ((gate.key, rejected(line, gate)) for gate in line.gates)
     return {key: target for key, target in found if target is not None}
@@ -109,7 +111,7 @@ ONWARD, REJECTED = "@onward", "@rejected"
 of what its gates reject (static/editor/drawing/graph.ts)."""
 
 
-def edge_of(line: Line, station: str, by: str, rule: str, target: str) -> str:
+def edge_of(line: ParsedLine, station: str, by: str, rule: str, target: str) -> str:
     """The drawn edge of a move from a station, by what a decision says of it; "": no edge stands for it, as for the
     policy after a failure, a signal, a word that sends back, or an origin."""
     if by == "policy" and not rule and onward(line, line.station(station)) == target:
@@ -122,7 +124,7 @@ def edge_of(line: Line, station: str, by: str, rule: str, target: str) -> str:
     return rule if by == "rule" and target in found.to else ""
 
 
-def onward(line: Line, station: Station) -> str | None:
+def onward(line: ParsedLine, station: Station) -> str | None:
     """Where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
     knob = line.policy.no_match if station.rules else line.policy.no_rules
     if knob in ("default", "advance"):
@@ -131,7 +133,9 @@ def onward(line: Line, station: Station) -> str | None:
     return {"end": "completed", "fail": "failed"}.get(knob)
 
 
-def _of_policy(line: Line, station: Station, unmatched: frozenset[tuple[str, str]]) -> Iterator[CyclePath]:
+def _of_policy(
+    line: ParsedLine, station: Station, unmatched: frozenset[tuple[str, str]]
+) -> Iterator[CyclePath]:
     if (station.key, "failed") in unmatched:
         yield from _of_failure(line, station)
     if (station.key, "passed") not in unmatched:
@@ -141,7 +145,7 @@ def _of_policy(line: Line, station: Station, unmatched: frozenset[tuple[str, str
         yield CyclePath(station.key, target, "policy")
 
 
-def _of_failure(line: Line, station: Station) -> Iterator[CyclePath]:
+def _of_failure(line: ParsedLine, station: Station) -> Iterator[CyclePath]:
     knob = line.policy.on_failure
     if knob == "halt":
         yield CyclePath(station.key, "failed", "policy")

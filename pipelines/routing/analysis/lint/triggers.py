@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import Budget
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
 
@@ -14,7 +14,7 @@ NO_LIMIT = Wording.of(
 )
 
 
-def cannot(line: Line, trigger: str) -> str:
+def cannot(line: ParsedLine, trigger: str) -> str:
     """Why nothing in the line escalates with this trigger; "" where something may, or where it is a word of its own."""
     policy = line.policy
     match trigger:
@@ -34,32 +34,32 @@ def cannot(line: Line, trigger: str) -> str:
     return ""
 
 
-def _unmatched(line: Line) -> Wording:
+def _unmatched(line: ParsedLine) -> Wording:
     option = line.policy.no_match
     people = _("where no rule matches a passed outcome: %(then)s", then=named.option(line, option))
     return Wording.of(f"no_match is {option}", people)
 
 
-def _unmatched_failure(line: Line) -> Wording:
+def _unmatched_failure(line: ParsedLine) -> Wording:
     option = line.policy.on_failure
     people = _("where no rule matches a failure: %(then)s", then=named.option(line, option))
     return Wording.of(f"on_failure is {option}", people)
 
 
-def _cannot_compose(line: Line) -> str:
+def _cannot_compose(line: ParsedLine) -> str:
     if not any(rule.compose for station in line.stations for rule in station.rules):
         return _("no rule of it sets variables")
     return "" if line.policy.on_failure == "escalate" else _unmatched_failure(line)
 
 
-def _cannot_contradict(line: Line) -> str:
+def _cannot_contradict(line: ParsedLine) -> str:
     if not any(station.join and len(station.join.wait_for) > 1 for station in line.stations):
         return _("no station of it joins branches")
     knob = line.policy.contradiction
     return "" if knob == "escalate" else _("contradiction is %(option)s", option=knob)
 
 
-def _limits_escalate(line: Line) -> bool:
+def _limits_escalate(line: ParsedLine) -> bool:
     rules = (rule for station in line.stations for rule in station.rules)
     return (
         any(escalates(line, budget) for budget in line.named_limits)
@@ -68,12 +68,12 @@ def _limits_escalate(line: Line) -> bool:
     )
 
 
-def escalates(line: Line, budget: Budget) -> bool:
+def escalates(line: ParsedLine, budget: Budget) -> bool:
     """Whether it does so when it is spent."""
     return not budget.exhausted_to and (budget.on_exhausted or line.policy.on_exhausted) == "escalate"
 
 
-def _rule_escalates(line: Line, rule: Rule) -> bool:
+def _rule_escalates(line: ParsedLine, rule: Rule) -> bool:
     """A loop without limits of its own has that of the policy."""
     limits = (rule.max_retries, rule.max_visits, line.policy.self_loop_limit)
     if all(limit is None for limit in limits):
@@ -81,5 +81,5 @@ def _rule_escalates(line: Line, rule: Rule) -> bool:
     return not rule.exhausted_to and (rule.on_exhausted or line.policy.on_exhausted) == "escalate"
 
 
-def _has_limits_of_stations(line: Line) -> bool:
+def _has_limits_of_stations(line: ParsedLine) -> bool:
     return any(station.limits.max_visits is not None for station in line.stations)

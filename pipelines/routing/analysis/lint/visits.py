@@ -14,13 +14,13 @@ from pipelines.routing.analysis.lint.transitions import CyclePath
 from pipelines.routing.decide.budget_usage import MoveTarget, spends
 from pipelines.routing.document.algebra import All, Condition, FailureTypeIs
 from pipelines.routing.document.budgets import Budget
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 PATIENCE = 150
 """Rounds of counting in a cycle; the usual cap of 100 visits is reached before."""
 
 
-def bound(line: Line, transition: CyclePath) -> int | None:
+def bound(line: ParsedLine, transition: CyclePath) -> int | None:
     """How often the transition can be taken, by its own budgets and those of its target; None: only the cap binds."""
     bounds = [_entries(line, transition)]
     if transition.rule is not None:
@@ -33,7 +33,7 @@ def bound(line: Line, transition: CyclePath) -> int | None:
     return min(given) if given else None
 
 
-def _binds(line: Line, budget: Budget, transition: CyclePath) -> bool:
+def _binds(line: ParsedLine, budget: Budget, transition: CyclePath) -> bool:
     """Whether each taking of the transition spends of the named budget, whatever the outcome."""
     rule = transition.rule
     kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
@@ -52,7 +52,7 @@ def _failure_types(condition: Condition) -> tuple[str, ...]:
     return ()
 
 
-def _entries(line: Line, transition: CyclePath) -> int | None:
+def _entries(line: ParsedLine, transition: CyclePath) -> int | None:
     """What the target and the revisit policy allow."""
     if transition.target not in line.stations_by_key:
         return 1
@@ -94,7 +94,7 @@ def _unbounded(subject: LintSubject) -> dict[str, set[str]]:
     return after
 
 
-def _cycles(line: Line, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
+def _cycles(line: ParsedLine, after: dict[str, set[str]]) -> list[tuple[str, ...]]:
     groups = [g for g in components(after) if len(g) > 1 or g[0] in after.get(g[0], ())]
     return sorted((tuple(sorted(g, key=line.position)) for g in groups), key=lambda g: line.position(g[0]))
 
@@ -164,14 +164,14 @@ def raise_bounds(
                 changing = True
 
 
-def visit_limit(line: Line, key: str) -> int:
+def visit_limit(line: ParsedLine, key: str) -> int:
     """Return how many visits of a station its own limits allow."""
     named = [each.most for each in line.named_limits if each.kind == "station" and key in each.stations]
     bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
     return min(each for each in bounds if each is not None)
 
 
-def _entered(line: Line, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
+def _entered(line: ParsedLine, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
     total = int(key == line.start)
     return total + sum(most[source] if own is None else min(own, most[source]) for source, own in ways)
 

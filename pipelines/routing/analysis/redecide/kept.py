@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.routing.analysis.redecide.recorded import again
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.decide.trace import TestedRules, Trace, TraceEntry
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 Json = Mapping[str, Any]
 Entry = dict[str, Any]
@@ -45,7 +45,7 @@ def _untaken(part: TestedRules) -> Entry:
     return said
 
 
-def whole(line: Line, situation: Json, trace: Sequence[Entry]) -> list[Entry]:
+def whole(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> list[Entry]:
     """The trace with all its entries. What rules saw is left out where today they would not come out so."""
     if not any(UNTAKEN in entry for entry in trace):
         return list(trace)
@@ -63,7 +63,7 @@ def whole(line: Line, situation: Json, trace: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-def comes_out_again(line: Line, situation: Json, trace: Sequence[Json]) -> bool:
+def comes_out_again(line: ParsedLine, situation: Json, trace: Sequence[Json]) -> bool:
     """Whether the rules that a trace says were false are so today. One that was stored whole is not asked."""
     return any(map(_is_false_rule, trace)) or tested_again(line, situation, trace) is not None
 
@@ -72,7 +72,7 @@ def _is_false_rule(entry: Json) -> bool:
     return entry.get("step") == "rules" and entry.get("rule") is not None and entry.get("result") is False
 
 
-def tested_again(line: Line, situation: Json, trace: Sequence[Json]) -> list[TestedRules] | None:
+def tested_again(line: ParsedLine, situation: Json, trace: Sequence[Json]) -> list[TestedRules] | None:
     """The rules that are false when the decision is made again, if they are those that were."""
     try:
         parts = again(line, situation).trace.parts

@@ -8,10 +8,10 @@ from typing import Any
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 
-def again(line: Line, situation: Mapping[str, Any]) -> Decision:
+def again(line: ParsedLine, situation: Mapping[str, Any]) -> Decision:
     """The decision on a stored situation. Raises Malformed where it is none, or does not fit the line."""
     return decide(line, read_situation(situation))
 

@@ -13,7 +13,7 @@ from pipelines.routing.decide.decisions import Decision, Stuck
 from pipelines.routing.decide.situation import Situation
 from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.gates import JUMP, Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.operand_trace import Seen
 
 MOST_VALUES = 100
@@ -34,7 +34,7 @@ Finding = Iterator[Unrecorded]
 
 
 def unrecorded(
-    old: Line, new: Line, situation: Situation, walked: RedecidedWalk, again: Again
+    old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk, again: Again
 ) -> Unrecorded | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
     `new`; `again` walks under it on another situation."""
@@ -49,7 +49,7 @@ def unrecorded(
     return next(found, None)
 
 
-def _origin(new: Line, situation: Situation, last: Decision) -> Finding:
+def _origin(new: ParsedLine, situation: Situation, last: Decision) -> Finding:
     origin = situation.facts.origin
     if origin and isinstance(last, Stuck) and last.error == "NoOrigin" and origin not in new.stations_by_key:
         message = f"It came from {origin}, a station that this version does not have."
@@ -59,7 +59,7 @@ def _origin(new: Line, situation: Situation, last: Decision) -> Finding:
 # People's words
 
 
-def _words(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
+def _words(old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
     """A word is worth what the policy was worth under which it was said."""
     for key in walked.asked:
         if key in walked.assumed or key == JUMP:
@@ -83,14 +83,14 @@ def _policy(gate: Gate) -> object:
 # Fields that checks read
 
 
-def _fields(old: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
+def _fields(old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
     for result in _checked(walked):
         if result.saw is MISSING and not _could_be_there(result.check.field, old, situation, walked):
             message = f"A check reads {result.check.field}, which the version of that time did not have."
             yield Unrecorded("field_not_recorded", message, {"field": result.check.field})
 
 
-def _could_be_there(path: str, old: Line, situation: Situation, walked: RedecidedWalk) -> bool:
+def _could_be_there(path: str, old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> bool:
     family, _, name = path.partition(".")
     if family == "input":
         return name in situation.facts.inputs or any(name == each.key for each in old.inputs)
@@ -99,7 +99,7 @@ def _could_be_there(path: str, old: Line, situation: Situation, walked: Redecide
     return family != "gates" or name in old.gates_by_key or name in walked.assumed or name == JUMP
 
 
-def _composed(line: Line) -> Iterator[str]:
+def _composed(line: ParsedLine) -> Iterator[str]:
     for station in line.stations:
         for rule in station.rules:
             yield from (each.var for each in rule.compose)
@@ -108,7 +108,7 @@ def _composed(line: Line) -> Iterator[str]:
 # Facts of other stations, and cost
 
 
-def _observed(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Finding:
+def _observed(old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
     if old.reads_stations or not new.reads_stations:
         return
     paths = (seen.path for seen in _seen(walked) if seen.operand == "fact" and seen.path)
@@ -119,7 +119,7 @@ def _observed(old: Line, new: Line, situation: Situation, walked: RedecidedWalk)
         yield Unrecorded("other_stations_not_recorded", message)
 
 
-def _spent(old: Line, new: Line, situation: Situation) -> Finding:
+def _spent(old: ParsedLine, new: ParsedLine, situation: Situation) -> Finding:
     cost = situation.outcome.facts.get("usage", {}).get("cost_usd")
     if cost and old.limits.cost_usd is None and new.limits.cost_usd is not None:
         message = (
@@ -131,7 +131,9 @@ def _spent(old: Line, new: Line, situation: Situation) -> Finding:
 # Counters
 
 
-def _counters(old: Line, new: Line, situation: Situation, walked: RedecidedWalk, again: Again) -> Finding:
+def _counters(
+    old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk, again: Again
+) -> Finding:
     """What was counted under a name that is gone may belong to a name that is new: decided only where no such count
     changes anything."""
     names = [*_edges(old, new, situation, walked), *_rules(old, new, situation, walked)]
@@ -147,7 +149,9 @@ Counter = tuple[str, str, int]
 """Which counters, the name in it, and how high it can be."""
 
 
-def _edges(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Iterator[Counter]:
+def _edges(
+    old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
+) -> Iterator[Counter]:
     """Edges that conditions read, to or from a station that the recorded version did not have."""
     counted = situation.facts.edges
     gone = sum(count for edge, count in counted.items() if not _knows(new, edge))
@@ -158,11 +162,13 @@ def _edges(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) ->
     yield from (("edges", edge, gone) for edge in strange)
 
 
-def _knows(line: Line, edge: str) -> bool:
+def _knows(line: ParsedLine, edge: str) -> bool:
     return all(end in line.stations_by_key or end in line.ends_by_key for end in edge.split("->"))
 
 
-def _rules(old: Line, new: Line, situation: Situation, walked: RedecidedWalk) -> Iterator[Counter]:
+def _rules(
+    old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk
+) -> Iterator[Counter]:
     """Rules that the recorded version did not have, where the counter of one of its rules at this station is left
     over; only the budgets of the rule that was taken are read."""
     counted = situation.of_now.facts.rules

@@ -13,7 +13,7 @@ from pipelines.routing.analysis.redecide.unrecorded import unrecorded
 from pipelines.routing.analysis.redecide.walk import RedecidedWalk, walk
 from pipelines.routing.decide.decisions import Ask, Wait
 from pipelines.routing.decide.situation import GateWord, Situation, SituationError, read_situation
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 
 class Verdict(StrEnum):
@@ -46,7 +46,9 @@ class Redecided:
     about: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def redecide(old: Line, situation: Mapping[str, Any], answer: Mapping[str, Any], new: Line) -> Redecided:
+def redecide(
+    old: ParsedLine, situation: Mapping[str, Any], answer: Mapping[str, Any], new: ParsedLine
+) -> Redecided:
     """`situation` and `answer` as they are stored, `old` the version under which that was. Raises Malformed where the
     situation is none."""
     read = read_situation(situation)
@@ -65,7 +67,7 @@ def redecide(old: Line, situation: Mapping[str, Any], answer: Mapping[str, Any],
 
 
 def _then(
-    old: Line, situation: Situation, answer: Mapping[str, Any]
+    old: ParsedLine, situation: Situation, answer: Mapping[str, Any]
 ) -> tuple[DecidedEffect, tuple[str, ...], dict[str, GateWord]]:
     """Where it led, whom it asked, and the words that count although nobody is asked on the way."""
     words = situation.facts.gates

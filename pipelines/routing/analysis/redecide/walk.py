@@ -11,7 +11,7 @@ from pipelines.routing.analysis.redecide.recorded import said
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.decide.situation import GateWord, Situation
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 APPROVED = GateWord("approve")
 
@@ -34,7 +34,7 @@ class RedecidedWalk:
         return effect_of(said(self.last))
 
 
-def walk(line: Line, situation: Situation, kept: Mapping[str, GateWord] | None = None) -> RedecidedWalk:
+def walk(line: ParsedLine, situation: Situation, kept: Mapping[str, GateWord] | None = None) -> RedecidedWalk:
     """A recorded word counts only at a gate that this line asks at: what was said where nobody would be asked was
     never said. `kept`: words that count from the start. Raises SituationError."""
     words = dict(kept or {})

@@ -61,7 +61,7 @@ from pipelines.routing.analysis.regions.statuses import (
 from pipelines.routing.document.algebra import FailureTypeIs, leaves
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
@@ -94,7 +94,7 @@ class Entrance:
 class StationGate:
     """The gate in front of the rules of a station, as far as it changes what comes to them."""
 
-    def __init__(self, line: Line, station: Station) -> None:
+    def __init__(self, line: ParsedLine, station: Station) -> None:
         self.line = line
         self.station = station
         self.gate = line.gate(station.gate) if station.gate is not None else None
@@ -285,7 +285,7 @@ def asks(gate: Gate, fields: RecordedFields) -> Formula:
 # What the gates of a rule demand
 
 
-def rule_demands(line: Line, rule: Rule, entrance: Entrance, station_gate: str | None) -> Formula:
+def rule_demands(line: ParsedLine, rule: Rule, entrance: Entrance, station_gate: str | None) -> Formula:
     """Conditions under which a gate of the rule demands rework once the rule was taken: by a check or a tool, which no
     forced route may have gone before, or by a person who is asked. Checks of all gates come before all people."""
     gates = [line.gate(key) for key in rule.gates]

@@ -7,12 +7,12 @@ from pipelines.routing.basics.outcome import Outcome
 from pipelines.routing.decide.situation import Facts, Situation
 from pipelines.routing.decide.steps.context import Case, TransitionCandidate
 from pipelines.routing.decide.steps.targets import obstacle
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
 
-def origin_of(line: Line, station: Station) -> str | None:
+def origin_of(line: ParsedLine, station: Station) -> str | None:
     """A station from which a rule may have brought the task here, if a rule leads back there: one where as few of them
     as possible are stopped."""
     back = [rule for rule in station.rules if rule.fault is None and rule.to == (ORIGIN,)]
@@ -22,7 +22,7 @@ def origin_of(line: Line, station: Station) -> str | None:
     return min(others, key=lambda key: sum(_is_stopped_from(line, station, rule, key) for rule in back))
 
 
-def is_stopped(line: Line, station: Station, rule: Rule) -> bool:
+def is_stopped(line: ParsedLine, station: Station, rule: Rule) -> bool:
     """Tell whether step 7 stops the rule whatever happened before."""
     if rule.to != (ORIGIN,):
         return _is_stopped_from(line, station, rule, None)
@@ -30,7 +30,7 @@ def is_stopped(line: Line, station: Station, rule: Rule) -> bool:
     return all(_is_stopped_from(line, station, rule, key) for key in others)
 
 
-def _is_stopped_from(line: Line, station: Station, rule: Rule, origin: str | None) -> bool:
+def _is_stopped_from(line: ParsedLine, station: Station, rule: Rule, origin: str | None) -> bool:
     facts = Facts(preconditions=dict.fromkeys(line.requires(station.key), True), origin=origin)
     case = Case(line, Situation(station.key, Outcome(result="success"), facts))
     case.gate_passed = True

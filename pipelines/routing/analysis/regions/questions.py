@@ -35,7 +35,7 @@ from pipelines.routing.analysis.regions.solver import Box, first_answer, is_impo
 from pipelines.routing.analysis.regions.statuses import BLOCKED, FORCED_FAILURE, Statuses
 from pipelines.routing.analysis.regions.written import witness
 from pipelines.routing.document.algebra import EdgeTaken, OutputTest, leaves
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
@@ -50,7 +50,7 @@ class Questions:
     tested first, in any situation that was shown.
     """
 
-    def __init__(self, line: Line, station: Station) -> None:
+    def __init__(self, line: ParsedLine, station: Station) -> None:
         self.line = line
         self.station = station
         self.readable = station.readable

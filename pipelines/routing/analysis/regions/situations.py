@@ -23,7 +23,7 @@ from pipelines.routing.decide.situation import Situation, read_situation
 from pipelines.routing.decide.steps.context import Case, TakenRoute
 from pipelines.routing.decide.trace import TestedRules
 from pipelines.routing.document.algebra import holds
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 
 DECISION, DECISION_RULE, ANSWER, WALKED_PATH = 100, 20, 20, 20
@@ -132,12 +132,12 @@ class ClaimedWalk:
         )
 
 
-def walked(line: Line, given: dict[str, Any], situation: Situation) -> TestedSituation:
+def walked(line: ParsedLine, given: dict[str, Any], situation: Situation) -> TestedSituation:
     decision = decide(line, situation)
     return TestedSituation(decision, given, decision.trace.tested)
 
 
-def first_walk(line: Line, situations: Iterable[dict[str, Any]], claim: ClaimedWalk) -> TestedSituation:
+def first_walk(line: ParsedLine, situations: Iterable[dict[str, Any]], claim: ClaimedWalk) -> TestedSituation:
     """The first situation that `decide` takes as claimed, on this very line. Raises Unknown."""
     for given, situation in _read(situations):
         station = line.station(situation.station)
@@ -150,7 +150,9 @@ def first_walk(line: Line, situations: Iterable[dict[str, Any]], claim: ClaimedW
     )
 
 
-def _spoken(line: Line, given: dict[str, Any], situation: Situation, claim: ClaimedWalk) -> TestedSituation:
+def _spoken(
+    line: ParsedLine, given: dict[str, Any], situation: Situation, claim: ClaimedWalk
+) -> TestedSituation:
     """Decided, with the words of people that the claim needs, each said where a gate asks."""
     words: tuple[SaidWord, ...] = ()
     walk = walked(line, given, situation)
@@ -164,7 +166,7 @@ def _spoken(line: Line, given: dict[str, Any], situation: Situation, claim: Clai
 
 
 def _next_word(
-    line: Line, walk: TestedSituation, words: tuple[SaidWord, ...], claim: ClaimedWalk
+    line: ParsedLine, walk: TestedSituation, words: tuple[SaidWord, ...], claim: ClaimedWalk
 ) -> SaidWord | None:
     """What is said next; None where no gate asks, or the rule that is wanted is there."""
     decision = walk.decision
@@ -190,7 +192,7 @@ def _with_word(given: dict[str, Any], word: SaidWord) -> dict[str, Any]:
     return {**given, "facts": {**facts, "gates": gates}}
 
 
-def shown(line: Line, situations: Iterable[dict[str, Any]], rules: tuple[Rule, ...]) -> None:
+def shown(line: ParsedLine, situations: Iterable[dict[str, Any]], rules: tuple[Rule, ...]) -> None:
     """Of one of the situations each rule's condition is true when it is first tested, on a way on which nothing but an
     approval stands before the rules. Raises Unknown."""
     if not any(_are_true(line, situation, rules) for _, situation in _read(situations)):
@@ -208,7 +210,7 @@ def _read(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any]
         yield given, situation
 
 
-def _are_true(line: Line, situation: Situation, rules: tuple[Rule, ...]) -> bool:
+def _are_true(line: ParsedLine, situation: Situation, rules: tuple[Rule, ...]) -> bool:
     case = Case(line, situation)
     seen = case.recorded
     if situation.outcome.signals:

@@ -24,7 +24,7 @@ from pipelines.routing.analysis.regions.situations import TestedSituation, Witne
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
@@ -33,7 +33,7 @@ from pipelines.routing.sentences import references as named
 class Analysis:
     """Analysis of one station; everything is computed when it is first asked."""
 
-    def __init__(self, line: Line, station: Station) -> None:
+    def __init__(self, line: ParsedLine, station: Station) -> None:
         self.line = line
         self.station = station
         self.readable = station.readable

@@ -35,7 +35,7 @@ from pipelines.routing.decide.situation import assumed
 from pipelines.routing.document.algebra import FactTest, PathTest
 from pipelines.routing.document.evaluations import ANSWERS, Evaluation
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 
 _ORDER = (
@@ -57,7 +57,7 @@ MOST_BLOCKERS = 40
 
 
 def witness(
-    line: Line,
+    line: ParsedLine,
     station: Station,
     box: Box,
     fields: RecordedFields = UNFORCED,
@@ -89,7 +89,7 @@ def witness(
     return written
 
 
-def _base(line: Line) -> list[tuple[Place, Cell]]:
+def _base(line: ParsedLine) -> list[tuple[Place, Cell]]:
     """Base of the document: in scope `merged` there is always an object; else a document need not be."""
     return [((), cells.OBJECTS)] if line.policy.condition_scope == "merged" else []
 
@@ -203,7 +203,7 @@ def _number(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
 # The facts
 
 
-def _facts(line: Line, station: Station, box: Box) -> dict[str, Any]:
+def _facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
     edges = {v[1]: _least(d) for v, d in box.items() if v[0] == "edge"}
     edges = {edge: taken for edge, taken in edges.items() if taken}
     asked = [*station.evaluations, *(_tools_of(line, station) if line.gates else ())]
@@ -235,7 +235,7 @@ def _words(box: Box) -> dict[str, str]:
     return words
 
 
-def _samples(line: Line, station: Station, box: Box) -> dict[str, str]:
+def _samples(line: ParsedLine, station: Station, box: Box) -> dict[str, str]:
     """Draws: where nobody can approve at the gate of the station, only a task that was not drawn passes it."""
     gate = line.gate(station.gate) if station.gate else None
     if gate is None or gate.sample is None or "approve" in gate.offers or WORD in box:
@@ -252,7 +252,7 @@ def _least(taken: numbers.NumberSet) -> int:
     return int(min(counts))
 
 
-def _tools_of(line: Line, station: Station) -> list[Evaluation]:
+def _tools_of(line: ParsedLine, station: Station) -> list[Evaluation]:
     keys = dict.fromkeys((station.gate, *(key for rule in station.rules for key in rule.gates)))
     gates = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
     return [gate.tool.question(gate.key) for gate in gates if gate.tool is not None and gate.runs_its_tool]

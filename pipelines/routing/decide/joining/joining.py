@@ -21,7 +21,7 @@ from pipelines.routing.decide.joining.branches import (
     Fork,
 )
 from pipelines.routing.decide.joining.reach import Ways, drawn, once, reached, ways, ways_but
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Join
 
 PASS = "pass"
@@ -96,7 +96,7 @@ class Merge:
         return f"{', '.join(told)}; the join wants {self.aggregation}."
 
 
-def due(line: Line, branches: Sequence[Branch]) -> Merge | None:
+def due(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     """The first join that can be decided now. Ask again after applying it, because its token may reach another join.
     Of joins that only wait for each other, the one that has waited longest is decided as if the others could not
     arrive."""
@@ -108,7 +108,7 @@ def due(line: Line, branches: Sequence[Branch]) -> Merge | None:
     return _merge(line, branches, stale[0], circular=True) if stale else None
 
 
-def groups(line: Line, branches: Sequence[Branch]) -> list[JoinGroup]:
+def groups(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGroup]:
     """Every join at which tokens wait, the longest waiting first."""
     together: dict[tuple[str, int | None], list[Branch]] = {}
     waiting = [branch for branch in branches if branch.arrival]
@@ -139,7 +139,9 @@ def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
     return False
 
 
-def accounted(line: Line, merge: Merge, over: Mapping[int, tuple[str, str]]) -> tuple[tuple[int, ...], bool]:
+def accounted(
+    line: ParsedLine, merge: Merge, over: Mapping[int, tuple[str, str]]
+) -> tuple[tuple[int, ...], bool]:
     """Tell of branches of its fork that ended by themselves, {id: (station, status)}, those for whose end the join
     accounts, because they were on their way to a station that never arrived; and whether the merged token takes the
     place of the forked one, because no sibling lives, and none ended in a way that still counts."""
@@ -151,7 +153,7 @@ def accounted(line: Line, merge: Merge, over: Mapping[int, tuple[str, str]]) -> 
 # Which fork
 
 
-def home_of(line: Line, branch: Branch, station: str) -> Fork | None:
+def home_of(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
     """The fork whose branches meet with this one at the join before `station`."""
     join, after = _join(line, station), drawn(line)
     for place in range(len(branch.within) - 1, -1, -1):
@@ -166,7 +168,7 @@ def _fills(after: Ways, within: Sequence[Fork], station: str, join: Join) -> boo
     return set(join.wait_for) <= reached(after, within[-1].to, avoiding)
 
 
-def _join(line: Line, station: str) -> Join:
+def _join(line: ParsedLine, station: str) -> Join:
     """The stations awaited there; none if the version no longer has a join there."""
     found = line.stations_by_key.get(station)
     return found.join if found and found.join else Join((), "none")
@@ -175,7 +177,7 @@ def _join(line: Line, station: str) -> Join:
 # Who has delivered, and who still can
 
 
-def _group(line: Line, branches: Sequence[Branch], station: str, arrived: list[Branch]) -> JoinGroup:
+def _group(line: ParsedLine, branches: Sequence[Branch], station: str, arrived: list[Branch]) -> JoinGroup:
     join, fork = _join(line, station), home_of(line, arrived[0], station)
     delivered = _delivered(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
@@ -196,7 +198,7 @@ def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
 
 
 def _may(
-    line: Line, station: str, fork: Fork | None, others: Sequence[Branch], missing: Sequence[str]
+    line: ParsedLine, station: str, fork: Fork | None, others: Sequence[Branch], missing: Sequence[str]
 ) -> dict[str, tuple[int, ...]]:
     """A fork further on that fills the join by itself has a join of its own there: it comes back as one token."""
     places = {branch.id: _place(line, branch, station, fork) for branch in others}
@@ -204,23 +206,23 @@ def _may(
     return {key: tuple(pk for pk, place in places.items() if key in reach[place]) for key in missing}
 
 
-def _place(line: Line, branch: Branch, station: str, fork: Fork | None) -> str:
+def _place(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
     """Where it goes on from. What belongs to a fork further in is joined there first."""
     return branch.station if home_of(line, branch, station) == fork else station
 
 
 @once
-def _reach(line: Line, station: str, place: str) -> frozenset[str]:
+def _reach(line: ParsedLine, station: str, place: str) -> frozenset[str]:
     """Where a token at this place can get to, as the join before `station` counts."""
     return frozenset(reached(_onward(line, station), [place]))
 
 
 @once
-def _onward(line: Line, station: str) -> Ways:
+def _onward(line: ParsedLine, station: str) -> Ways:
     return ways_but(line, _own_forks(line, station))
 
 
-def _own_forks(line: Line, station: str) -> dict[str, str]:
+def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
     """By rule: forks from which everything that is waited for is reached without another fork on the way."""
     join, after = _join(line, station), drawn(line)
     forks = [(each.key, rule) for each in line.stations for rule in each.rules if len(rule.to) > 1]
@@ -250,7 +252,7 @@ def aggregate(aggregation: str, standings: Sequence[str]) -> str:
     return PASS if enough[aggregation] else "fail"
 
 
-def _merge(line: Line, branches: Sequence[Branch], group: JoinGroup, circular: bool = False) -> Merge:
+def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circular: bool = False) -> Merge:
     join = _join(line, group.station)
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}

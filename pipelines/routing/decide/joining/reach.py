@@ -12,7 +12,7 @@ from typing import TypeVar, TypeVarTuple
 
 from pipelines.routing.document.algebra import Always
 from pipelines.routing.document.gates import Gate
-from pipelines.routing.document.model import SILENT_ALLOWS_ALL, Line
+from pipelines.routing.document.model import SILENT_ALLOWS_ALL, ParsedLine
 from pipelines.routing.document.rules import BLOCKED, ORIGIN, Rule
 from pipelines.routing.document.stations import Station
 
@@ -22,11 +22,11 @@ Given = TypeVarTuple("Given")
 Found = TypeVar("Found")
 
 
-def once(find: Callable[[Line, *Given], Found]) -> Callable[[Line, *Given], Found]:
+def once(find: Callable[[ParsedLine, *Given], Found]) -> Callable[[ParsedLine, *Given], Found]:
     """Work it out once for each line, which never changes: tasks by the thousand go through a published one."""
 
     @wraps(find)
-    def kept(line: Line, *given: *Given) -> Found:
+    def kept(line: ParsedLine, *given: *Given) -> Found:
         key = (find, *given)
         if key not in line.worked_out:
             line.worked_out[key] = find(line, *given)
@@ -37,12 +37,12 @@ def once(find: Callable[[Line, *Given], Found]) -> Callable[[Line, *Given], Foun
 
 
 @once
-def ways(line: Line) -> Ways:
+def ways(line: ParsedLine) -> Ways:
     """The stations that each station may lead to next."""
     return _closed(line, lambda station: [*_drawn(line, station, {}), *_else(line, station)])
 
 
-def ways_but(line: Line, instead: Mapping[str, str]) -> Ways:
+def ways_but(line: ParsedLine, instead: Mapping[str, str]) -> Ways:
     """The same where some forks, by the id of their rule, count as leading to one station."""
     if not instead:
         return ways(line)
@@ -57,12 +57,12 @@ def ways_but(line: Line, instead: Mapping[str, str]) -> Ways:
 
 
 @once
-def drawn(line: Line) -> Ways:
+def drawn(line: ParsedLine) -> Ways:
     """Only the paths that somebody drew: rules, and the order of stations without rules."""
     return _closed(line, lambda station: _drawn(line, station, {}))
 
 
-def _returning(line: Line) -> list[str]:
+def _returning(line: ParsedLine) -> list[str]:
     return [station.key for station in line.stations if any(rule.to == (ORIGIN,) for rule in station.rules)]
 
 
@@ -70,7 +70,7 @@ def _origins(after: Mapping[str, Collection[str]], key: str) -> set[str]:
     return {source for source, targets in after.items() if key in targets and source != key}
 
 
-def _closed(line: Line, onward: Callable[[Station], Iterable[str]]) -> Ways:
+def _closed(line: ParsedLine, onward: Callable[[Station], Iterable[str]]) -> Ways:
     after = {station.key: set(onward(station)) for station in line.stations}
     returning = _returning(line)
     grown = bool(returning)
@@ -96,14 +96,14 @@ def reached(after: Ways, begin: Iterable[str], avoiding: Collection[str] = ()) -
     return found
 
 
-def _drawn(line: Line, station: Station, instead: Mapping[str, str]) -> Iterator[str]:
+def _drawn(line: ParsedLine, station: Station, instead: Mapping[str, str]) -> Iterator[str]:
     for rule in station.rules:
         yield from _of_rule(line, rule, instead)
     if not station.rules and line.policy.no_rules == "advance":
         yield from _next(line, station)
 
 
-def _else(line: Line, station: Station) -> Iterator[str]:
+def _else(line: ParsedLine, station: Station) -> Iterator[str]:
     """By words at gates, and by the policy where no rule takes everything."""
     gates = [station.gate, *(key for rule in station.rules for key in rule.gates)]
     for key in gates:
@@ -120,13 +120,13 @@ def _else(line: Line, station: Station) -> Iterator[str]:
         yield from (place for place in line.jump_targets if place in line.stations_by_key)
 
 
-def _next(line: Line, station: Station) -> Iterator[str]:
+def _next(line: ParsedLine, station: Station) -> Iterator[str]:
     after = line.next_station(station.key)
     if after is not None:
         yield after.key
 
 
-def _of_rule(line: Line, rule: Rule, instead: Mapping[str, str]) -> Iterator[str]:
+def _of_rule(line: ParsedLine, rule: Rule, instead: Mapping[str, str]) -> Iterator[str]:
     if rule.fault is not None:
         return
     if rule.id in instead:
@@ -137,7 +137,7 @@ def _of_rule(line: Line, rule: Rule, instead: Mapping[str, str]) -> Iterator[str
         yield str(rule.exhausted_to)
 
 
-def _of_gate(line: Line, gate: Gate) -> Iterator[str]:
+def _of_gate(line: ParsedLine, gate: Gate) -> Iterator[str]:
     if "reject" not in gate.offers or gate.mode == "skip":
         return
     knob = gate.on_reject or line.policy.on_reject

@@ -10,10 +10,10 @@ from pipelines.routing.basics.values import check
 from pipelines.routing.decide.joining.branches import WORST_FIRST, Arrival, Branch, Fork, Write
 from pipelines.routing.decide.joining.context import contradictions
 from pipelines.routing.decide.joining.joining import JoinGroup, Merge, due, groups
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 
-def told(line: Line, data: Any) -> dict[str, Any]:
+def told(line: ParsedLine, data: Any) -> dict[str, Any]:
     """`{"waiting": […], "merge": {…} or null}`. Raises Malformed with the place."""
     if type(data) is not dict:
         raise Malformed("", "has to be an object")
@@ -49,7 +49,7 @@ def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
     return {**said, "contradict": list(keys), "outcome": merge.outcome()}
 
 
-def _branch(line: Line, data: Any, at: str, index: int) -> tuple[Branch, list[Write]]:
+def _branch(line: ParsedLine, data: Any, at: str, index: int) -> tuple[Branch, list[Write]]:
     found = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
     forks = shapes.sequence(found.get("within"), join(at, "within"))
     within = tuple(_fork(line, each, join(join(at, "within"), i)) for i, each in enumerate(forks))
@@ -64,7 +64,7 @@ def _branch(line: Line, data: Any, at: str, index: int) -> tuple[Branch, list[Wr
     return Branch(_id(found, at), _station(line, found, "station", at), within, arrival), writes
 
 
-def _fork(line: Line, data: Any, at: str) -> Fork:
+def _fork(line: ParsedLine, data: Any, at: str) -> Fork:
     found = _object(data, at, ("id", "station", "to"))
     to = shapes.sequence(found.get("to"), join(at, "to"))
     for index, key in enumerate(to):
@@ -72,7 +72,7 @@ def _fork(line: Line, data: Any, at: str) -> Fork:
     return Fork(_id(found, at), _station(line, found, "station", at), tuple(to))
 
 
-def _arrival(line: Line, data: Any, at: str, index: int) -> Arrival:
+def _arrival(line: ParsedLine, data: Any, at: str, index: int) -> Arrival:
     found = _object(data, at, ("from", "standing", "order", "failure_type"))
     standing = shapes.word(found.get("standing"), join(at, "standing"), WORST_FIRST)
     order = shapes.count(found.get("order", index), join(at, "order"))
@@ -93,11 +93,11 @@ def _id(data: dict[str, Any], at: str) -> int:
     return int(shapes.count(data["id"], join(at, "id")) or 0)
 
 
-def _station(line: Line, data: dict[str, Any], name: str, at: str) -> str:
+def _station(line: ParsedLine, data: dict[str, Any], name: str, at: str) -> str:
     return _known(line, data.get(name), join(at, name))
 
 
-def _known(line: Line, key: Any, at: str) -> str:
+def _known(line: ParsedLine, key: Any, at: str) -> str:
     if type(key) is not str:
         raise Malformed(at, "has to be the key of a station")
     if key not in line.stations_by_key:

@@ -17,7 +17,7 @@ from pipelines.routing.document.algebra import View
 from pipelines.routing.document.checks import CheckResult
 from pipelines.routing.document.evaluations import EvaluationAnswer, by_key
 from pipelines.routing.document.kinds import failed
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
@@ -65,7 +65,7 @@ def fallback(rule: Rule | None = None) -> TakenRoute:
 
 @dataclass(slots=True)
 class Case:
-    line: Line
+    line: ParsedLine
     situation: Situation
     clock: Clock | None = None
     trace: list[TraceEntry | TestedRules] = field(default_factory=list)

@@ -14,7 +14,7 @@ from pipelines.routing.document import checks
 from pipelines.routing.document.checks import Read
 from pipelines.routing.document.gate_tools import FAIL, WARN
 from pipelines.routing.document.gates import JUMP, Gate
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.operand_trace import Seen
 from pipelines.routing.document.rules import Rule
 
@@ -25,7 +25,7 @@ JUMP_GATE = Gate(key=JUMP, name="Jump")
 """The review of a jump: no checks, the line's knob on a reject, the usual number of rounds."""
 
 
-def gate_of(line: Line, key: str) -> Gate:
+def gate_of(line: ParsedLine, key: str) -> Gate:
     """The gate with this key, which may be the review of a jump. Raises KeyError."""
     return JUMP_GATE if key == JUMP else line.gate(key)
 

@@ -11,7 +11,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.agents import PRESETS, TABLE, Preset
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Around
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import PROMPT, AmountKey, ChoiceKey, FlagKey, TextKey, Work, WorkKey
@@ -104,7 +104,7 @@ class Allowed(plain.Texts, WorkKey):
         return found
 
 
-def _lacks(line: Line, station: Station, path: str) -> Iterator[Problem]:
+def _lacks(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     work, preset = station.work, preset_of(station.work)
     if preset is None:
         return

@@ -8,7 +8,7 @@ from pipelines.routing.basics.problems import Problem
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, EvalTest
 from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import ChoiceKey, FlagKey, Work
 from pipelines.routing.document.work.kind import Kind
@@ -36,7 +36,7 @@ def _by_person(work: Work) -> bool:
     return work.get("by") == "person"
 
 
-def _no_labels(line: Line, station: Station, path: str) -> Iterator[Problem]:
+def _no_labels(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     if not labels(station):
         message = _("there is nothing to choose: no rule asks for an eval by equals")
         rules = f"{path.removesuffix('.work')}.rules"

@@ -23,7 +23,7 @@ from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.fields.nested import One
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.handoffs import schema_faults
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.paths import PathError, compile_path
 from pipelines.routing.document.reading.names import note_twins
 from pipelines.routing.document.reading.reader import Reader, quote
@@ -125,7 +125,7 @@ class Tools(WorkKey):
             for key, field in CALL.items():
                 yield from field.references((tool.get("http") or {}).get(key), kind)
 
-    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         yield from super().lacking(key, line, work, path)
         for index, tool in enumerate(declared(work)):
             at = join(f"{path}.{key}", index)

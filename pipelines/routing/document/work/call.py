@@ -11,7 +11,7 @@ from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.work.keys import (
     PROMPT,
@@ -40,7 +40,7 @@ class Address(TextKey):
     def schema(self) -> Schema:
         return {**super().schema(), **({"minLength": self.least} if self.least else {})}
 
-    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         yield from super().lacking(key, line, work, path)
         url = str(work.get(key) or "").strip()
         if not url or url.startswith("{{"):

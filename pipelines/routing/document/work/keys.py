@@ -15,7 +15,7 @@ from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Around, Field
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.work.references import named, read_reference, reference_schemas
 
@@ -46,7 +46,7 @@ class WorkKey(Field):
         """The secrets, or the variables, that its value names."""
         return iter(())
 
-    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         """What keeps it from being published; `path` is that of the work."""
         value = work.get(key)
         missing = not value or (type(value) is str and not value.strip())
@@ -86,7 +86,7 @@ class StationOf(TextKey):
     kind: str
     none: str
 
-    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         yield from super().lacking(key, line, work, path)
         named = work.get(key)
         its = line.stations_by_key.get(named) if named else None
@@ -101,7 +101,7 @@ class GateOf(TextKey):
 
     none: str
 
-    def lacking(self, key: str, line: Line, work: Work, path: str) -> Iterator[Problem]:
+    def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         yield from super().lacking(key, line, work, path)
         named = work.get(key)
         gate = line.gates_by_key.get(named) if named else None

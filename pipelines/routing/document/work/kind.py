@@ -12,7 +12,7 @@ from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.document.fields.field import Around, Field
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.inputs import Input
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
 from pipelines.routing.document.stations import Station
 from pipelines.routing.document.work.keys import TextsIn, Work, WorkKey, never
@@ -43,7 +43,7 @@ class NotBoth:
         return {"not": {"required": [self.first, self.second]}}
 
 
-def nothing_more(line: Line, station: Station, path: str) -> Iterator[Problem]:
+def nothing_more(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     return iter(())
 
 
@@ -85,7 +85,7 @@ class Kind:
     not_both: NotBoth | None = None
     fresh: Mapping[str, Any] = field(default_factory=dict)
     """What a station that is put on the canvas says besides its kind."""
-    lacks: Callable[[Line, Station, str], Iterator[Problem]] = nothing_more
+    lacks: Callable[[ParsedLine, Station, str], Iterator[Problem]] = nothing_more
     """What keeps it from being published, besides what its keys say."""
 
     done_by: Literal["worker", "person", "clock", "elsewhere"] = WORKER
@@ -162,7 +162,7 @@ class Kind:
     def by_people(self, work: Work) -> bool:
         return self.done_by == PERSON or self.asks_a_person(work)
 
-    def lacking(self, line: Line, station: Station, path: str) -> Iterator[Problem]:
+    def lacking(self, line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
         """What a station needs before it can be published."""
         for name, key in self.keys.items():
             yield from key.lacking(name, line, station.work, path)

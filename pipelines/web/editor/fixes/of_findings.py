@@ -32,7 +32,7 @@ from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import edges_in
 from pipelines.routing.analysis.lint.visits import breaking
 from pipelines.routing.document.ends import BUILT_IN_ENDS, end_words
-from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.document.line import ParsedLine, Rule, Station
 from pipelines.routing.sentences.names import target_name
 from pipelines.web.editor.fixes import edits, of_checks, of_guarantees, of_joins
 from pipelines.web.editor.fixes.fix import Remedies, Remedy
@@ -183,7 +183,7 @@ def _unreachable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield Remedy("Delete the station", (edits.remove_station(key),), "delete")
 
 
-def _named(line: Line) -> set[str]:
+def _named(line: ParsedLine) -> set[str]:
     """Stations that something leads to or speaks of, their own rules aside."""
     knobs = [line.policy.on_failure, line.policy.on_reject, *(gate.on_reject or "" for gate in line.gates)]
     named = {knob.partition(":")[2] for knob in knobs} | {
@@ -227,7 +227,7 @@ def _unknown(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield from _unknown_gate(rule, int(rest.rstrip("]")))
 
 
-def _unknown_target(line: Line, rule: Rule, index: int | None) -> Iterator[Remedy]:
+def _unknown_target(line: ParsedLine, rule: Rule, index: int | None) -> Iterator[Remedy]:
     if index is not None:
         left = [key for i, key in enumerate(rule.to) if i != index]
         if left:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pipelines.routing.analysis.lint.checks import forbidden_parallel, unfillable_join, unjoined_fork
 from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.stations import Join
 from pipelines.web.editor.fixes import edits
 from pipelines.web.editor.fixes.fix import Remedies, Remedy
@@ -66,7 +66,7 @@ def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
         yield Remedy(label, (*kept, edits.move_station(key, stage)), "arrow-up")
 
 
-def _above(line: Line, key: str, stage: str) -> Line:
+def _above(line: ParsedLine, key: str, stage: str) -> ParsedLine:
     others = [each for each in line.stations if each.key != key]
     place = next(index for index, each in enumerate(others) if each.key == stage)
     return replace(line, stations=(*others[:place], line.station(key), *others[place:]))

@@ -23,7 +23,7 @@ from pipelines.routing.analysis.lint.station_analysis import RememberedAnalysis,
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
 from pipelines.routing.analysis.lint.visits import components
 from pipelines.routing.analysis.regions.liveness import DEAD
-from pipelines.routing.document.line import Line, Rule, Station
+from pipelines.routing.document.line import ParsedLine, Rule, Station
 
 CHECKS = (constant_condition, dead_rule, default_not_last, no_rule_takes, shadowed_gate, undecided)
 MAX_NEW = 8
@@ -97,7 +97,9 @@ class Trials:
 class _TrialQuestion:
     """Of a change (`what`) of the station that the study is of. It keeps no line alive."""
 
-    def __init__(self, known: RememberedAnalysis, what: tuple[str, ...], line: Line, station: str) -> None:
+    def __init__(
+        self, known: RememberedAnalysis, what: tuple[str, ...], line: ParsedLine, station: str
+    ) -> None:
         self.key = known, what
         self.excerpt = excerpt(line, line.station(station))
         self.station = station
@@ -128,6 +130,6 @@ def _name(finding: Finding) -> Name:
     return finding.check, finding.rule, finding.rules if finding.check == shadowed_gate.ID else ()
 
 
-def _with(line: Line, changed: Station) -> Line:
+def _with(line: ParsedLine, changed: Station) -> ParsedLine:
     stations = tuple(changed if each.key == changed.key else each for each in line.stations)
     return replace(line, stations=stations)

@@ -19,7 +19,7 @@ from pipelines.queries.protections import protection_of
 from pipelines.queries.standing_approvals import standing_approval
 from pipelines.queries.task_branch import pushed_to
 from pipelines.routing.document.kinds.deliver import MERGE, PUSH, REQUEST
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.work.git.refusals import NOT_APPROVED, NOTHING_DONE, PREPARE_FAILED, PUSH_REFUSED
 from pipelines.work.spec.repository import AtHost, Clearance, GitState
 from pipelines.work.transport.local.amounts import amount_of
@@ -123,7 +123,7 @@ def _is_own(task: Task, branch: str, onto: str) -> bool:
     return not onto or Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exists()
 
 
-def _approvals(job: Job, line: Line, state: GitState) -> list[GateVisit]:
+def _approvals(job: Job, line: ParsedLine, state: GitState) -> list[GateVisit]:
     """The visits that approved exactly this tree, at whichever gates."""
     keys = GateVisit.objects.filter(task=job.task_id, state=GateVisit.State.DECIDED).order_by("gate")
     visits = (approved(job, key, state)[0] for key in keys.values_list("gate", flat=True).distinct())

@@ -8,14 +8,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from pipelines.models import Job, Purpose, Token
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.routing.document.templates import ERROR, LAST_ERROR, PREVIOUS
 from pipelines.routing.document.templates import wanted as wanted_by
 
 FAILED = ("failure", "cancelled")
 
 
-def said(job: Job, line: Line, station: Station) -> dict[str, Any]:
+def said(job: Job, line: ParsedLine, station: Station) -> dict[str, Any]:
     """{name: value} of what the templates of this station's work ask for, as far as it is there."""
     names = {name for family, name in wanted_by(station.work) if not family}
     # A key may have dots: flat first, as every look-up.
@@ -30,11 +30,11 @@ def said(job: Job, line: Line, station: Station) -> dict[str, Any]:
     return {name: value[0] for name, value in found.items() if value}
 
 
-def _is_said(name: str, line: Line) -> bool:
+def _is_said(name: str, line: ParsedLine) -> bool:
     return name in (PREVIOUS, LAST_ERROR) or _station(name, line) is not None
 
 
-def _station(name: str, line: Line) -> str | None:
+def _station(name: str, line: ParsedLine) -> str | None:
     """The station whose output or error a name is."""
     if name in line.stations_by_key:
         return name
@@ -42,7 +42,7 @@ def _station(name: str, line: Line) -> str | None:
     return key if key != name and key in line.stations_by_key else None
 
 
-def _value(name: str, job: Job, line: Line, before: QuerySet[Job]) -> list[Any]:
+def _value(name: str, job: Job, line: ParsedLine, before: QuerySet[Job]) -> list[Any]:
     """None or one."""
     if name == PREVIOUS:
         return _output(_previous(job, before))

@@ -10,12 +10,12 @@ from pipelines.models import Repository, Task
 from pipelines.ports.server_folders import PermittedFolder, real
 from pipelines.queries.allowed_folders import allowed_to
 from pipelines.routing.document.kinds import templates
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 
 FOLDER = re.compile(r"(?<![\w:/.}])/[^\s/]+/")
 
 
-def inputs_of(task: Task, line: Line) -> dict[str, Any]:
+def inputs_of(task: Task, line: ParsedLine) -> dict[str, Any]:
     """The inputs as templates see them: a repository that is named by its name is there by its address."""
     inputs = dict(task.inputs)
     names = {
@@ -35,7 +35,7 @@ def is_name(value: Any) -> bool:
 
 
 def folders_for(
-    task: Task, line: Line, station: Station, inputs: Mapping[str, Any], address: str
+    task: Task, line: ParsedLine, station: Station, inputs: Mapping[str, Any], address: str
 ) -> tuple[Mapping[str, Any], ...]:
     keys = (field.key for field in line.inputs if field.type == "repository")
     named = [address, *(str(inputs.get(key) or "") for key in keys)]

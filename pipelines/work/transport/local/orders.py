@@ -18,7 +18,7 @@ from pipelines.routing.basics.facts import OF_MONTH, OF_RUN, OF_TASK
 from pipelines.routing.decide.judging import exactly
 from pipelines.routing.document.kinds import agent, expects, may_cost, tools, wait_for_checks
 from pipelines.routing.document.kinds.route import labels
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.document.line import Station as LineStation
 from pipelines.work.orders.order import Orders, QuestionOrder, StationOrder
 from pipelines.work.statements import RECEIVED_HANDOFFS
@@ -98,7 +98,7 @@ def station_order(station: LineStation, hosts: tuple[str, ...], **cost: Any) -> 
     )
 
 
-def cost_left(job: Job, line: Line, station: LineStation) -> dict[str, Any]:
+def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any]:
     """What this run may cost and whose limit says so: its own, what is left of the task's or of the month's, whichever
     is least."""
     of_run, of_task = station.limits.cost_usd, line.limits.cost_usd
@@ -150,7 +150,7 @@ def received(jobs: Iterable[Job]) -> dict[int, Any]:
     return {pk: json.loads(document) for pk, document in found}
 
 
-def declared(line: Line, station: LineStation) -> tuple[Mapping[str, Any], ...]:
+def declared(line: ParsedLine, station: LineStation) -> tuple[Mapping[str, Any], ...]:
     """The tools that a station runs, or of which its model is told: then it names the station that runs them."""
     named = station.work.get("tools")
     runs = line.stations_by_key.get(named) if isinstance(named, str) else station

@@ -12,7 +12,7 @@ from django.db.models import Q
 from pipelines.models import BranchPush, Event, GateVisit, Job, MigrationEntry, Task, User, Vote, Word
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import UNPROVEN
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing
 
 PERSON = "person:"
@@ -27,7 +27,7 @@ class Involved:
     anonymous: bool
 
 
-def involved_in(task: Task, line: Line) -> Involved:
+def involved_in(task: Task, line: ParsedLine) -> Involved:
     """Read who had a part in a task and in those that it follows, whose files it may have."""
     chain = list(_followed(task))
     ids = [link.pk for link in chain]

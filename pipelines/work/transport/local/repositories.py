@@ -8,13 +8,13 @@ from datetime import datetime
 from pipelines.models import BranchPush, Job, Purpose, Repository, Task, VisitCommit
 from pipelines.queries.environments import repository_of
 from pipelines.queries.task_branch import pushed_to, shown_on_host
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.git.refusals import MERGE_CONFLICT
 from pipelines.work.spec.repository import GitLeft, GitOrder, GitState
 from pipelines.work.transport.local.standings import standing_before
 
 
-def git_order(task: Task, line: Line, station: Station, job: int) -> GitOrder | None:
+def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOrder | None:
     """None where the line works in no repository."""
     workspace = line.workspace
     if workspace is None:
@@ -44,7 +44,7 @@ def git_order(task: Task, line: Line, station: Station, job: int) -> GitOrder | 
     )
 
 
-def _not_connected(task: Task, line: Line) -> str:
+def _not_connected(task: Task, line: ParsedLine) -> str:
     workspace = line.workspace
     assert workspace is not None
     said = task.inputs.get(workspace.input) if workspace.input else workspace.repository

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.models import DUE_TIME, GateVisit, Job, Purpose, Word
 from pipelines.queries import versions
 from pipelines.queries.addresses import absolute
-from pipelines.routing.document.line import Line
+from pipelines.routing.document.line import ParsedLine
 from pipelines.work.hosts.markdown import block, code
 from pipelines.work.spec.hosting import RequestText
 from pipelines.work.transport.local.standings import chain
@@ -14,7 +14,7 @@ from pipelines.work.transport.local.station_values import masker_of
 MOST_STEPS, MOST_SAID, LONGEST_SAID, LONGEST_TITLE = 40, 10, 4_000, 200
 
 
-def request_text(job: Job, line: Line, lacks: str = "") -> RequestText:
+def request_text(job: Job, line: ParsedLine, lacks: str = "") -> RequestText:
     """`lacks`: of the approvals that the protection of the repository asks for."""
     task = job.task
     masked = masker_of(task).all
@@ -38,7 +38,7 @@ def request_text(job: Job, line: Line, lacks: str = "") -> RequestText:
     return RequestText(masked(title), masked("\n\n".join(parts)), mark, at)
 
 
-def _path(job: Job, line: Line, tokens: list[int], visits: list[GateVisit]) -> str:
+def _path(job: Job, line: ParsedLine, tokens: list[int], visits: list[GateVisit]) -> str:
     """Stations and gates in the order in which they were left."""
     done = Job.objects.filter(
         task=job.task_id, token__in=tokens, state=Job.State.DONE, purpose=Purpose.STATION, pk__lt=job.pk
@@ -58,7 +58,7 @@ def _path(job: Job, line: Line, tokens: list[int], visits: list[GateVisit]) -> s
     return " → ".join([*left_out, *named[-MOST_STEPS:]])
 
 
-def said_at_gate(visit: GateVisit, line: Line) -> str:
+def said_at_gate(visit: GateVisit, line: ParsedLine) -> str:
     """Who decided how, and what they wrote."""
     reason = visit.reason.strip()
     shown = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"
@@ -73,10 +73,10 @@ def _word(visit: GateVisit) -> str:
     return f"{word} by {code(str(visit.decided_by)) if visit.decided_by else DUE_TIME}"
 
 
-def _station(line: Line, key: str) -> str:
+def _station(line: ParsedLine, key: str) -> str:
     return next((each.name for each in line.stations if each.key == key), key)
 
 
-def _gate(line: Line, key: str) -> str:
+def _gate(line: ParsedLine, key: str) -> str:
     gate = line.gates_by_key.get(key)
     return gate.name if gate else key

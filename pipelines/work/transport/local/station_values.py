@@ -15,7 +15,7 @@ from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.queries import versions
 from pipelines.queries.environments import repository_of
 from pipelines.routing.document.kinds import secrets, variables
-from pipelines.routing.document.line import Line, Station
+from pipelines.routing.document.line import ParsedLine, Station
 from pipelines.work.results.text import Masker
 from pipelines.work.transport.protocol import NO_VALUES, StationValues
 
@@ -32,7 +32,7 @@ def values_of(job: Job) -> StationValues:
 
 
 @sensitive_variables("known")
-def values_at(task: Task, line: Line, own: list[Station], asked_for: Iterable[str]) -> StationValues:
+def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Iterable[str]) -> StationValues:
     """What these stations name, of a task with its project and owner loaded; `asked_for`: what all of the line do."""
     every = finding.named_by(asked_for, task.inputs)
     settings = {name for station in own for name in variables(station.work)}
@@ -78,7 +78,7 @@ def _asked_for(version: int) -> tuple[str, ...]:
     return asked_in(versions.by_id(version))
 
 
-def asked_in(line: Line) -> tuple[str, ...]:
+def asked_in(line: ParsedLine) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for station in line.stations for name in secrets(station.work)))
 
 
@@ -110,7 +110,7 @@ def _masker(task: Task, pinned: Iterable[int]) -> Masker:
     return Masker(finding.decrypted(finding.Reach.of(task).nearest(SECRET, names)).values())
 
 
-def _credentials(task: Task, line: Line) -> tuple[str, str]:
+def _credentials(task: Task, line: ParsedLine) -> tuple[str, str]:
     """The names of the secrets that the repository of the line asks for, and its host."""
     repository = repository_of(task, line) if line.workspace else None
     return (repository.credential, repository.of_host) if repository else ("", "")

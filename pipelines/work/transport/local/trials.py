@@ -25,7 +25,7 @@ from pipelines.ports.vault.finding import Reach
 from pipelines.queries import environments
 from pipelines.routing.basics.outcome import read_outcome
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.document.line import Line, Station, read_line
+from pipelines.routing.document.line import ParsedLine, Station, read_line
 from pipelines.work import storage
 from pipelines.work.config import WorkerConfig
 from pipelines.work.orders.order import Orders
@@ -161,7 +161,7 @@ def begin(trial_id: int, claim: Claim) -> tuple[Started | None, int | None]:
     return None, None
 
 
-def fits(claim: Claim, task: Task, line: Line, station: Station) -> bool:
+def fits(claim: Claim, task: Task, line: ParsedLine, station: Station) -> bool:
     """Say whether a worker beside the database does this."""
     besides = environments.asked(task.project_id, line, station, task.inputs)
     return claim.can(task.project.owner.key, station, Reach.of(task).brings(station), besides)
@@ -222,7 +222,7 @@ class Ordered:
     """A trial with what it is about. `job`: the recorded run; without one neither it nor `task` is stored anywhere."""
 
     trial: StationTrial
-    line: Line
+    line: ParsedLine
     station: Station
     task: Task
     job: Job

@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditiona
 from pipelines.routing.analysis.regions.entrances import StationGate
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
@@ -42,7 +42,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _gate(line: Line, station: Station) -> Any:
+def _gate(line: ParsedLine, station: Station) -> Any:
     """The gate whose checks or words decide what comes to the rules, if one does."""
     if station.gate is None or not StationGate(line, station).decides:
         return ""

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import unpriced
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 ID = "cost-of-a-task"
 CAUSE = _("Cost of a task")
@@ -63,7 +63,7 @@ def _without(subject: LintSubject, part: StationCost) -> Finding:
     )
 
 
-def _why(line: Line, bound: CostBound) -> str:
+def _why(line: ParsedLine, bound: CostBound) -> str:
     if bound.by_own:
         return _("that is the limit of a task")
     told = [
@@ -78,7 +78,7 @@ def _why(line: Line, bound: CostBound) -> str:
     return "; ".join(map(str, told))
 
 
-def _hint(line: Line, bound: CostBound) -> str:
+def _hint(line: ParsedLine, bound: CostBound) -> str:
     cycle = next((each.cycle for each in bound.parts if each.cycle), ())
     if not cycle or bound.by_own:
         return ""

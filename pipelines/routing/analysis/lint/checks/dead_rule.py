@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.liveness import DEAD
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "dead-rule"
@@ -35,14 +35,14 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _message(line: Line, rule: str, killers: tuple[str, ...]) -> Wording:
+def _message(line: ParsedLine, rule: str, killers: tuple[str, ...]) -> Wording:
     take = "together take" if len(killers) > 1 else "takes"
     words = {"rule": named.rule(line, rule), "taken": _taken(line, killers)}
     people = _("Rule %(rule)s never matches: %(taken)s", **words)
     return Wording.of(f"Rule {rule} can never be taken: {', '.join(killers)} {take} all of it", people)
 
 
-def _taken(line: Line, killers: tuple[str, ...]) -> Wording:
+def _taken(line: ParsedLine, killers: tuple[str, ...]) -> Wording:
     earlier = named.rules(line, killers)
     if len(killers) > 1:
         return _("%(earlier)s already take everything", earlier=earlier)

@@ -8,7 +8,7 @@ from pipelines.routing.analysis.lint.finding import WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "default-not-last"
@@ -32,7 +32,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 break
 
 
-def _message(line: Line, rule: str, below: int) -> Wording:
+def _message(line: ParsedLine, rule: str, below: int) -> Wording:
     words = {"rule": named.rule(line, rule), "count": below}
     people = (
         _("Rule %(rule)s takes everything, but 1 rule stands below it", **words)

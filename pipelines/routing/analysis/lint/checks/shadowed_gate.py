@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.liveness import DEAD
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
 
@@ -39,7 +39,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _message(line: Line, rule: Rule, other: Rule, missing: list[str]) -> Wording:
+def _message(line: ParsedLine, rule: Rule, other: Rule, missing: list[str]) -> Wording:
     words = {
         "rule": named.rule(line, rule.id),
         "other": named.rule(line, other.id),
@@ -51,7 +51,7 @@ def _message(line: Line, rule: Rule, other: Rule, missing: list[str]) -> Wording
     )
 
 
-def _hint(line: Line, rule: Rule, other: Rule) -> Wording:
+def _hint(line: ParsedLine, rule: Rule, other: Rule) -> Wording:
     words = {"rule": named.rule(line, rule.id), "other": named.rule(line, other.id)}
     return Wording.of(
         f"put the gate on {other.id}, too, or move {rule.id} up",
@@ -59,7 +59,7 @@ def _hint(line: Line, rule: Rule, other: Rule) -> Wording:
     )
 
 
-def _missing(line: Line, rule: Rule, other: Rule) -> list[str]:
+def _missing(line: ParsedLine, rule: Rule, other: Rule) -> list[str]:
     """Gates of the rule that do something, and that the other, to the same target, has not."""
     if not set(rule.to) & set(other.to):
         return []

@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditiona
 from pipelines.routing.analysis.regions.liveness import SHADOWED
 from pipelines.routing.basics.wording import PartName, Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "shadowed-rule"
@@ -38,7 +38,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _message(line: Line, names: list[str], rule: str) -> Wording:
+def _message(line: ParsedLine, names: list[str], rule: str) -> Wording:
     if len(names) == 1:
         return _(
             "Rule %(other)s takes some of what rule %(rule)s would take",

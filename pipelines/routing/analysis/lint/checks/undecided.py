@@ -9,7 +9,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditiona
 from pipelines.routing.analysis.regions.liveness import UNKNOWN, Liveness
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "undecided"
@@ -30,7 +30,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _said(line: Line, standing: Liveness) -> Wording:
+def _said(line: ParsedLine, standing: Liveness) -> Wording:
     words = {"rule": named.rule(line, standing.rule.id), "why": standing.why}
     if standing.status == UNKNOWN:
         return _("Unknown whether rule %(rule)s can be taken: %(why)s", **words)

@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.triggers import cannot, escalates
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.budgets import STAGE_OWNER
 from pipelines.routing.document.escalations import PRESETS
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 
 ID = "unheld-role"
 CAUSE = _("Role that nobody holds")
@@ -39,7 +39,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _named(line: Line) -> Iterator[tuple[str, str]]:
+def _named(line: ParsedLine) -> Iterator[tuple[str, str]]:
     """Each role with its place, as far as something may be escalated to it."""
     for index, rule in enumerate(line.escalations):
         if not cannot(line, rule.trigger):

@@ -8,7 +8,7 @@ from pipelines.routing.analysis.lint.finding import INFO, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, checks_in
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import templates
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.template_variables import needs, read
 from pipelines.routing.document.templates import EARLIER, ERROR, TASK, TemplateError, names
 from pipelines.routing.sentences import references as named
@@ -40,14 +40,14 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             yield Finding(ID, WARNING, place, message, _("set it by a rule or a field of a gate"))
 
 
-def _set_by(line: Line) -> frozenset[str]:
+def _set_by(line: ParsedLine) -> frozenset[str]:
     """List variables that a rule or an approval sets."""
     rules = (rule for station in line.stations for rule in station.rules)
     composed = {compose.var for rule in rules for compose in rule.compose}
     return frozenset(composed | {field.key for gate in line.gates for field in gate.fields})
 
 
-def _there(line: Line) -> frozenset[str]:
+def _there(line: ParsedLine) -> frozenset[str]:
     """List what else a short name finds: fields of the task, what stations put out, and keys of outputs."""
     keys = {key for station in line.stations for key in station.output_keys}
     stations = {f"{key}{end}" for key in line.stations_by_key for end in ("", ERROR)}

@@ -18,7 +18,7 @@ from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USA
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
 from pipelines.routing.document.kinds import by_people
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.requirements import OWNER
 
 ID = "unsatisfiable-gate"
@@ -60,7 +60,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _faults(gate: Gate, line: Line) -> Iterator[GateFault]:
+def _faults(gate: Gate, line: ParsedLine) -> Iterator[GateFault]:
     """What the document itself tells."""
     if gate.has_people and "approve" not in gate.offers:
         yield GateFault(".offers", _("a person is always asked, but cannot approve"), _("offer approve"))

@@ -11,7 +11,7 @@ from pipelines.routing.analysis.lint.triggers import cannot, escalates
 from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.escalations import OF_THE_ENGINE
-from pipelines.routing.document.model import Line
+from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "unused-escalation"
@@ -40,7 +40,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     yield from _budgets(line)
 
 
-def _budgets(line: Line) -> Iterator[Finding]:
+def _budgets(line: ParsedLine) -> Iterator[Finding]:
     for index, budget in enumerate(line.budgets):
         if budget.role and budget.most is not None and not escalates(line, budget):
             how = budget.exhausted_to or budget.on_exhausted or line.policy.on_exhausted
