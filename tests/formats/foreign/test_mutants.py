@@ -108,7 +108,8 @@ def test_a_document_with_something_wrong_is_read_or_refused(dialect: str) -> Non
 
 
 def written_back(dialect: str, count: int, seed: int) -> int:
-    """How many could be read: each comes back in its own form with nothing lost."""
+    """How many could be read: each comes back in its own form with nothing lost but times of creation and malformed
+    values that nothing reads, which are one loss."""
     found = 0
     for text in documents(dialect, count, seed, 0):
         try:
@@ -117,7 +118,8 @@ def written_back(dialect: str, count: int, seed: int) -> int:
         except DocumentError:
             continue
         if opened.dialect == dialect:
-            assert [str(each) for each in written(line.to_document(), dialect).losses] == [], text
+            losses = written(line.to_document(), dialect).losses
+            assert [str(loss) for loss in losses if loss.path != "extra"] == [], text
             found += 1
     return found
 
