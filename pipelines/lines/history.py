@@ -43,11 +43,13 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
                 "draft": stored.draft_number,
                 "by": str(stored.draft_by or ""),
                 "saved": stored.draft_at.isoformat() if stored.draft_at else "",
+                "writers": stored.draft_writers,
             },
             draft=stored.draft if aside else None,
             draft_text=stored.draft_text if aside else "",
         )
-        publishing.replace_draft(stored, side.document, kept.draft_text if kept else "", user)
+        text, writers = (kept.draft_text, kept.data.get("writers", ())) if kept else ("", ())
+        publishing.replace_draft(stored, side.document, text, user, writers)
     return stored
 
 

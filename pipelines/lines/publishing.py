@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,13 +18,16 @@ from pipelines.formats.authorship import WHOLE, Author, noted
 from pipelines.lines import four_eyes
 from pipelines.lines.jumps import ending
 from pipelines.lines.linting import examined
+from pipelines.lines.repository_checks import (
+    credential_problems,
+    may_push,
+    repository_problems,
+)
 from pipelines.models import (
     Line,
     LineEvent,
     LineVersion,
     Project,
-    Repository,
-    StoredValue,
     User,
     VersionGate,
     VersionRule,
@@ -33,8 +36,6 @@ from pipelines.models import (
 from pipelines.models.people import slug
 from pipelines.ports import clock
 from pipelines.ports.observers import LineHint, publish_hints
-from pipelines.ports.vault import finding
-from pipelines.ports.vault.credentials import credentials_among
 from pipelines.queries import versions
 from pipelines.queries.standing_approvals import same_patch_gates
 from pipelines.routing.analysis.lint.examination import Examination
@@ -42,13 +43,9 @@ from pipelines.routing.analysis.lint.finding import Finding
 from pipelines.routing.basics.values import MAX_VALUES, is_larger
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import line as routing
-from pipelines.routing.document.kinds import secrets
-from pipelines.routing.document.kinds.deliver import KIND as DELIVER
-from pipelines.routing.document.kinds.deliver import REQUEST
 from pipelines.routing.document.line import Problem
 from pipelines.routing.document.networks import to_publish
 from pipelines.work.handlers.code import code_of
-from pipelines.work.hosts import table
 
 __all__ = [
     "Archived",
@@ -115,7 +112,7 @@ class PublishRefused(Refused):
 
 
 def check(line: Line, text: str = "") -> Examination:
-    """All that lint says of the stored draft; its errors keep it from being published. Line and column are those of
+    """Lint the stored draft; its errors keep it from being published. Line and column are those of
     `text`, a text of the draft; without it, of the text as it was typed."""
     found = examined(line.draft, line.project, text or line.draft_text)
     if found.line is not None:
@@ -126,79 +123,6 @@ def check(line: Line, text: str = "") -> Examination:
         return found
     renamed = Problem("key", _("is not “%(key)s”", key=line.key), _("The key of a line never changes."))
     return found.adding([renamed])
-
-
-def repository_problems(line: routing.ParsedLine, project: Project) -> list[Problem]:
-    """What keeps a line from working in the repository that it names."""
-    workspace = line.workspace
-    if workspace is None or workspace.input:
-        return []
-    path = "workspace.git.repository"
-    found = Repository.objects.filter(project=project, name=workspace.repository).first()
-    if found is None:
-        message = _("the project has no repository “%(name)s”", name=workspace.repository)
-        return [Problem(path, message, _("connect it in the project settings, or choose another"))]
-    if found.pushing == Repository.Pushing.NOBODY and pushes(line):
-        message = _("nobody may push to %(name)s", name=found.name)
-        return [Problem(path, message, _("change who may push in the project settings"))]
-    if requests(line) and not _hosted(found):
-        message = _("nobody knows which host keeps %(name)s", name=found.name)
-        return [Problem(path, message, _("choose its host in the project settings, or only push"))]
-    return []
-
-
-def credential_problems(document: routing.ParsedLine, line: Line) -> list[Problem]:
-    """Return a problem for each station that names a credential of a repository as a secret of its own."""
-    names = {name for station in document.stations for name in secrets(station.work)}
-    if not names:
-        return []
-    project = line.project
-    reach = finding.Reach(project.owner_id, project.pk, line.pk)
-    stored = reach.nearest(StoredValue.ValueKind.SECRET, names)
-    uses = credentials_among(names, owner=project.owner_id, project=project.pk, stored=stored)
-    return [
-        Problem(
-            f"stations[{index}].work",
-            _(
-                "%(secret)s is a credential of the repository %(repository)s",
-                secret=name,
-                repository=uses[name],
-            ),
-            _("Store a secret of its own for this station: no station gets a credential."),
-        )
-        for index, station in enumerate(document.stations)
-        for name in dict.fromkeys(secrets(station.work))
-        if name in uses
-    ]
-
-
-def _hosted(repository: Repository) -> bool:
-    try:
-        return table.found(repository.host, repository.address, repository.page) is not None
-    except ValueError:
-        return False
-
-
-def requests(line: routing.ParsedLine) -> bool:
-    """Whether it opens pull or merge requests."""
-    return any(each.kind == DELIVER.key and each.work.get("to") == REQUEST for each in line.stations)
-
-
-def pushes(line: routing.ParsedLine) -> bool:
-    return any(station.kind == DELIVER.key for station in line.stations)
-
-
-def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
-    """Whether this person may publish a line that pushes to its repository. Where an input names it, to any that is
-    connected."""
-    workspace = line.workspace
-    if workspace is None or not pushes(line):
-        return True
-    if access.can(user, "repositories", project):
-        return True
-    connected = Repository.objects.filter(project=project, pushing=Repository.Pushing.ADMIN)
-    asked = connected if workspace.input else connected.filter(name=workspace.repository)
-    return access.can(user, "execute", project) and not asked.exists()
 
 
 def sampling_changed(line: Line, parsed: routing.ParsedLine) -> list[str]:
@@ -219,8 +143,16 @@ def executes(line: routing.ParsedLine) -> list[str]:
     return [station.key for station in line.stations if code_of(line, station)]
 
 
-def create_line(project: Project, key: str, name: str, document: str | Mapping[str, Any], user: User) -> Line:
-    """A new line with its first draft. Raises Forbidden, Invalid (path `key`, or of the text), Conflict (key taken)."""
+def create_line(
+    project: Project,
+    key: str,
+    name: str,
+    document: str | Mapping[str, Any],
+    user: User,
+    writers: Iterable[int] = (),
+) -> Line:
+    """A new line with its first draft. `writers`: ids of who else wrote it, of a copy. Raises Forbidden, Invalid (path
+    `key`, or of the text), Conflict (key taken)."""
     access.require(user, "design", project)
     if project.archived_at:
         raise Archived
@@ -243,7 +175,7 @@ def create_line(project: Project, key: str, name: str, document: str | Mapping[s
                 draft_by=user,
                 draft_at=now,
                 draft_hands={WHOLE: {str(user.pk): [1, now.isoformat()]}},
-                draft_writers=[user.pk],
+                draft_writers=sorted({user.pk, *writers}),
                 created_at=now,
             )
     except IntegrityError as taken:
@@ -261,15 +193,18 @@ def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_
     return stored
 
 
-def replace_draft(stored: Line, draft: Mapping[str, Any], text: str, user: User) -> None:
-    """Put another draft into a line that is `locked`, and note who changed what."""
+def replace_draft(
+    stored: Line, draft: Mapping[str, Any], text: str, user: User, writers: Iterable[int] = ()
+) -> None:
+    """Put another draft into a line that is `locked`, and note who changed what. `writers`: ids of who else wrote it,
+    of one that was put aside."""
     now = clock.now()
     number = stored.draft_number + 1
     hand = Author(str(user.pk), number, now.isoformat())
     stored.draft_hands = noted(stored.draft_hands, stored.draft, draft, hand)
     stored.draft, stored.draft_text, stored.draft_number = dict(draft), text, number
     stored.draft_by, stored.draft_at = user, now
-    stored.draft_writers = sorted({*stored.draft_writers, user.pk})
+    stored.draft_writers = sorted({*stored.draft_writers, user.pk, *writers})
     fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands", "draft_writers"]
     stored.save(update_fields=fields)
     _hint(stored, "draft", number)

@@ -68,7 +68,7 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
     draft = {**line.draft, **identity}
     text = with_members(line.draft_text, draft, identity) if line.draft_text else ""
     with transaction.atomic():
-        made = publishing.create_line(to, key, name or line.name, text or draft, by)
+        made = publishing.create_line(to, key, name or line.name, text or draft, by, line.draft_writers)
         for each in line.scenarios.order_by("key"):
             Scenario.objects.create(
                 line=made,

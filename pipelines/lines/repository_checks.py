@@ -1,0 +1,88 @@
+"""Checks of a line beside the repository of its project: problems that keep it from working there, and who may push."""
+
+from __future__ import annotations
+
+from pipelines import access
+from pipelines.models import Line, Project, Repository, StoredValue, User
+from pipelines.ports.vault import finding
+from pipelines.ports.vault.credentials import credentials_among
+from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.document import line as routing
+from pipelines.routing.document.kinds import secrets
+from pipelines.routing.document.kinds.deliver import KIND as DELIVER
+from pipelines.routing.document.kinds.deliver import REQUEST
+from pipelines.routing.document.line import Problem
+from pipelines.work.hosts import table
+
+
+def repository_problems(line: routing.ParsedLine, project: Project) -> list[Problem]:
+    """Return the problems that keep a line from working in the repository that it names."""
+    workspace = line.workspace
+    if workspace is None or workspace.input:
+        return []
+    path = "workspace.git.repository"
+    found = Repository.objects.filter(project=project, name=workspace.repository).first()
+    if found is None:
+        message = _("the project has no repository “%(name)s”", name=workspace.repository)
+        return [Problem(path, message, _("connect it in the project settings, or choose another"))]
+    if found.pushing == Repository.Pushing.NOBODY and pushes(line):
+        message = _("nobody may push to %(name)s", name=found.name)
+        return [Problem(path, message, _("change who may push in the project settings"))]
+    if requests(line) and not _hosted(found):
+        message = _("nobody knows which host keeps %(name)s", name=found.name)
+        return [Problem(path, message, _("choose its host in the project settings, or only push"))]
+    return []
+
+
+def credential_problems(document: routing.ParsedLine, line: Line) -> list[Problem]:
+    """Return a problem for each station that names a credential of a repository as a secret of its own."""
+    names = {name for station in document.stations for name in secrets(station.work)}
+    if not names:
+        return []
+    project = line.project
+    reach = finding.Reach(project.owner_id, project.pk, line.pk)
+    stored = reach.nearest(StoredValue.ValueKind.SECRET, names)
+    uses = credentials_among(names, owner=project.owner_id, project=project.pk, stored=stored)
+    return [
+        Problem(
+            f"stations[{index}].work",
+            _(
+                "%(secret)s is a credential of the repository %(repository)s",
+                secret=name,
+                repository=uses[name],
+            ),
+            _("Store a secret of its own for this station: no station gets a credential."),
+        )
+        for index, station in enumerate(document.stations)
+        for name in dict.fromkeys(secrets(station.work))
+        if name in uses
+    ]
+
+
+def _hosted(repository: Repository) -> bool:
+    try:
+        return table.found(repository.host, repository.address, repository.page) is not None
+    except ValueError:
+        return False
+
+
+def requests(line: routing.ParsedLine) -> bool:
+    """Tell whether it opens pull or merge requests."""
+    return any(each.kind == DELIVER.key and each.work.get("to") == REQUEST for each in line.stations)
+
+
+def pushes(line: routing.ParsedLine) -> bool:
+    return any(station.kind == DELIVER.key for station in line.stations)
+
+
+def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
+    """Tell whether this person may publish a line that pushes to its repository; where an input names it, to any that
+    is connected."""
+    workspace = line.workspace
+    if workspace is None or not pushes(line):
+        return True
+    if access.can(user, "repositories", project):
+        return True
+    connected = Repository.objects.filter(project=project, pushing=Repository.Pushing.ADMIN)
+    asked = connected if workspace.input else connected.filter(name=workspace.repository)
+    return access.can(user, "execute", project) and not asked.exists()
