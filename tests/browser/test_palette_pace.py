@@ -28,7 +28,10 @@ def test_enter_waits_for_the_answer_to_what_was_typed(
     page.route(re.compile(r"/palette/"), lambda route: held.append(route))
     page.keyboard.type("setup")
     page.keyboard.press("Enter")
-    page.wait_for_timeout(400)
+    # Two frames: whoever follows Enter at once has left by then.
+    page.evaluate(
+        "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))"
+    )
     expect(page).to_have_url(re.compile(re.escape(at(world, "lines"))))
     expect(page.get_by_role("combobox", name="Search lines")).to_have_value("setup")
     for route in held:

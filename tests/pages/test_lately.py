@@ -90,7 +90,7 @@ def test_the_last_days_are_counted_and_what_ended_before_is_not(world: World, ve
 def test_no_more_tasks_are_read_than_are_counted(
     world: World, version: LineVersion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lately, "MOST", 2)
+    monkeypatch.setattr(lately, "MAX_TASKS", 2)
     for _ in range(3):
         ended(world, version, None)
     found = lately.of_line(version.line_id)

@@ -24,13 +24,20 @@ TEXT = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 LINES = [block for block in BLOCKS if block.startswith("key:")]
 GUARANTEES = [block for block in BLOCKS if block.startswith("guarantees:")]
-CONDITIONS = [block for block in BLOCKS if block not in LINES + GUARANTEES]
+ENDS = [block for block in BLOCKS if block.startswith("ends:")]
+CONDITIONS = [block for block in BLOCKS if block not in LINES + GUARANTEES + ENDS]
 
 
 @pytest.mark.parametrize("block", CONDITIONS)
 def test_an_example_of_a_condition_is_a_condition(block: str) -> None:
     rule = {"id": "r", "when": native.loads(block), "to": "fix"}
     read_line({"key": "x", "stations": [{"key": "review", "rules": [rule]}, {"key": "fix"}]})
+
+
+@pytest.mark.parametrize("block", ENDS)
+def test_an_example_of_ends_is_read(block: str) -> None:
+    ends = read_line({"key": "x", "stations": [{"key": "a"}], **native.loads(block)}).ends
+    assert [end.follow_up for end in ends] == ["feedback", "always"]
 
 
 @pytest.mark.parametrize("block", LINES)

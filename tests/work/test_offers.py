@@ -83,7 +83,7 @@ def test_a_worker_silent_for_a_lease_is_counted_on_nowhere(world: World) -> None
         assert ("jobs_without_worker" not in Client().get("/healthz").json()) is alive
         assert ("No active runner serves" not in signed_in.get(page).content.decode()) is alive
         assert ("Nothing isolates" in signed_in.get(runners).content.decode()) is alive
-        assert ("model" in able(task.project.owner.key)) is alive
+        assert ("model" in able(task.project.owner.key, task.project.pk)) is alive
 
 
 def test_one_that_can_takes_it_then(world: World, bench: Bench) -> None:

@@ -11,9 +11,11 @@ from pipelines.routing.analysis.lint.station_analysis import StationAnalysis
 from pipelines.routing.analysis.regions.situations import Witness
 from pipelines.routing.analysis.regions.statuses import STANDINGS
 from pipelines.routing.basics import jsontext
+from pipelines.routing.basics.facts import GROUPS
 from pipelines.routing.decide.check_fields import ALIASES
 from pipelines.routing.decide.decisions import Wait
 from pipelines.routing.decide.steps.gates import gate_of
+from pipelines.routing.document.algebra import FactTest, leaves
 from pipelines.routing.document.checks import Check
 from pipelines.routing.document.evaluations import ANSWERS
 from pipelines.routing.document.gates import Gate
@@ -128,8 +130,40 @@ def _tried(
     answers = tuple(witness.situation.get("facts", {}).get("answers", ()))
     keys = [*([station.gate] if station.gate else []), *gates]
     checks = [check for key in keys for check in _checks(line.gate(key))]
-    for each in [outcome, *([_suiting(outcome, checks)] if checks else [])]:
+    for each in [
+        outcome,
+        *([_suiting(outcome, checks)] if checks else []),
+        *_spelled_out(line, station, outcome),
+    ]:
         yield Candidate(ScenarioStep("outcome", outcome=each, answers=answers), rule)
+
+
+def _spelled_out(line: ParsedLine, station: Station, outcome: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the outcome with zeros for the counts that it leaves out and another station reads: a count that was not
+    observed is 0 here, and nothing there."""
+    facts = outcome.get("facts", {})
+    zeros = {
+        group: {**dict.fromkeys(names, 0), **facts.get(group, {})}
+        for group, names in _counts_read_of(line, station.key).items()
+    }
+    if zeros and zeros != {group: facts.get(group) for group in zeros}:
+        yield {**outcome, "facts": {**facts, **zeros}}
+
+
+def _counts_read_of(line: ParsedLine, key: str) -> dict[str, list[str]]:
+    """Return by group the counts of this station that rules of the line read."""
+    counts: dict[str, list[str]] = {}
+    for condition in (
+        leaf for station in line.stations for rule in station.rules for leaf in leaves(rule.when)
+    ):
+        if not isinstance(condition, FactTest):
+            continue
+        match condition.path.text.removeprefix("$.").split("."):
+            case ["stations", name, group, count] if (
+                name == key and GROUPS.get(group, {}).get(count) == "count"
+            ):
+                counts.setdefault(group, []).append(count)
+    return counts
 
 
 def _checks(gate: Gate) -> list[Check]:

@@ -157,11 +157,12 @@ def by_edges(edges: Edges) -> Key:
 
 
 def fine(edges: Edges) -> Key:
-    """Also everything that budgets count, and the context."""
+    """Also everything that budgets count, the context, and what was observed of other stations."""
 
     def key(walk: SimulatedTask) -> Hashable:
         counters = (walk.visits, walk.rules, walk.rounds, walk.failures)
         counts = tuple(tuple(sorted(counter.items())) for counter in counters)
-        return by_edges(edges)(walk), counts, jsontext.dumps(dict(walk.context))
+        observed = jsontext.dumps(dict(walk.past))
+        return by_edges(edges)(walk), counts, jsontext.dumps(dict(walk.context)), observed
 
     return key

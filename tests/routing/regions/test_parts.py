@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.routing.analysis.regions import cells, choices, numbers, texts
+from pipelines.routing.analysis.regions import cells, choices, numbers, solver, texts
 from pipelines.routing.analysis.regions.automata import (
     Beginning,
     Containing,
@@ -265,8 +265,9 @@ def test_equal_operands_are_one_literal_and_those_that_only_compare_equal_are_no
     assert one != true
 
 
-def test_what_was_met_is_forgotten_beyond_the_bound_and_met_again() -> None:
-    meets, sets = Meets(most=2), [numbers.just(number) for number in range(3)]
+def test_what_was_met_is_forgotten_beyond_the_bound_and_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "MAX_REMEMBERED", 2)
+    meets, sets = Meets(), [numbers.just(number) for number in range(3)]
     first = meets.of(sets[0], numbers.ANY)
     assert meets.of(sets[0], numbers.ANY) is first
     assert meets.of(sets[1], sets[2]).is_empty
