@@ -13,6 +13,7 @@ from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
 
+PALETTE = re.compile(r"/palette/")
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
@@ -34,6 +35,7 @@ def test_enter_waits_for_the_answer_to_what_was_typed(
     )
     expect(page).to_have_url(re.compile(re.escape(at(world, "lines"))))
     expect(page.get_by_role("combobox", name="Search lines")).to_have_value("setup")
+    page.unroute(PALETTE)
     for route in held:
         route.continue_()
     expect(page).to_have_url(re.compile(r"/setup/"))
