@@ -75,22 +75,25 @@ def programs_of(project: Project, proposal: Proposal, now: datetime) -> Connecti
 
 
 def hosts_of(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:
-    """Say which hosts have private addresses that nobody `allowed`, and who could. A runner elsewhere may find them at
-    others, so it is no failure."""
-    warnings = asyncio.run(_warnings([host for host in hosts if host not in allowed], guard))
+    """Say which hosts have private addresses that nobody `allowed`, or that this does not allow, and who could. A
+    runner elsewhere may find them at others, so it is no failure."""
+    warnings = asyncio.run(_warnings(hosts, allowed, guard))
     return ConnectionFact(", ".join(hosts), warning=" ".join(filter(None, warnings)))
 
 
-async def _warnings(hosts: Sequence[str], guard: Guard) -> list[str]:
-    return await asyncio.gather(*(_warning(host, guard) for host in hosts))
+async def _warnings(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> list[str]:
+    return await asyncio.gather(*(_warning(host, host in allowed, guard) for host in hosts))
 
 
-async def _warning(entry: str, guard: Guard) -> str:
+async def _warning(entry: str, allowed: bool, guard: Guard) -> str:
     """Return what would allow the address of a host; "" where it is allowed, or nobody knows the name here."""
     host = host_of(entry)
-    if host is None or not await _refused(host, guard):
+    if host is None:
         return ""
-    remedy = LISTED if await _refused(host, replace(guard, inside=(host,))) else TICK
+    ticked = replace(guard, inside=(host,))
+    if not await _refused(host, ticked if allowed else guard):
+        return ""
+    remedy = LISTED if allowed or await _refused(host, ticked) else TICK
     return f"{entry} has a private address here. {remedy}"
 
 

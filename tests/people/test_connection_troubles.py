@@ -446,6 +446,10 @@ def test_a_private_address_of_a_package_host_is_told_before_the_first_task(
     egress = {"egress": ["registry.npmjs.org"], "private": ["registry.npmjs.org"]}
     Repository.objects.update(prepare={"argv": ["pnpm", "install"], "network": egress})
     assert told()["warning"] == ""
+    address = "203.0.113.80"
+    assert told()["warning"] == ""
+    address = "127.0.0.9"
+    assert "lists it in GATELINE_PRIVATE_HOSTS" in told()["warning"], "the tick does not reach so far"
 
 
 def test_python_without_any_settings_is_linted_by_the_rules_of_ruff(

@@ -368,7 +368,10 @@ def test_a_host_inside_is_reached_once_an_administrator_allowed_its_private_addr
             return str(outcome_of(lines.task("print('never started')"), "first")["summary"])
 
         refused = prepared(own)
-        assert f"has the private address {own}" in refused and "in the environment of the repo" in refused
+        assert (
+            f"has the private address {own}" in refused
+            and "ticks “These hosts may have private addresses”" in refused
+        )
         allowed = [f"registry.test:{port}"]
         for never in ("127.0.0.1", "169.254.169.254"):
             assert f"has the private address {never}" in prepared(never, private=allowed)

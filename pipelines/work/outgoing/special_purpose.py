@@ -69,13 +69,21 @@ REGISTRIES = """
 SPECIAL_PURPOSE: tuple[Network, ...] = tuple(
     ipaddress.ip_network(line.split()[0]) for line in REGISTRIES.strip().splitlines()
 )
-# Networks that an organization numbers itself: no machine's own, no link's, none that providers share. Clouds answer
-# with their keys on three addresses of such a network.
-PRIVATE_USE: tuple[Network, ...] = tuple(
-    ipaddress.ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
+# Networks inside an organization: numbered by itself, shared with its provider or a VPN, or set aside for documentation
+# and measurements, so that nobody outside is there. No machine's own and no link's.
+INSIDE: tuple[Network, ...] = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"),
+        "100.64.0.0/10",
+        *("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
+        "198.18.0.0/15",
+    )
 )
+# Where clouds answer with their keys in one of these networks.
 METADATA = frozenset(
-    ipaddress.ip_address(text) for text in ("fd00:ec2::254", "fd20:ce::254", "fd00:c1::a9fe:a9fe")
+    ipaddress.ip_address(text)
+    for text in ("100.100.100.200", "fd00:ec2::254", "fd20:ce::254", "fd00:c1::a9fe:a9fe")
 )
 # Of IPv6 only this is given out (RFC 4291 §2.4); multicast is in no registry of special purposes.
 GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
@@ -89,5 +97,5 @@ def public(address: Address) -> bool:
 
 
 def of_private_network(address: Address) -> bool:
-    """Recognize an address of a private network that is no cloud's server of keys."""
-    return address not in METADATA and any(address in network for network in PRIVATE_USE)
+    """Recognize an address inside an organization that is no cloud's server of keys."""
+    return address not in METADATA and any(address in network for network in INSIDE)

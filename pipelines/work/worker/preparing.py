@@ -268,8 +268,8 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
     hosts = "".join(f" The {each}" for each in dict.fromkeys(heard.refused[:NAMED]))
     if REFUSED[1] in hosts:
         hosts += (
-            " Or, of a private network, an administrator of the installation allows it"
-            " in the environment of the repository."
+            " Or an administrator of the installation ticks “These hosts may have private addresses” under"
+            " Environment, in the settings of the repository."
         )
     raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.{hosts}")
 
