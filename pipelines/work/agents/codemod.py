@@ -4,7 +4,8 @@ station, and says so. It asks no model and needs nothing but Python.
     codemod.py [--run COMMAND]... [--leave NAME]...
 
 in the folder that is to be fixed; with commands, these in place of the fixers. Fixers leave alone files of the names
-that are given (lock files), and what .gitignore and .prettierignore name.
+that are given (lock files), and what .gitignore names; prettier what .prettierignore names, too. Where scripts of
+package.json call some of eslint, biome and prettier, the others are not run: a dependency alone says nothing.
 
 Writes one JSON object per line: {type: start | run | ran | edit | say | end, …}, as `streams/codemod.py` reads them.
 Exit code 0, or 1 where a fixer failed or none was found; of the latter the end says `why`.
@@ -86,6 +87,26 @@ def named_in(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
     return found
 
 
+def scripts_of(folder: Path) -> str:
+    """Return the commands of package.json's scripts."""
+    scripts = package_of(folder).get("scripts")
+    return " ".join(map(str, scripts.values())) if isinstance(scripts, dict) else ""
+
+
+def package_of(folder: Path) -> dict[str, Any]:
+    """Return what package.json says; nothing where it cannot be read."""
+    try:
+        package = json.loads(read(folder / "package.json") or "{}")
+    except ValueError:
+        return {}
+    return package if isinstance(package, dict) else {}
+
+
+def has_prettier(folder: Path) -> bool:
+    files_of_its_own = has(".prettierrc*", "prettier.config.*")(folder)
+    return files_of_its_own or "prettier" in package_of(folder) or "prettier" in scripts_of(folder)
+
+
 def has_go(folder: Path) -> bool:
     return any(path.endswith(".go") for path in files(folder))
 
@@ -104,11 +125,13 @@ FIXERS = (
     Fixer("biome", has("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1)),
     Fixer(
         "prettier",
-        named_in("package.json", '"prettier":', ".prettierrc*", "prettier.config.*"),
+        has_prettier,
         (("prettier", "--write", "--log-level", "warn", "."),),
     ),
     Fixer("gofmt", has_go, (("gofmt", "-w", "."),)),
 )
+# Which of them are meant, the scripts of package.json say, where they call any.
+OF_SCRIPTS = {"eslint", "biome", "prettier"}
 # Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how.
 WITHOUT_SETUP = (
     Fixer("ruff", has_python, (("ruff", "check", "--fix", "--exit-zero", "--no-cache", "--isolated", "."),)),
@@ -156,8 +179,8 @@ def picture(folder: Path) -> dict[str, Kept]:
 # What no fixer may touch
 
 
-def ignored(folder: Path, paths: list[str]) -> set[str]:
-    """What .gitignore and .prettierignore name, as git reads patterns; nothing where there is no git."""
+def ignored(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
+    """Return what .gitignore and another file of patterns name, as git reads them; nothing where there is no git."""
     git = shutil.which("git")
     if git is None or not paths:
         return set()
@@ -172,7 +195,7 @@ def ignored(folder: Path, paths: list[str]) -> set[str]:
 
         called("init", "--quiet", "--bare", store)
         place = (f"--git-dir={store}", f"--work-tree={folder}", "-c", "core.bare=false")
-        more = ("-c", f"core.excludesFile={folder / '.prettierignore'}")
+        more = [word for name in more_patterns for word in ("-c", f"core.excludesFile={folder / name}")]
         asked = b"\0".join(map(os.fsencode, paths))
         found = called(*place, *more, "check-ignore", "--no-index", "-z", "--stdin", said=asked)
     return {os.fsdecode(each) for each in found.split(b"\0") if each}
@@ -182,9 +205,14 @@ def left_alone(folder: Path, names: set[str]) -> dict[str, bytes]:
     """What the files hold that fixers leave alone, lock files first, as far as there is room to keep it."""
     paths = list(files(folder))
     locks = [path for path in paths if os.path.basename(path) in names]
+    return contents(folder, [*locks, *sorted(ignored(folder, paths))])
+
+
+def contents(folder: Path, paths: list[str]) -> dict[str, bytes]:
+    """Return what these files hold, as far as there is room to keep it."""
     found: dict[str, bytes] = {}
     room = MOST_BYTES
-    for path in dict.fromkeys([*locks, *sorted(ignored(folder, paths))]):
+    for path in dict.fromkeys(paths):
         try:
             if (folder / path).stat().st_size <= room:
                 found[path] = (folder / path).read_bytes()
@@ -192,6 +220,11 @@ def left_alone(folder: Path, names: set[str]) -> dict[str, bytes]:
         except OSError:
             continue
     return found
+
+
+def left_by_prettier(folder: Path) -> dict[str, bytes]:
+    """Return what the files hold that .prettierignore names."""
+    return contents(folder, sorted(ignored(folder, list(files(folder)), ".prettierignore")))
 
 
 def put_back(folder: Path, kept: dict[str, bytes]) -> None:
@@ -263,6 +296,10 @@ def commands(folder: Path, given: list[str]) -> list[tuple[tuple[str, ...], tupl
     if given:
         return [(tuple(shlex.split(each)), (0,)) for each in given]
     fixers = [fixer for fixer in FIXERS if fixer.is_set_up(folder)]
+    scripts = scripts_of(folder)
+    called = {fixer.name for fixer in fixers if fixer.name in OF_SCRIPTS and fixer.name in scripts}
+    if called:
+        fixers = [fixer for fixer in fixers if fixer.name in called or fixer.name not in OF_SCRIPTS]
     fixers = fixers or [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
     return [(argv, fixer.fine) for fixer in fixers for argv in fixer.runs]
 
@@ -288,7 +325,13 @@ def main(arguments: list[str]) -> int:
     before = picture(folder)
     # Commands that the station names may update packages; fixers of the repository may not.
     kept = {} if given else left_alone(folder, {value for flag, value in pairs if flag == "--leave"})
-    good = [run(folder, number, argv, fine) for number, (argv, fine) in enumerate(wanted, 1)]
+    good = []
+    for number, (argv, fine) in enumerate(wanted, 1):
+        # What another fixer changed before in files that prettier leaves alone stays.
+        by_prettier = not given and argv[0] == "prettier"
+        before_it = left_by_prettier(folder) if by_prettier else {}
+        good.append(run(folder, number, argv, fine))
+        put_back(folder, before_it)
     put_back(folder, kept)
     changed = tell_edits(before, picture(folder))
     ran = plural(len(wanted), "command", "commands")

@@ -71,6 +71,43 @@ async def test_fixers_leave_lock_files_and_ignored_files_as_they_are(
     assert outcome["summary"].endswith("changed 2 files." if git else "changed 7 files.")
 
 
+async def test_what_prettier_leaves_alone_is_fixed_by_others(
+    program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    folder = attempt.workspace
+    for name in ("biome", "prettier"):
+        program(name, f"open('a.ts', 'a').write('{name} ')")
+    (folder / "biome.json").write_text("{}")
+    (folder / ".prettierrc").write_text("{}")
+    (folder / ".prettierignore").write_text("*\n")
+    (folder / "a.ts").write_text("")
+    await ran(program.spec("codemod"), sink)
+    # Without git nobody reads the patterns.
+    assert (folder / "a.ts").read_text() == ("biome " if shutil.which("git") else "biome prettier ")
+
+
+@pytest.mark.parametrize(
+    ("scripts", "written"),
+    [
+        ('{"lint": "biome check ."}', "biome "),
+        ('{"lint": "eslint . && prettier -c src"}', "eslint prettier "),
+        ('{"test": "node --test"}', "eslint biome "),
+    ],
+)
+async def test_only_the_fixers_that_scripts_call_are_run_where_they_call_any(
+    scripts: str, written: str, program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    folder = attempt.workspace
+    for name in ("eslint", "biome", "prettier"):
+        program(name, f"open('a.ts', 'a').write('{name} ')")
+    (folder / "package.json").write_text(f'{{"scripts": {scripts}, "devDependencies": {{"prettier": "^3"}}}}')
+    (folder / "biome.json").write_text("{}")
+    (folder / ".eslintrc.cjs").write_text("")
+    (folder / "a.ts").write_text("")
+    await ran(program.spec("codemod"), sink)
+    assert (folder / "a.ts").read_text() == written
+
+
 async def test_commands_of_the_station_may_change_lock_files(
     program: Programs, sink: Collected, attempt: Attempt
 ) -> None:
