@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from pipelines.formats.merging import merge
-from tests.design.typescript import needs_node, run
+from tests.design.typescript import run
 
 MERGE = """
 const { merge } = load("static/editor/store/merge.ts");
@@ -60,7 +60,6 @@ def cases() -> list[list[Any]]:
     return found
 
 
-@needs_node
 def test_both_find_the_same_document_and_the_same_clashes() -> None:
     tried = cases()
     told = run(MERGE, tried)

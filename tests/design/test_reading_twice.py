@@ -31,7 +31,7 @@ from pipelines.web.editor.forms.limits import Requires
 from pipelines.web.editor.forms.operands import Value
 from pipelines.web.editor.forms.rule import ExhaustedField, YesNoField
 from pipelines.web.editor.forms.work import HostsField
-from tests.design.typescript import needs_node, run
+from tests.design.typescript import run
 from tests.factories import World
 from tests.pages.test_editor_forms_whole import all_fields, documents, outline, parts
 
@@ -136,7 +136,6 @@ def on_server(field: FormField, fragment: Any, typed: Sequence[str]) -> Any:
         return REFUSED
 
 
-@needs_node
 def test_page_and_server_write_the_same() -> None:
     in_page = run(WRITE, [({}, field.change({}), typed) for field, typed, _wanted in CASES])
     for (field, typed, wanted), page in zip(CASES, in_page, strict=True):
@@ -152,7 +151,6 @@ TYPED = (
 
 
 @pytest.mark.django_db
-@needs_node
 def test_every_field_of_every_form_is_read_alike(world: World) -> None:
     """Whatever is typed, chosen or ticked. What the server refuses is saved in neither."""
     asked: list[tuple[FormField, Any, Sequence[str]]] = []

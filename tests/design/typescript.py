@@ -8,11 +8,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="no node on the path")
 LOAD = """
 const ts = require("typescript"), fs = require("fs"), path = require("path");
 const loaded = new Map();
@@ -33,7 +30,7 @@ const asked = parse(fs.readFileSync(0, "utf8"));
 
 def run(script: str, asked: Any) -> Any:
     """The value of this JavaScript, which has `load(file)` and `asked`."""
-    assert NODE
+    assert NODE, "set-up brings node: run the tests by make test"
     done = subprocess.run(
         [NODE, "-e", f"{LOAD}process.stdout.write(write((() => {{ {script} }})()));"],
         cwd=ROOT,

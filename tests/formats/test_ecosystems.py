@@ -91,15 +91,13 @@ def test_hosts_are_those_that_the_lock_file_names() -> None:
 @pytest.mark.parametrize(
     ("found", "hosts"),
     [
-        ({"pnpm-lock.yaml": "", "package.json": "{}"}, ("registry.npmjs.org",)),
+        ({"pnpm-lock.yaml": "", "package.json": "{}"}, ()),
         ({"pnpm-lock.yaml": "", ".npmrc": "registry=https://packages.example.com/npm"}, ("packages.example.com",)),
-        ({"Cargo.lock": 'source = "registry+https://github.com/rust-lang/crates.io-index"'},
-         ("index.crates.io", "static.crates.io")),
-        ({"go.sum": "", "go.mod": ""}, ("proxy.golang.org", "sum.golang.org")),
+        ({"Cargo.lock": 'source = "registry+https://code.example.com/team/index"'}, ()),
         ({"go.mod": ""}, ()),
     ],
 )  # fmt: skip
-def test_hosts_are_those_of_the_package_manager_where_no_file_names_one(
+def test_hosts_are_none_where_no_file_names_where_packages_are(
     found: dict[str, str], hosts: tuple[str, ...]
 ) -> None:
     assert of(found).hosts == hosts

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,61 +13,20 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines.models import Membership, Repository, Worker
+from pipelines.models import Membership, Repository
 from pipelines.ports.vault import store
 from tests.factories import World, make_project
 from tests.pages.conftest import As, at, text
+from tests.people.connecting import bare, checks_of, commit, git, of, source
 from tests.work.remotes import allow
 
+__all__ = ["source"]
 pytestmark = pytest.mark.django_db
 SERVER = """#!/bin/sh
 # An ssh server: the command is the last word.
 for word; do :; done
 exec sh -c "$word"
 """
-
-
-def git(folder: Path, *words: str) -> str:
-    who = (
-        "-c",
-        "user.name=Somebody",
-        "-c",
-        "user.email=somebody@example.com",
-        "-c",
-        "protocol.file.allow=always",
-    )
-    done = subprocess.run(
-        ["git", *who, *words],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "HOME": "/"},
-    )
-    return done.stdout.strip()
-
-
-def commit(folder: Path, message: str = "Change it") -> None:
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", message)
-
-
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    """A folder as somebody has it, with main checked out and three commits."""
-    folder = tmp_path / "source"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
-    for number in ("one", "two", "three"):
-        (folder / "a.txt").write_text(number)
-        commit(folder, number)
-    return folder
-
-
-def bare(source: Path, *words: str) -> Path:
-    made = source.parent / "app.git"
-    git(source.parent, "clone", "-q", "--bare", *words, f"file://{source}", str(made))
-    return made
 
 
 def empty(source: Path) -> Path:
@@ -226,10 +183,6 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: World, settin
     return "ssh://git@localhost"
 
 
-def of(checks: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    return next(check for check in checks if check["check"] == name)
-
-
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_the_page_tells_the_trouble_of_a_folder_when_it_is_connected(
     signed_in: As, world: World, source: Path, trouble: str
@@ -258,27 +211,6 @@ def test_the_api_tells_the_trouble_of_a_server(
     checks = checks_of(client, world, f"{server}{make(source)}")
     check = of(checks, name)
     assert check["ok"] is goes_on and words in (check["warning"] if goes_on else check["said"])
-
-
-def checks_of(client: Client, world: World, address: str, **more: str) -> list[dict[str, Any]]:
-    _token, key = world.token_of(world.admin, "read", "design", "settings")
-    place = f"/api/owners/acme/projects/{world.project.key}/repositories/app"
-    more = {"credential": "DEPLOY"} if address.startswith("ssh") else more
-
-    def call(method: str, path: str, body: Any = None) -> Any:
-        answer = client.generic(
-            method,
-            path,
-            json.dumps(body or {}),
-            content_type="application/json",
-            headers={"authorization": f"Bearer {key}"},
-        )
-        assert answer.status_code == 200, answer.content
-        return answer.json()
-
-    call("PUT", place, {"address": address, **more})
-    checks: list[dict[str, Any]] = call("POST", f"{place}/test")
-    return checks
 
 
 def test_troubles_of_one_repository_are_told_together(
@@ -343,129 +275,6 @@ def test_setup_goes_on_with_a_warning_and_not_with_a_failure(
         )
     )
     assert "Choose an agent" in goes and "A branch is called gateline" in goes
-
-
-def runner(world: World, name: str, programs: Any, **more: Any) -> Worker:
-    return Worker.objects.create(
-        name=name,
-        host="here",
-        pid=1,
-        isolation="bubblewrap",
-        started_at=timezone.now(),
-        seen_at=timezone.now(),
-        programs=programs,
-        **more,
-    )
-
-
-def test_programs_of_the_proposed_commands_are_looked_for_on_the_runners_of_the_owner(
-    client: Client, world: World, source: Path
-) -> None:
-    (source / "package.json").write_text('{"scripts": {"test": "node --test", "lint": "eslint ."}}')
-    commit(source)
-    folder = bare(source)
-    allow(world.project.owner, folder)
-    Worker.objects.all().delete()
-    other = make_project("elsewhere", owner="other")
-    runner(world, "theirs", ["npm"], project=other)
-    runner(world, "theirs-too", ["npm"], owners=["other"])
-    runner(world, "older", None)
-    unknown = of(checks_of(client, world, str(folder)), "programs")
-    assert (unknown["ok"], unknown["said"]) == (True, "npm")
-    assert "No runner that is online says whether it has them. Start one" in unknown["warning"]
-    runner(world, "one", ["python3"])
-    lacks = of(checks_of(client, world, str(folder)), "programs")
-    assert lacks["warning"].startswith(
-        "npm is not on the path of stations on one. Install what is missing there"
-    )
-    assert "theirs" not in lacks["warning"]
-    Worker.objects.filter(name="one").update(programs=["npm", "python3"])
-    assert of(checks_of(client, world, str(folder)), "programs")["warning"] == ""
-    Worker.objects.filter(name="one").update(programs=[])
-    Repository.objects.update(prepare={"image": "node:22"})
-    assert "programs" not in [check["check"] for check in checks_of(client, world, str(folder))]
-
-
-@pytest.mark.parametrize(
-    ("files", "installed", "words"),
-    [
-        ({"pnpm-lock.yaml": "", "package.json": '{"packageManager": "pnpm@10.14.0-0+sha512.ab"}'},
-         {"pnpm": "9.15.9"}, "pnpm on one is 9.15.9, and package.json asks for 10.14.0-0. Install that version"),
-        ({"go.mod": "module m\n\ngo 1.20\n"}, {"go": "1.19.8"}, "go on one is 1.19.8, and go.mod asks for >=1.20."),
-        ({"pyproject.toml": '[project]\nrequires-python = ">=3.12, <4"\n'}, {"python3": "3.11.2"},
-         "python3 on one is 3.11.2, and pyproject.toml asks for >=3.12,<4."),
-        ({"pyproject.toml": "", ".python-version": "3.13\n"}, {"python3": "3.12.1"},
-         "python3 on one is 3.12.1, and .python-version asks for ==3.13.*."),
-        ({"go.mod": "go 1.20\n"}, {"go": "1.20"}, ""),
-        ({"go.mod": "go 1.20\n"}, ["go"], ""),
-    ],
-)  # fmt: skip
-def test_a_version_that_the_repository_does_not_take_is_told_with_its_remedy(
-    client: Client, world: World, source: Path, files: dict[str, str], installed: Any, words: str
-) -> None:
-    for name, content in files.items():
-        (source / name).write_text(content)
-    commit(source)
-    folder = bare(source)
-    allow(world.project.owner, folder)
-    Worker.objects.all().delete()
-    if isinstance(installed, dict):
-        installed = {**dict.fromkeys(("ruff", "python3"), ""), **installed}
-    runner(world, "one", installed)
-    warning = of(checks_of(client, world, str(folder)), "programs")["warning"]
-    assert words in warning and (words or not warning)
-
-
-def test_a_private_address_of_a_package_host_is_told_before_the_first_task(
-    client: Client, world: World, source: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
-    for name, content in {"pnpm-lock.yaml": "", "package.json": "{}"}.items():
-        (source / name).write_text(content)
-    commit(source)
-    folder = bare(source)
-    allow(world.project.owner, folder)
-    address = "10.1.2.3"
-
-    def look_up(host: str, port: int, *_more: Any, **_rest: Any) -> Any:
-        assert host == "registry.npmjs.org"
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
-
-    def told() -> dict[str, Any]:
-        return of(checks_of(client, world, str(folder)), "hosts")
-
-    unknown = told()
-    assert (unknown["ok"], unknown["said"], unknown["warning"]) == (True, "registry.npmjs.org", "")
-    monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    assert told()["ok"] is True and "registry.npmjs.org has a private address here." in told()["warning"]
-    assert "ticks “These hosts may have private addresses”" in told()["warning"]
-    address = "127.0.0.9"
-    assert "lists it in GATELINE_PRIVATE_HOSTS" in told()["warning"]
-    settings.PRIVATE_HOSTS = ["registry.npmjs.org"]
-    assert told()["warning"] == ""
-    settings.PRIVATE_HOSTS, address = [], "10.1.2.3"
-    egress = {"egress": ["registry.npmjs.org"], "private": ["registry.npmjs.org"]}
-    Repository.objects.update(prepare={"argv": ["pnpm", "install"], "network": egress})
-    assert told()["warning"] == ""
-    address = "203.0.113.80"
-    assert told()["warning"] == ""
-    address = "127.0.0.9"
-    assert "lists it in GATELINE_PRIVATE_HOSTS" in told()["warning"], "the tick does not reach so far"
-
-
-def test_python_without_any_settings_is_linted_by_the_rules_of_ruff(
-    client: Client, world: World, source: Path
-) -> None:
-    (source / "app.py").write_text("print(1)\n")
-    (source / "test_app.py").write_text("def test_it():\n    pass\n")
-    (source / "tests").mkdir()
-    (source / "tests" / "test_app.py").write_text("def test_it():\n    pass\n")
-    commit(source)
-    folder = bare(source)
-    allow(world.project.owner, folder)
-    checks_of(client, world, str(folder))
-    proposal = Repository.objects.get().proposed
-    assert proposal is not None and proposal["ecosystem"] == "Python"
-    assert proposal["lint"].startswith("ruff check ") and "-m pytest" in proposal["tests"]
 
 
 def test_another_owner_learns_nothing_of_it(signed_in: As, world: World, source: Path) -> None:

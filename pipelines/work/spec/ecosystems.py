@@ -55,9 +55,9 @@ class RepositoryFiles:
 
 @dataclass(frozen=True)
 class Proposal:
-    """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names, or
-    else those of its package manager. `update` of its dependencies; `version` writes VERSION, and `publish` publishes
-    it. `by`: the files by which it was known; `commit`: at which. `required`: as in `versions.required`."""
+    """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names. `update` of its
+    dependencies; `version` writes VERSION, and `publish` publishes it. `by`: the files by which it was known;
+    `commit`: at which. `required`: as in `versions.required`."""
 
     ecosystem: str = ""
     prepare: str = ""
@@ -107,7 +107,7 @@ Commands = Callable[[RepositoryFiles, str], tuple[str, str]]
 @dataclass(frozen=True)
 class Ecosystem:
     """`marks`: files that are all there. `lock` "": it has none. `run`: how a program among its packages is called.
-    `update`, `version`, `publish`: as in the proposal. `hosts`: where its packages come from unless a file says so."""
+    `update`, `version`, `publish`: as in the proposal."""
 
     name: str
     marks: tuple[str, ...]
@@ -118,7 +118,6 @@ class Ecosystem:
     update: str = ""
     version: str = ""
     publish: str = ""
-    hosts: tuple[str, ...] = ()
 
 
 def _node(found: RepositoryFiles, run: str) -> tuple[str, str]:
@@ -198,35 +197,31 @@ NPM_VERSION = f"npm version {VERSION} --no-git-tag-version"
 VENV = ".venv/bin/python"
 IN_VENV = f"sh -c 'python3 -m venv .venv && {VENV} -m pip install -r requirements.txt'"
 IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction"
-NPM = ("registry.npmjs.org",)
-PYPI = ("pypi.org", "files.pythonhosted.org")
 CARGO = "env CARGO_HOME=.cargo-home cargo"
 
 MAKE_ALONE = Ecosystem("make", ("Makefile",), "", "", "make", _make)
 TABLE: tuple[Ecosystem, ...] = (
     Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node,
-              "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks", NPM),
+              "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
     Ecosystem("Yarn", ("yarn.lock", ".yarnrc.yml"), "yarn install --immutable", "yarn.lock", "yarn run", _node,
-              "yarn up -R '**' --mode=update-lockfile", f"yarn version {VERSION}", "yarn npm publish",
-              ("registry.yarnpkg.com",)),
+              "yarn up -R '**' --mode=update-lockfile", f"yarn version {VERSION}", "yarn npm publish"),
     Ecosystem("Yarn", ("yarn.lock",), "yarn install --frozen-lockfile", "yarn.lock", "yarn run", _node,
               "yarn upgrade", NPM_VERSION, "npm publish"),
     Ecosystem("npm", ("package-lock.json",), "npm ci", "package-lock.json", "npm exec --no --", _node,
               "npm update --package-lock-only", NPM_VERSION, "npm publish"),
     Ecosystem("npm", ("package.json",), "npm install --no-package-lock", "package.json", "npm exec --no --", _node,
-              "", NPM_VERSION, "npm publish", NPM),
+              "", NPM_VERSION, "npm publish"),
     Ecosystem("uv", ("uv.lock",), "uv sync --frozen", "uv.lock", VENV, _python,
               "uv lock --upgrade", f"uv version --frozen {VERSION}", "sh -c 'uv build && uv publish'"),
     Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python,
               "poetry update --lock --no-interaction", f"poetry version {VERSION}",
-              "poetry publish --build --no-interaction", PYPI),
-    Ecosystem("pip", ("requirements.txt",), IN_VENV, "requirements.txt", VENV, _python, hosts=PYPI),
+              "poetry publish --build --no-interaction"),
+    Ecosystem("pip", ("requirements.txt",), IN_VENV, "requirements.txt", VENV, _python),
     Ecosystem("Python", ("pyproject.toml",), "", "", "python3", _python),
     Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo,
-              f"{CARGO} update", "", f"{CARGO} publish", ("index.crates.io", "static.crates.io")),
+              f"{CARGO} update", "", f"{CARGO} publish"),
     Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo, "", "", "cargo publish"),
-    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go, "sh -c 'go get -u ./... && go mod tidy'",
-              hosts=("proxy.golang.org", "sum.golang.org")),
+    Ecosystem("Go", ("go.sum",), "go mod vendor", "go.sum", "go", _go, "sh -c 'go get -u ./... && go mod tidy'"),
     Ecosystem("Go", ("go.mod",), "", "", "go", _go),
     MAKE_ALONE,
 )  # fmt: skip
@@ -257,7 +252,7 @@ def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
     lint, tests = row.commands(found, row.run)
     made = {target: f"make {target}" if found.makes(target) else "" for target in ("lint", "test", "audit")}
     by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
-    hosts = (_hosts(found, row.lock) or row.hosts) if row.prepare else ()
+    hosts = _hosts(found, row.lock) if row.prepare else ()
     return Proposal(
         row.name,
         row.prepare,
@@ -286,7 +281,7 @@ def _hosts(found: RepositoryFiles, lock: str) -> tuple[str, ...]:
         line
         for name in (".npmrc", lock)
         for line in found.text(name).splitlines()
-        if OF_PACKAGES.search(line) and "/crates.io-index" not in line
+        if OF_PACKAGES.search(line) and "registry+" not in line
     ]
     named = [match.group(1).lower() for line in said for match in ADDRESS.finditer(line)]
     counted = {host: named.count(host) for host in dict.fromkeys(named)}
