@@ -17,7 +17,7 @@ from pipelines.formats import native
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from pipelines.routing.document.line import DocumentError
-from tests.browser.canvas import SAVING
+from tests.browser.canvas import SAVING, node
 from tests.browser.conftest import Enter
 from tests.browser.test_canvas import saved
 from tests.factories import World
@@ -337,3 +337,35 @@ def test_two_tabs_keep_their_unread_texts_apart_and_what_a_closed_one_left_is_fo
     saved(third)
     assert stored(line).draft["stations"][0]["labels"] == ["one"]
     expect(second.locator(".cm-content")).to_contain_text("labels: [two")
+
+
+SLOWLY_WRITTEN = """
+const post = Worker.prototype.postMessage;
+Worker.prototype.postMessage = function (message) {
+    window.setTimeout(() => post.call(this, message), message.asked?.do === "write" ? 900 : 0);
+};
+"""
+
+
+@pytest.mark.wide
+def test_what_was_opened_is_stored_again_when_changes_are_undone_while_the_first_is_on_its_way(
+    line: Line, page: Page, enter_canvas: Enter
+) -> None:
+    """Its text is the one that was opened, not the one that was stored last."""
+    page.add_init_script(SLOWLY_WRITTEN)
+    enter_canvas(line)
+    canvas = page.locator(".ed-canvas")
+    with page.expect_response(SAVING):
+        node(page, "ship").focus()
+        page.keyboard.press("Alt+ArrowDown")
+        # Its text is being written now: the next change comes before that is done.
+        expect(page.locator(".ed-save")).to_have_attribute("data-state", "saving")
+        page.keyboard.press("Alt+ArrowDown")
+    canvas.focus()
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    expect(page.get_by_role("button", name="Undo", exact=True)).to_be_disabled()
+    saved(page)
+    line.refresh_from_db()
+    assert line.draft_number == 3
+    assert line.draft_text == TEXT

@@ -62,7 +62,8 @@ export class LineText {
     this.#kept = new TextKeeper(place);
     this.#shown = { text: given.text || undefined, fault: undefined, places: {} };
     if (!given.text) return;
-    this.#good = given;
+    // A copy: `given.text` becomes what is stored, while this text stays with the document that was opened.
+    this.#good = { ...given };
     client.start();
   }
 
