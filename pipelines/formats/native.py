@@ -22,7 +22,6 @@ from pipelines.formats.yamltext import Parsed, TextError, parse, resolves_to_tex
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.problems import Malformed
 from pipelines.routing.basics.values import check_document
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.line import DocumentError, ParsedLine, Problem, read_line
 
 MAX_TEXT = 4 * 1024 * 1024
@@ -43,7 +42,7 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
         # The place says it; the path would read as if only that part were wrong.
         raise DocumentError([replace(_locate(text, other[0]), path="")])
     if type(document) is not dict:
-        raise DocumentError([Problem("", _("a line document is one object"), "", 1, 1)])
+        raise DocumentError([Problem("", "a line document is one object", "", 1, 1)])
     try:
         check_document(document)
     except Malformed as error:

@@ -124,12 +124,12 @@ class _Builder:
         next(self.events)
         start = next(self.events)
         if isinstance(start, StreamEndEvent):
-            raise TextError(_("the document is empty"), 1, 1)
+            raise TextError("the document is empty", 1, 1)
         self.parsed.value = self._node(next(self.events), "", 0).value
         next(self.events)
         after = next(self.events)
         if isinstance(after, DocumentStartEvent):
-            raise self._error(after, _("a second document begins here; a file holds one"))
+            raise self._error(after, "a second document begins here; a file holds one")
         return self.parsed
 
     def _error(self, event: Any, message: str) -> TextError:
@@ -185,7 +185,7 @@ class _Builder:
     def _key(self, event: Any) -> str:
         key = self._scalar(event) if isinstance(event, ScalarEvent) else None
         if type(key) is not str:
-            raise self._error(event, _("keys are text: put it in quotes"))
+            raise self._error(event, "keys are text: put it in quotes")
         return key
 
     def _scalar(self, event: ScalarEvent) -> Any:
@@ -205,7 +205,7 @@ class _Builder:
         except jsontext.JsonTextError as error:
             raise self._error(event, error.message) from None
         if type(value) is Decimal and not self.exact and not _is_whole(value):
-            raise self._error(event, _("more digits than a number keeps here; write it as a text, in quotes"))
+            raise self._error(event, "more digits than a number keeps here; write it as a text, in quotes")
         return value
 
 

@@ -121,7 +121,7 @@ def check(line: Line, text: str = "") -> Examination:
     key = line.draft.get("key")
     if found.line is None or key == line.key:
         return found
-    renamed = Problem("key", _("is not “%(key)s”", key=line.key), _("The key of a line never changes."))
+    renamed = Problem("key", _("is not “%(key)s”", key=line.key), "The key of a line never changes.")
     return found.adding([renamed])
 
 

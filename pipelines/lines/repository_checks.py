@@ -24,13 +24,13 @@ def repository_problems(line: routing.ParsedLine, project: Project) -> list[Prob
     found = Repository.objects.filter(project=project, name=workspace.repository).first()
     if found is None:
         message = _("the project has no repository “%(name)s”", name=workspace.repository)
-        return [Problem(path, message, _("connect it in the project settings, or choose another"))]
+        return [Problem(path, message, "connect it in the project settings, or choose another")]
     if found.pushing == Repository.Pushing.NOBODY and pushes(line):
         message = _("nobody may push to %(name)s", name=found.name)
-        return [Problem(path, message, _("change who may push in the project settings"))]
+        return [Problem(path, message, "change who may push in the project settings")]
     if requests(line) and not _hosted(found):
         message = _("nobody knows which host keeps %(name)s", name=found.name)
-        return [Problem(path, message, _("choose its host in the project settings, or only push"))]
+        return [Problem(path, message, "choose its host in the project settings, or only push")]
     return []
 
 
@@ -51,7 +51,7 @@ def credential_problems(document: routing.ParsedLine, line: Line) -> list[Proble
                 secret=name,
                 repository=uses[name],
             ),
-            _("Store a secret of its own for this station: no station gets a credential."),
+            "Store a secret of its own for this station: no station gets a credential.",
         )
         for index, station in enumerate(document.stations)
         for name in dict.fromkeys(secrets(station.work))

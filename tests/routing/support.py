@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.basics.wording import Wording
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.situation import read_situation
-from pipelines.routing.document.line import DocumentError, ParsedLine, read_line
+from pipelines.routing.document.line import ParsedLine, read_line
 
 OK = {"result": "success"}
 FAILED = {"result": "failure"}
@@ -75,9 +74,3 @@ def _waits(answer: dict[str, Any]) -> str:
 
 def goes(of: ParsedLine, outcome: dict[str, Any], station: str = "a", **facts: Any) -> str:
     return short(decided(of, outcome, station, **facts))
-
-
-def untranslatable(error: DocumentError) -> list[str]:
-    """What of a refusal no catalogue could translate."""
-    said = (text for problem in error.problems for text in (problem.message, problem.hint) if text)
-    return [text for text in said if not isinstance(text, Wording)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines.routing.document.line import DocumentError, read_line
-from tests.routing.support import document, untranslatable
+from tests.routing.support import document
 
 RULES = {"rules": [{"id": "on", "to": "b"}]}
 
@@ -137,7 +137,6 @@ def test_it_is_told_with_its_place_and_what_to_do(given: dict[str, Any], told: s
     with pytest.raises(DocumentError) as refused:
         read_line(given)
     assert told in map(str, refused.value.problems)
-    assert untranslatable(refused.value) == []
 
 
 def test_what_a_budget_is_called_is_kept() -> None:

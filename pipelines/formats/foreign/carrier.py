@@ -38,7 +38,7 @@ class Carrier:
         if len(self.losses) < MOST_LOSSES and lost not in self.losses:
             self.losses.append(lost)
             if len(self.losses) == MOST_LOSSES:
-                self.losses.append(Problem("", _("more is different than is told here")))
+                self.losses.append(Problem("", "more is different than is told here"))
 
     def refuse(self, path: str, message: Any, hint: Any = "") -> None:
         self.faults.append(Problem(path, message, hint))
@@ -107,14 +107,14 @@ def objects(carrier: Carrier, given: Any, path: str) -> list[tuple[str, Mapping[
     if given is None:
         return []
     if not isinstance(given, list):
-        carrier.refuse(path, _("has to be a list"))
+        carrier.refuse(path, "has to be a list")
         return []
     found = []
     for index, member in enumerate(given):
         if isinstance(member, Mapping):
             found.append((f"{path}[{index}]", member))
         else:
-            carrier.refuse(f"{path}[{index}]", _("has to be an object"))
+            carrier.refuse(f"{path}[{index}]", "has to be an object")
     return found
 
 

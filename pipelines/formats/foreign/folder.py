@@ -47,5 +47,5 @@ def files_of(archive: bytes) -> dict[str, bytes]:
 
 
 def refused(message: object) -> DocumentError:
-    hint = _("choose a document, or a .zip of the folder .agentics of an assembly line")
+    hint = "choose a document, or a .zip of the folder .agentics of an assembly line"
     return DocumentError([Problem("", message, hint)])  # type: ignore[arg-type]

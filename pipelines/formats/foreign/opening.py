@@ -109,7 +109,7 @@ def opened_files(files: Mapping[str, str | bytes]) -> Opened:
         except TextError as fault:
             raise DocumentError([Problem(path, fault.message)]) from None
     if not any(path.endswith(("assembly-line.json", "/station.json")) for path in parsed):
-        raise refused(_("these files are no line together"))
+        raise refused("these files are no line together")
     whole, places, unread = together(parsed)
 
     def placed(problems: list[Problem]) -> tuple[Problem, ...]:

@@ -24,10 +24,10 @@ from pipelines.routing.document.line import read_line
 
 OWN: Final = (VIBE_FACTORY, ALP, CONTENOX, FLUX, FLUX_RECORD, AEEF)
 GROUP: Final = "gateline.formats"
-IMPORTED: Final = _(
+IMPORTED: Final = (
     "Gateline's own format begins with “gateline: 1”. Import this one at Lines › New line › From a file."
 )
-UNREAD: Final = _("This tells of work that was done, and is no line. Import the playbook that it belongs to.")
+UNREAD: Final = "This tells of work that was done, and is no line. Import the playbook that it belongs to."
 
 
 @dataclass(frozen=True)

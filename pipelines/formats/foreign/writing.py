@@ -56,7 +56,7 @@ def _losses(line: Json, text: str, dialect: str) -> tuple[Problem, ...]:
     try:
         read = read_line(opened(text, dialect).document).to_document()
     except DocumentError as fault:
-        hint = _("that system has no word for it; simplify the line before it is written")
+        hint = "that system has no word for it; simplify the line before it is written"
         return tuple(Problem(each.path, each.message, hint) for each in fault.problems)
     back = renamed(read, line)
     differences = changes(line, back)

@@ -6,8 +6,6 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from pipelines.routing.basics.wording import Wording as _
-
 _TEXT = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*([smhd])\s*\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MAX = 10 * 366 * 86400
@@ -22,7 +20,7 @@ def seconds(value: Any) -> int | float:
     """Raises DurationError. Whole numbers come back as int."""
     length = _length(value)
     if not 0 <= length <= MAX:
-        raise DurationError(_("a duration is between 0 and ten years"))
+        raise DurationError("a duration is between 0 and ten years")
     return int(length) if length == int(length) else float(length)
 
 
@@ -31,7 +29,7 @@ def _length(value: Any) -> Decimal:
         return Decimal(repr(value)) if type(value) is float else Decimal(value)
     found = _TEXT.match(value) if type(value) is str else None
     if not found:
-        raise DurationError(_("a duration is a number of seconds, or a text like 90s, 5m, 2h, 1d"))
+        raise DurationError("a duration is a number of seconds, or a text like 90s, 5m, 2h, 1d")
     return Decimal(found[1]) * _SECONDS[found[2]]
 
 

@@ -51,7 +51,7 @@ def loads(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise JsonTextError(error.msg, error.lineno, error.colno) from None
     except RecursionError:
-        raise JsonTextError(_("nested too deeply")) from None
+        raise JsonTextError("nested too deeply") from None
 
 
 def dumps(value: Any, *, indent: int | None = None, ascii_only: bool = True, sort_keys: bool = False) -> str:

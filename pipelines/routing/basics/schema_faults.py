@@ -32,7 +32,7 @@ def problem(path: str, fault: SchemaFault) -> Problem:
     for step in fault.absolute_path:
         path = join(path, step)
     if fault.validator == "required":
-        return Problem(join(path, _missing(fault)), _("is missing"))
+        return Problem(join(path, _missing(fault)), "is missing")
     say = _WORDS.get(str(fault.validator))
     return Problem(path, say(fault) if say else fault.message[:LONGEST])
 
@@ -46,9 +46,7 @@ def _missing(fault: SchemaFault) -> str:
 def _type(fault: SchemaFault) -> str:
     types = fault.validator_value
     wanted = [_TYPES.get(each, each) for each in ([types] if isinstance(types, str) else types)]
-    return _(
-        "has to be %(words)s, not %(value)s", words=joined(wanted, _(" or ")), value=named(fault.instance)
-    )
+    return _("has to be %(words)s, not %(value)s", words=joined(wanted, " or "), value=named(fault.instance))
 
 
 def _one_of(fault: SchemaFault) -> str:
@@ -57,20 +55,20 @@ def _one_of(fault: SchemaFault) -> str:
 
 
 _TYPES: Final = {
-    "string": _("a text"),
-    "number": _("a number"),
-    "integer": _("a whole number"),
-    "boolean": _("true or false"),
-    "object": _("an object"),
-    "array": _("a list"),
-    "null": _("null"),
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
 }
 
 _WORDS: Final[Mapping[str, Callable[[SchemaFault], Any]]] = {
     "type": _type,
     "enum": _one_of,
-    "anyOf": lambda fault: _("fits none of the forms that it may have"),
-    "oneOf": lambda fault: _("fits none, or more than one, of the forms that it may have"),
+    "anyOf": lambda fault: "fits none of the forms that it may have",
+    "oneOf": lambda fault: "fits none, or more than one, of the forms that it may have",
     "minLength": lambda fault: _("has to have at least %(least)s characters", least=fault.validator_value),
     "minItems": lambda fault: _("has to have at least %(least)s members", least=fault.validator_value),
 }

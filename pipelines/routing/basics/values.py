@@ -57,12 +57,12 @@ def kind(value: Any) -> str:
 
 
 NAMED: Final = {
-    "null": _("null"),
-    "boolean": _("a boolean"),
-    "number": _("a number"),
-    "string": _("a string"),
-    "array": _("an array"),
-    "object": _("an object"),
+    "null": "null",
+    "boolean": "a boolean",
+    "number": "a number",
+    "string": "a string",
+    "array": "an array",
+    "object": "an object",
 }
 
 
@@ -238,7 +238,7 @@ def _fault_in_leaf(value: Any) -> str:
     if type(value) not in KINDS:
         return _("not a JSON value: %(kind)s", kind=type(value).__name__)
     finite = value.is_finite() if type(value) is Decimal else type(value) is not float or isfinite(value)
-    return "" if finite else _("not a number that JSON knows (NaN or Infinity)")
+    return "" if finite else "not a number that JSON knows (NaN or Infinity)"
 
 
 def _fault_in_key(step: Any) -> str:

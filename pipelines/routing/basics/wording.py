@@ -24,10 +24,11 @@ class Wording(str):
         return text
 
     @classmethod
-    def of(cls, machine: str, people: Wording) -> Wording:
+    def of(cls, machine: str, people: str) -> Wording:
         """Where people read another sentence than machines."""
         text = super().__new__(cls, machine)
-        text.template, text.values = people.template, people.values
+        filled = people if isinstance(people, Wording) else cls(people)
+        text.template, text.values = filled.template, filled.values
         return text
 
     def __str__(self) -> str:
@@ -37,9 +38,6 @@ class Wording(str):
     def words(self) -> str:
         values = {key: words(value) for key, value in self.values.items()}
         return self.template % values if values else self.template
-
-
-NOTHING = Wording("")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,14 +33,14 @@ NEEDS: Final = ("rules", "edges", "station", "failure_type", "loop")
 """Kinds that count nothing without their first list."""
 
 WORDS: Final = {
-    "rules": _("Times rules are taken, together"),
-    "edges": _("Moves from station to station"),
-    "station": _("Entries of stations, together"),
-    "failure_type": _("Moves with a type of failure"),
-    "same_stage": _("Rework within a stage"),
-    "cross_stage": _("Rework across stages"),
-    "restart": _("Restarts of the whole line"),
-    "loop": _("Rounds of a loop"),
+    "rules": "Times rules are taken, together",
+    "edges": "Moves from station to station",
+    "station": "Entries of stations, together",
+    "failure_type": "Moves with a type of failure",
+    "same_stage": "Rework within a stage",
+    "cross_stage": "Rework across stages",
+    "restart": "Restarts of the whole line",
+    "loop": "Rounds of a loop",
 }
 """What each kind counts."""
 
@@ -59,7 +59,7 @@ class Counted(Texts):
     calls one."""
 
     between: str = ","
-    help: str = _("Comma-separated")
+    help: str = "Comma-separated"
     code: bool = True
     part: str = ""
     what: str = ""
@@ -82,7 +82,7 @@ class Counted(Texts):
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         if self.needed(reader, key):
             machine = _("a budget of kind %(kind)s names some", kind=reader.values["kind"])
-            reader.note(key, _.of(machine, _("is missing")))
+            reader.note(key, _.of(machine, "is missing"))
         return ()
 
     def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
@@ -101,13 +101,13 @@ class Edges(Counted):
         source, arrow, target = member.partition("->")
         if not arrow:
             reader.problems.note(
-                path, _("%(member)s is no edge", member=quote(member)), _("write it as from->to")
+                path, _("%(member)s is no edge", member=quote(member)), "write it as from->to"
             )
         elif source not in names.stations:
-            message = no_such(_("station"), source)
+            message = no_such("station", source)
             reader.problems.note(path, message, expected(source, names.stations))
         elif target not in names.places:
-            message = no_such(_("station or end"), target)
+            message = no_such("station or end", target)
             reader.problems.note(path, message, expected(target, names.places))
 
     def schema(self) -> Schema:
@@ -119,7 +119,7 @@ class Most(Count):
     """A whole number, or `none`, which switches a standard budget off."""
 
     required: bool = True
-    remedy: str = _("a whole number, or none")
+    remedy: str = "a whole number, or none"
     written: Written = Written.ALWAYS
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
@@ -160,10 +160,10 @@ class Budget:
         ),
         given=True,
     )
-    rules: tuple[str, ...] = declared(Counted(part="rules", what=_("rule"), label="Rules, by their ids"))
+    rules: tuple[str, ...] = declared(Counted(part="rules", what="rule", label="Rules, by their ids"))
     edges: tuple[str, ...] = declared(Edges(label="Paths, each as from->to"))
     stations: tuple[str, ...] = declared(
-        Counted(part="stations", what=_("station"), label="Stations, by their keys")
+        Counted(part="stations", what="station", label="Stations, by their keys")
     )
     failure_types: tuple[str, ...] = declared(Counted(label="Types of failure"))
     most: int | None = declared(

@@ -41,17 +41,17 @@ WORDS: Final = {
 }
 """The operators as people read them."""
 SEVERITIES: Final = {
-    "warn": _("Warning: shown only"),
-    "required": _("Required"),
-    "block": _("Required, shown as a blocker"),
+    "warn": "Warning: shown only",
+    "required": "Required",
+    "block": "Required, shown as a blocker",
 }
 ACTIONS: Final = {
-    "proceed": _("Proceed"),
-    "hold": _("Hold: ask a person"),
-    "rework": _("Rework: the rules as after a failure"),
-    "abort": _("Abort: the task fails"),
-    "notify": _("Notify"),
-    "escalate": _("Escalate"),
+    "proceed": "Proceed",
+    "hold": "Hold: ask a person",
+    "rework": "Rework: the rules as after a failure",
+    "abort": "Abort: the task fails",
+    "notify": "Notify",
+    "escalate": "Escalate",
 }
 RANK = {"abort": 3, "rework": 2, "hold": 1}
 """Actions that route, the worst highest; the others are 0 and route nothing."""
@@ -86,7 +86,7 @@ class Operand(Field):
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         operator = reader.values["operator"]
         if operator != "exists":
-            reader.note(key, _("is missing"))
+            reader.note(key, "is missing")
         return operator, None, None
 
     def write(self, value: Any) -> Any:
@@ -173,7 +173,7 @@ class Checks(Field):
 
 def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckGroup | None:
     if type(value) is not dict or len(value) != 1 or next(iter(value)) not in ("all", "any"):
-        problems.note(path, _("a group of checks is {all: […]} or {any: […]}"))
+        problems.note(path, "a group of checks is {all: […]} or {any: […]}")
         return None
     if depth > MAX_NESTING:
         problems.note(path, _("groups of checks nest at most %(most)s deep", most=MAX_NESTING))

@@ -15,14 +15,14 @@ from pipelines.routing.document.reading.reader import Reader, quote
 
 BUILT_IN_ENDS: Final = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 """Those that exist in every line, with their kinds."""
-KINDS: Final = {"completed": _("Completed"), "failed": _("Failed"), "cancelled": _("Cancelled")}
+KINDS: Final = {"completed": "Completed", "failed": "Failed", "cancelled": "Cancelled"}
 
 
 ALWAYS, FEEDBACK = "always", "feedback"
 FOLLOW_UPS: Final = {
-    "": _("Nothing: a person starts what follows"),
-    ALWAYS: _("A follow-up task, always"),
-    FEEDBACK: _("A follow-up task, if the last station left feedback"),
+    "": "Nothing: a person starts what follows",
+    ALWAYS: "A follow-up task, always",
+    FEEDBACK: "A follow-up task, if the last station left feedback",
 }
 """What a task that ends there starts by itself: a new task of the line, linked to it."""
 
@@ -48,8 +48,8 @@ class End:
         Choice(
             FOLLOW_UPS,
             default="",
-            label=_("Starts then"),
-            help=_("The new task begins at the first station, with the inputs of this one and its feedback."),
+            label="Starts then",
+            help="The new task begins at the first station, with the inputs of this one and its feedback.",
         )
     )
     extra: Mapping[str, Any] = declared(extra())
@@ -58,7 +58,7 @@ class End:
 def _check(reader: Reader, around: Around) -> None:
     key, kind = reader.values["key"], reader.values["kind"]
     if reader.values["follow_up"] and kind == "cancelled":
-        reader.note("follow_up", _("nothing follows what was cancelled"), _("leave the key out"))
+        reader.note("follow_up", "nothing follows what was cancelled", "leave the key out")
     if reader.has("kind") and BUILT_IN_ENDS.get(key, kind) != kind:
         reader.note(
             "kind",

@@ -8,18 +8,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, declared
 from pipelines.routing.document.fields.plain import Duration, Several, Text, Texts
 from pipelines.routing.document.fields.record import Record
 from pipelines.routing.document.reading.reader import Reader
 
 ACTIONS: Final = {
-    "block": _("Hold all work on the task"),
-    "notify": _("Write to the roles below"),
-    "create_incident": _("Keep an incident"),
-    "suspend_agent": _("Suspend the agent"),
-    "convene_review": _("Convene a review"),
+    "block": "Hold all work on the task",
+    "notify": "Write to the roles below",
+    "create_incident": "Keep an incident",
+    "suspend_agent": "Suspend the agent",
+    "convene_review": "Convene a review",
 }
 """What may be done on a breach. `block` holds all work on the task; `notify` writes to the roles in `notify`;
 `create_incident` keeps an incident; `suspend_agent` gives the agent of the station no new work; `convene_review` asks
@@ -81,7 +80,7 @@ class EscalationRule:
         given=True,
     )
     sla: float | None = declared(Duration(label="Time to answer", help="Leave empty for no limit."))
-    on_breach: tuple[str, ...] = declared(Several(ACTIONS, _("the action"), label="When it has passed"))
+    on_breach: tuple[str, ...] = declared(Several(ACTIONS, "the action", label="When it has passed"))
     notify: tuple[str, ...] = declared(
         Texts(
             between=",",
@@ -89,14 +88,12 @@ class EscalationRule:
             help="Comma-separated roles. Leave empty for who answers.",
         )
     )
-    at_once: tuple[str, ...] = declared(
-        Several(ACTIONS, _("the action"), label="At once, when it is escalated")
-    )
+    at_once: tuple[str, ...] = declared(Several(ACTIONS, "the action", label="At once, when it is escalated"))
 
 
 def _check(reader: Reader, around: Around) -> None:
     if reader.values["on_breach"] and reader.values["sla"] is None:
-        reader.note("on_breach", _("is never done without a time to answer"), _("say sla, such as 4h"))
+        reader.note("on_breach", "is never done without a time to answer", "say sla, such as 4h")
 
 
 ESCALATION: Final = Record.of(EscalationRule, check=_check)

@@ -43,7 +43,7 @@ class Exhausted(Field):
 def _target(reader: Reader, names: Names) -> str | None:
     target = reader.text("to", required=True)
     if target and target not in names.places:
-        message = no_such(_("station or end"), target)
+        message = no_such("station or end", target)
         reader.note("to", message, expected(target, names.places))
     reader.done()
     return target or None

@@ -15,7 +15,6 @@ from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
 from pipelines.routing.basics.shapes import whole
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Answered, Condition, EdgeTaken, View, holds, leaves
 from pipelines.routing.document.evaluations import UNANSWERED, Evaluation
 from pipelines.routing.document.fields.field import Around, Field, Written, declared
@@ -28,14 +27,14 @@ from pipelines.routing.document.reading.reader import Reader
 KIND = "tool"
 PASS, WARN, FAIL = "pass", "warn", "fail"
 PARSES: Final = {
-    "json": _("JSON"),
-    "text": _("Text"),
-    "exit_code": _("Nothing that counts: the exit code decides"),
+    "json": "JSON",
+    "text": "Text",
+    "exit_code": "Nothing that counts: the exit code decides",
 }
 ACTIONS: Final = {
-    "hold": _("Hold: a person decides"),
-    "rework": _("Rework: the rules as after a failure"),
-    "abort": _("Abort: the task fails"),
+    "hold": "Hold: a person decides",
+    "rework": "Rework: the rules as after a failure",
+    "abort": "Abort: the task fails",
 }
 TIMEOUT = 60
 """Seconds, where the document does not say."""
@@ -69,7 +68,7 @@ class Environment(Object):
         found = reader.object(key)
         for name, value in found.items():
             if type(value) is not str:
-                reader.problems.note(join(reader.at(key), name), _("has to be a text"))
+                reader.problems.note(join(reader.at(key), name), "has to be a text")
         return found
 
     def schema(self) -> Schema:
@@ -86,11 +85,11 @@ class ExitCodes(Field):
         for value, path in reader.members(key):
             code = whole(value)
             if code is None or not 0 <= code <= 255:
-                reader.problems.note(path, _("has to be an exit code, 0 to 255"))
+                reader.problems.note(path, "has to be an exit code, 0 to 255")
             else:
                 codes.append(code)
         if reader.given[key] == []:
-            reader.note(key, _("names no exit code"), _("leave the key out for 0"))
+            reader.note(key, "names no exit code", "leave the key out for 0")
         return tuple(codes) or self.default
 
     def write(self, value: Any) -> Any:
@@ -104,14 +103,14 @@ class ExitCodes(Field):
 class Judgement(Field):
     """A condition on the tool's own output, and how it is written."""
 
-    help: str = _("A condition on the tool's own output, as JSON.")
+    help: str = "A condition on the tool's own output, as JSON."
     rows: int = 2
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         value = reader.raw(key)
         condition = read_condition(value, reader.at(key), reader.problems, ())
         if any(isinstance(leaf, (Answered, EdgeTaken)) for leaf in leaves(condition)):
-            reader.note(key, _("reads the tool's own output; it cannot ask anybody or count edges"))
+            reader.note(key, "reads the tool's own output; it cannot ask anybody or count edges")
         return condition, value
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:

@@ -35,11 +35,11 @@ from pipelines.routing.document.routes import ON_REJECT, Route
 JUMP: Final = "@jump"
 """The key of the review of a jump (`already_complete`), among gates and among the facts `gates` and `rounds`."""
 WORDS: Final = {
-    "approve": _("Approve: the task goes on"),
-    "send_back": _("Send back: the station runs again with the reason"),
-    "reject": _("Reject: what is said below"),
-    "rework": _("Rework: the rules as after a failure"),
-    "abort": _("Abort: the task fails"),
+    "approve": "Approve: the task goes on",
+    "send_back": "Send back: the station runs again with the reason",
+    "reject": "Reject: what is said below",
+    "rework": "Rework: the rules as after a failure",
+    "abort": "Abort: the task fails",
 }
 """What can be said at a gate."""
 OFFERS: Final = ("approve", "send_back", "reject")
@@ -89,7 +89,7 @@ APPROVAL: Final = Record.of(Approval, first=("max_rounds",))
 
 REMINDERS: Final = 3
 MAX_REMINDERS: Final = 10
-DUE_WORDS: Final = {"remind": _("remind"), "escalate": _("escalate"), "reject": _("reject")}
+DUE_WORDS: Final = {"remind": "remind", "escalate": "escalate", "reject": "reject"}
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,9 @@ class DuePolicy:
 def _check_due(reader: Reader, around: Around) -> None:
     found = reader.values
     if found["before"] and found["after"] and found["before"] >= found["after"]:
-        reader.note("before", _("is as long as the time for the decision, or longer"))
+        reader.note("before", "is as long as the time for the decision, or longer")
     if found["every"] and found["then"] == "reject":
-        reader.note("every", _("reminds of a review that was rejected by then"), _("leave it out"))
+        reader.note("every", "reminds of a review that was rejected by then", "leave it out")
 
 
 DUE: Final = Record.of(DuePolicy, check=_check_due)
@@ -239,10 +239,10 @@ class Mode(Choice):
 
 
 MODES: Final = {
-    "auto": _("Checks alone; a person only where one says hold"),
-    "manual": _("Always people; checks are only shown"),
-    "checks_then_manual": _("Checks first, then people"),
-    "skip": _("Nobody decides: it passes, and that is recorded"),
+    "auto": "Checks alone; a person only where one says hold",
+    "manual": "Always people; checks are only shown",
+    "checks_then_manual": "Checks first, then people",
+    "skip": "Nobody decides: it passes, and that is recorded",
 }
 
 
@@ -261,9 +261,9 @@ class Offers(Texts):
                 # Machines read every word in the message already.
                 hint = _.of("", one_of(WORDS, WORDS))
                 reader.problems.note(path, _.of(machine, unknown_word(word)), hint)
-        note_twins(reader, key, found, _("the word"))
+        note_twins(reader, key, found, "the word")
         if reader.given[key] == []:
-            reader.note(key, _("a gate offers at least one word"), _("leave the key out for the usual ones"))
+            reader.note(key, "a gate offers at least one word", "leave the key out for the usual ones")
         return found or self.absent(reader, key, around)
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
@@ -301,7 +301,7 @@ class Gate:
     offers: tuple[str, ...] = declared(Offers(label="What they can say"))
     on_reject: str | None = declared(Route(ON_REJECT, "route", label="After a rejection"))
     due: DuePolicy | None = declared(One(DUE))
-    fields: tuple[Input, ...] = declared(Fields(INPUT, unique="key", what=_("the field")))
+    fields: tuple[Input, ...] = declared(Fields(INPUT, unique="key", what="the field"))
     sample: SamplePolicy | None = declared(One(SAMPLE))
     channels: Channels | None = declared(One(CHANNELS))
     notify: tuple[str, ...] = declared(

@@ -26,18 +26,16 @@ class NeverReached:
     station or gate before; "" in a guarantee with `after`."""
 
     reach: str = declared(
-        Reference("named", _("station, end or gate"), required=True, label="Nothing reaches"), given=True
+        Reference("named", "station, end or gate", required=True, label="Nothing reaches"), given=True
     )
-    without: str = declared(Reference("passable", _("station or gate"), default="", label="Without"))
+    without: str = declared(Reference("passable", "station or gate", default="", label="Without"))
 
 
 @dataclass(frozen=True)
 class VisitsAtMost:
     """No task enters the station more often."""
 
-    visit: str = declared(
-        Reference("stations", _("station"), required=True, label="A task visits"), given=True
-    )
+    visit: str = declared(Reference("stations", "station", required=True, label="A task visits"), given=True)
     times: int = declared(
         Count(
             required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS, label="At most so many times"
@@ -50,12 +48,10 @@ class VisitsAtMost:
 class AfterWord:
     """From this word at the gate on, until the gate is approved."""
 
-    gate: str = declared(
-        Reference("gates", _("gate"), required=True, label="After a decision at"), given=True
-    )
+    gate: str = declared(Reference("gates", "gate", required=True, label="After a decision at"), given=True)
     word: str = declared(
         Choice(
-            {REJECT: _("Reject"), SEND_BACK: _("Send back")},
+            {REJECT: "Reject", SEND_BACK: "Send back"},
             required=True,
             default=REJECT,
             written=Written.ALWAYS,
@@ -78,7 +74,7 @@ class Dollars(Text):
         except InvalidOperation:
             amount = Decimal("NaN")
         if not amount.is_finite() or amount < 0:
-            reader.note(key, _("has to be an amount in dollars, as a text"), _('such as "41.50"'))
+            reader.note(key, "has to be an amount in dollars, as a text", 'such as "41.50"')
         return said
 
     def schema(self) -> Schema:
@@ -112,17 +108,17 @@ class Guarantee:
 def _check(reader: Reader, around: Around) -> None:
     forms = [name for name in FORMS if reader.has(name)]
     if len(forms) != 1:
-        message = _("says what it promises in exactly one form") if forms else _("says nothing")
-        hint = _.of(f"known: {', '.join(FORMS)}", _("choose what it promises"))
+        message = "says what it promises in exactly one form" if forms else "says nothing"
+        hint = _.of(f"known: {', '.join(FORMS)}", "choose what it promises")
         reader.note(forms[1] if forms else "never", message, hint)
         return
     never, after = reader.values["never"], reader.values["after"]
     if after is not None and never is None:
-        reader.note("after", _("goes with never only"))
+        reader.note("after", "goes with never only")
     elif after is not None and never.without:
-        reader.note("never", _("has no `without` where `after` says when"))
+        reader.note("never", "has no `without` where `after` says when")
     elif never is not None and after is None and not never.without:
-        reader.note("never", _("names what has to come before, as `without`"))
+        reader.note("never", "names what has to come before, as `without`")
 
 
 class GuaranteeRecord(Record[Guarantee]):

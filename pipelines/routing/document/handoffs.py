@@ -67,7 +67,7 @@ def faults(document: Any, schema: Mapping[str, Any] | None = None) -> tuple[Prob
     """What is wrong with a handoff document, each with its place in it; nothing where it is valid. None: no document
     was handed over. `schema`: of the line or the station, by default that of AEEF."""
     if document is None:
-        return (Problem("handoff", _("is missing")),)
+        return (Problem("handoff", "is missing"),)
     return held_against(document, DEFAULT if schema is None else schema, "handoff")
 
 
@@ -80,7 +80,7 @@ def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Pro
     try:
         found = [problem(at, error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
     except RecursionError:
-        return (Problem(at, _("its schema refers to itself without end")),)
+        return (Problem(at, "its schema refers to itself without end"),)
     return tuple(sorted(found, key=lambda fault: fault.path))
 
 
@@ -94,7 +94,7 @@ def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
         except SchemaError as error:
             found.append(problem("", error))
         except RecursionError:
-            found.append(Problem("", _("refers to itself without end")))
+            found.append(Problem("", "refers to itself without end"))
         except Unresolvable as error:
             found.append(Problem("", _("refers to nothing: %(ref)s", ref=error.ref)))
     return tuple(found)
@@ -110,9 +110,9 @@ def _unsupported(schema: Any, path: str) -> Iterator[Problem]:
     for key, member in schema.items():
         where = join(path, key)
         if key == "$ref" and not str(member).startswith("#"):
-            yield Problem(where, _("refers to another document"), _("write it out under $defs"))
+            yield Problem(where, "refers to another document", "write it out under $defs")
         elif key in ("patternProperties", "$dynamicRef"):
-            yield Problem(where, _("is not supported here"))
+            yield Problem(where, "is not supported here")
         elif key == "pattern" and isinstance(member, str):
             yield from _pattern_fault(member, where)
         yield from _unsupported(member, where)

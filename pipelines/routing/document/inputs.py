@@ -18,16 +18,16 @@ from pipelines.routing.document.reading.reader import Problems, Reader, quote
 
 TEXT: Final = "text"
 TYPES: Final = {
-    "text": _("Text"),
-    "long_text": _("Long text"),
-    "number": _("Number"),
-    "choice": _("Choice"),
-    "yes_no": _("Yes or no"),
-    "date": _("Date"),
-    "repository": _("Repository"),
-    "revision": _("Branch, tag or commit"),
-    "file": _("File"),
-    "secret": _("Secret, by its name"),
+    "text": "Text",
+    "long_text": "Long text",
+    "number": "Number",
+    "choice": "Choice",
+    "yes_no": "Yes or no",
+    "date": "Date",
+    "repository": "Repository",
+    "revision": "Branch, tag or commit",
+    "file": "File",
+    "secret": "Secret, by its name",
 }
 RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "choices": ("choice",),
@@ -50,7 +50,7 @@ class Endings(Texts):
         for ending in found:
             if not ENDING.fullmatch(ending):
                 wrong = _("%(ending)s is no ending of a file's name", ending=quote(ending))
-                reader.note(key, wrong, _("Write it like .csv, in small letters."))
+                reader.note(key, wrong, "Write it like .csv, in small letters.")
         return found
 
     def schema(self) -> Schema:
@@ -101,13 +101,13 @@ class Input:
 def _check(reader: Reader, around: Around) -> None:
     said = reader.values
     if (said["type"] == "choice") != bool(said["choices"]):
-        reader.note("choices", _("a choice lists its choices, no other type does"))
+        reader.note("choices", "a choice lists its choices, no other type does")
     for rule, types in RULES.items():
         if rule != "choices" and said["type"] not in types and reader.has(rule):
             has = _("Types that have it: %(types)s.", types=", ".join(types))
             reader.note(rule, _("an input of the type %(type)s has none", type=said["type"]), has)
     if None not in (said["minimum"], said["maximum"]) and said["minimum"] > said["maximum"]:
-        reader.note("maximum", _("is smaller than the minimum"))
+        reader.note("maximum", "is smaller than the minimum")
     try:
         compile_pattern(said["pattern"])
     except OperandError as error:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Written
 from pipelines.routing.document.fields.plain import Texts
 from pipelines.routing.document.reading.names import refers
@@ -27,11 +26,11 @@ class Jumps(Texts):
         if raw == ALL:
             return ALL
         if type(raw) is not list:
-            reader.note(key, _("has to be a list of stations and ends, or the word all"))
+            reader.note(key, "has to be a list of stations and ends, or the word all")
             return None
         places = reader.texts(key)
         for place in places:
-            refers(reader, key, place, around.names.places, _("station or end"))
+            refers(reader, key, place, around.names.places, "station or end")
         return tuple(dict.fromkeys(places))
 
     def write(self, value: Any) -> Any:

@@ -77,7 +77,7 @@ class Stations(Each):
         return found if found or reader.given[key] else self.absent(reader, key, around)
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        reader.note(key, _("a line has at least one station"))
+        reader.note(key, "a line has at least one station")
         return ()
 
 
@@ -107,11 +107,11 @@ class Pairs(Field):
         pairs = []
         for member, path in reader.members(key):
             if type(member) is not list or len(member) != 2 or not all(type(each) is str for each in member):
-                reader.problems.note(path, _("has to be a pair of stations"))
+                reader.problems.note(path, "has to be a pair of stations")
                 continue
             for index, station in enumerate(member):
                 if station not in around.names.stations:
-                    reader.problems.note(join(path, index), no_such(_("station"), station))
+                    reader.problems.note(join(path, index), no_such("station", station))
             pairs.append((member[0], member[1]))
         return tuple(pairs)
 
@@ -143,11 +143,11 @@ class ParsedLine:
     preset: str = declared(
         Choice(
             {
-                "alp": _("alp: next station in order; a failure ends the task"),
-                "contenox": _("contenox: fails where no rule matches"),
-                "vibe-factory": _("vibe-factory: no station twice"),
-                "flux": _("flux: takes the blocked route where no rule matches"),
-                "aeef": _("aeef: escalates, with limits"),
+                "alp": "alp: next station in order; a failure ends the task",
+                "contenox": "contenox: fails where no rule matches",
+                "vibe-factory": "vibe-factory: no station twice",
+                "flux": "flux: takes the blocked route where no rule matches",
+                "aeef": "aeef: escalates, with limits",
             },
             default=DEFAULT_PRESET,
             label="Preset",
@@ -163,14 +163,12 @@ class ParsedLine:
         Start("stations", "station", written=Written.ALWAYS, blank=True, label="A task starts at"),
         given=True,
     )
-    inputs: tuple[Input, ...] = declared(
-        Each(INPUT, unique="key", what=_("the input"), written=Written.ALWAYS)
-    )
+    inputs: tuple[Input, ...] = declared(Each(INPUT, unique="key", what="the input", written=Written.ALWAYS))
     stations: tuple[Station, ...] = declared(
-        Stations(STATION, unique="key", what=_("the station"), written=Written.ALWAYS)
+        Stations(STATION, unique="key", what="the station", written=Written.ALWAYS)
     )
-    gates: tuple[Gate, ...] = declared(Each(GATE, unique="key", what=_("the gate"), written=Written.ALWAYS))
-    ends: tuple[End, ...] = declared(Each(END, unique="key", what=_("the end"), written=Written.ALWAYS))
+    gates: tuple[Gate, ...] = declared(Each(GATE, unique="key", what="the gate", written=Written.ALWAYS))
+    ends: tuple[End, ...] = declared(Each(END, unique="key", what="the end", written=Written.ALWAYS))
     forbidden_parallel: tuple[tuple[str, str], ...] = declared(
         Pairs(
             label="Stations that never run in parallel",
@@ -181,7 +179,7 @@ class ParsedLine:
         Each(
             BUDGET,
             unique="key",
-            what=_("the budget"),
+            what="the budget",
             label="Named limits",
             help="Moves beyond the limit are refused. If several apply, the strictest counts.",
         )
@@ -190,7 +188,7 @@ class ParsedLine:
         Each(
             ESCALATION,
             unique="trigger",
-            what=_("the trigger"),
+            what="the trigger",
             label="Who is told",
             help="What no rule names goes as the preset says, else to the administrators of the project.",
         )
@@ -202,7 +200,7 @@ class ParsedLine:
             help="Patterns of paths, one a line, as tests/** or *.yml. Changes of these are marked in reviews.",
         )
     )
-    guarantees: tuple[Guarantee, ...] = declared(Each(GUARANTEE, unique="id", what=_("the guarantee")))
+    guarantees: tuple[Guarantee, ...] = declared(Each(GUARANTEE, unique="id", what="the guarantee"))
     jumps: tuple[str, ...] | str | None = declared(
         Jumps(
             label="Work that is complete may jump to",

@@ -45,9 +45,9 @@ def parse_range(text: Any) -> tuple[Any, Any]:
     """`"min,max"`, inclusive, spaces allowed. Raises OperandError if malformed or min > max."""
     bounds = [number_in(part) for part in text.split(",")] if type(text) is str else []
     if len(bounds) != 2 or None in bounds:
-        raise OperandError(_('a range is two numbers in one text, like "200,299"'))
+        raise OperandError('a range is two numbers in one text, like "200,299"')
     if less(bounds[1], bounds[0]):
-        raise OperandError(_("the range ends before it begins"))
+        raise OperandError("the range ends before it begins")
     return bounds[0], bounds[1]
 
 
@@ -102,28 +102,26 @@ class Operator:
 
 
 OUTPUT: Final[Mapping[str, Operator]] = {
-    "equals": Operator(equal, _("is"), evals=True),
-    "not_equals": Operator(_not(equal), _("is not"), evals=True),
-    "contains": Operator(contains, _("contains"), evals=True),
-    "not_contains": Operator(_not(contains), _("does not contain"), evals=True),
-    "starts_with": Operator(_starts_with, _("starts with"), takes="text", evals=True),
-    "ends_with": Operator(_ends_with, _("ends with"), takes="text", evals=True),
-    "gt": Operator(
-        lambda value, operand: less(operand, value), _("is greater than"), ">", "number", evals=True
-    ),
-    "gte": Operator(_at_least, _("is at least"), "≥", "number", evals=True),
-    "lt": Operator(less, _("is less than"), "<", "number", evals=True),
-    "lte": Operator(_at_most, _("is at most"), "≤", "number", evals=True),
-    "matches": Operator(_matches, _("matches"), takes="pattern"),
-    "in": Operator(_in, _("is one of"), takes="list"),
-    "not_in": Operator(_not(_in), _("is none of"), takes="list"),
-    "type": Operator(lambda value, name: kind(value) == name, _("has the type"), takes="type"),
+    "equals": Operator(equal, "is", evals=True),
+    "not_equals": Operator(_not(equal), "is not", evals=True),
+    "contains": Operator(contains, "contains", evals=True),
+    "not_contains": Operator(_not(contains), "does not contain", evals=True),
+    "starts_with": Operator(_starts_with, "starts with", takes="text", evals=True),
+    "ends_with": Operator(_ends_with, "ends with", takes="text", evals=True),
+    "gt": Operator(lambda value, operand: less(operand, value), "is greater than", ">", "number", evals=True),
+    "gte": Operator(_at_least, "is at least", "≥", "number", evals=True),
+    "lt": Operator(less, "is less than", "<", "number", evals=True),
+    "lte": Operator(_at_most, "is at most", "≤", "number", evals=True),
+    "matches": Operator(_matches, "matches", takes="pattern"),
+    "in": Operator(_in, "is one of", takes="list"),
+    "not_in": Operator(_not(_in), "is none of", takes="list"),
+    "type": Operator(lambda value, name: kind(value) == name, "has the type", takes="type"),
 }
 COMMON: Final[Mapping[str, Operator]] = {key: each for key, each in OUTPUT.items() if each.evals}
 ORDERED: Final = tuple(key for key, each in OUTPUT.items() if each.takes == "number")
-ALONE: Final[Mapping[str, str]] = {"exists": _("is there"), "missing": _("is missing")}
+ALONE: Final[Mapping[str, str]] = {"exists": "is there", "missing": "is missing"}
 """What an `output` condition knows besides, without a value, with its words."""
-RANGE: Final = _("is between")
+RANGE: Final = "is between"
 """What an `eval` condition knows besides: `range`."""
 WORDS: Final[Mapping[str, str]] = {
     **{key: each.words for key, each in OUTPUT.items()},
@@ -141,13 +139,13 @@ def takes(operator: Any) -> str:
 
 def _pattern(value: Any) -> Any:
     if type(value) is not str:
-        raise OperandError(_("a pattern is a text"))
+        raise OperandError("a pattern is a text")
     return compile_pattern(value)
 
 
 def _list(value: Any) -> Any:
     if type(value) is not list:
-        raise OperandError(_("wants a list"))
+        raise OperandError("wants a list")
     return value
 
 

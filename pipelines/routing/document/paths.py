@@ -68,7 +68,7 @@ class OutputPath:
 def compile_path(text: str) -> OutputPath:
     """Raises PathError."""
     if not text:
-        raise PathError(_("the path is empty"))
+        raise PathError("the path is empty")
     if len(text) > MAX_PATH:
         raise PathError(_("the path is longer than %(most)s characters", most=MAX_PATH))
     return OutputPath(text, *(_jsonpath(text) if text.startswith("$") else _key(text)))
@@ -106,5 +106,5 @@ def _jsonpath(text: str) -> Finders:
     except jsonpath.SYNTAX_ERRORS as error:
         raise PathError(_("not a JSONPath (RFC 9535): %(error)s", error=str(error))) from None
     except RecursionError:
-        raise PathError(_("the JSONPath is nested too deeply")) from None
+        raise PathError("the JSONPath is nested too deeply") from None
     return jsonpath.evaluator(query), jsonpath.only_one(query)

@@ -54,7 +54,7 @@ class YesNo(Knob):
         if type(value) is bool:
             return value
         if value not in ("yes", "no"):
-            reader.note(key, _("has to be yes or no"))
+            reader.note(key, "has to be yes or no")
         return bool(value != "no")
 
     def write(self, value: Any) -> Any:
@@ -88,7 +88,7 @@ class Revisit(Knob):
         usual = _usual(key, around)
         value = reader.text(key, usual)
         if value not in self.choices and not _LIMIT.match(value):
-            known = {**self.choices, "limit:<n>": _("At most a number of times again")}
+            known = {**self.choices, "limit:<n>": "At most a number of times again"}
             hint = _.of("allow, forbid or limit:<n>", one_of(known, known))
             reader.note(key, unknown_word(value), hint)
             return usual
@@ -123,11 +123,11 @@ class Cap(Count):
         return _usual(key, around)
 
 
-YES_NO: Final = {"yes": _("Yes"), "no": _("No")}
+YES_NO: Final = {"yes": "Yes", "no": "No"}
 STUCK, ESCALATED, FALLBACK = (
-    _("It is stuck, until somebody helps"),
-    _("It is escalated"),
-    _("It takes the blocked route"),
+    "It is stuck, until somebody helps",
+    "It is escalated",
+    "It takes the blocked route",
 )
 
 
@@ -138,9 +138,9 @@ class Policy:
     no_rules: str = declared(
         Knob(
             {
-                "advance": _("The next one, or completed"),
-                "end": _("The task is completed"),
-                "refuse": _("Refused: it needs rules"),
+                "advance": "The next one, or completed",
+                "end": "The task is completed",
+                "refuse": "Refused: it needs rules",
             },
             label="A station without rules",
         ),
@@ -149,8 +149,8 @@ class Policy:
     no_match: str = declared(
         Knob(
             {
-                "default": _("The next station in order"),
-                "fail": _("The task fails"),
+                "default": "The next station in order",
+                "fail": "The task fails",
                 "stuck": STUCK,
                 "fallback": FALLBACK,
                 "escalate": ESCALATED,
@@ -161,7 +161,7 @@ class Policy:
     )
     on_failure: str = declared(
         RouteKnob(
-            {"halt": _("The task fails"), "stuck": STUCK, "escalate": ESCALATED, "fallback": FALLBACK},
+            {"halt": "The task fails", "stuck": STUCK, "escalate": ESCALATED, "fallback": FALLBACK},
             "station",
             label="No rule matches a failure",
         ),
@@ -169,21 +169,21 @@ class Policy:
     )
     failure_rules: bool = declared(
         YesNo(
-            {"yes": _("Yes"), "no": _("No: a failure follows the setting above")},
+            {"yes": "Yes", "no": "No: a failure follows the setting above"},
             label="Rules also apply to failures",
         ),
         given=True,
     )
     revisit: str = declared(
         Revisit(
-            {"allow": _("Allowed"), "forbid": _("Never: the task is stuck")},
+            {"allow": "Allowed", "forbid": "Never: the task is stuck"},
             label="Coming to a station again",
         ),
         given=True,
     )
     self_loop_limit: int | None = declared(
         Loops(
-            {"none": _("No limit of its own")},
+            {"none": "No limit of its own"},
             label="A rule back to its own station",
             help="Where the rule says no number itself.",
         ),
@@ -192,7 +192,7 @@ class Policy:
     on_reject: str = declared(RouteKnob(ON_REJECT, "route", label="After a rejection at a gate"), given=True)
     on_exhausted: str = declared(
         Knob(
-            {"fail": _("The task fails"), "stuck": STUCK, "escalate": ESCALATED},
+            {"fail": "The task fails", "stuck": STUCK, "escalate": ESCALATED},
             label="A limit is used up",
         ),
         given=True,
@@ -200,8 +200,8 @@ class Policy:
     condition_scope: str = declared(
         Knob(
             {
-                "current": _("The output of the station"),
-                "merged": _("What all stations said so far, the last word counting"),
+                "current": "The output of the station",
+                "merged": "What all stations said so far, the last word counting",
             },
             label="Conditions read",
         ),
@@ -209,7 +209,7 @@ class Policy:
     )
     contradiction: str = declared(
         Knob(
-            {"later_wins": _("The later one counts"), "escalate": ESCALATED},
+            {"later_wins": "The later one counts", "escalate": ESCALATED},
             label="Branches that say different things under one key",
         ),
         given=True,

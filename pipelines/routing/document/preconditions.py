@@ -27,8 +27,8 @@ class Preconditions(Field):
     empty list says that nothing is needed."""
 
     written: Written = Written.UNLESS_NONE
-    label: str = _("Needed to go forward")
-    help: str = _(
+    label: str = "Needed to go forward"
+    help: str = (
         "Comma-separated: station_gate, handoff, agent, metadata:NAME. Leave empty for the line's policy;"
         " [] for nothing."
     )
@@ -70,8 +70,8 @@ class HandoffSchema(Field):
     over."""
 
     written: Written = Written.UNLESS_NONE
-    label: str = _("Schema of the handoff")
-    help: str = _("A JSON Schema; what the work hands to the next station has to be valid by it.")
+    label: str = "Schema of the handoff"
+    help: str = "A JSON Schema; what the work hands to the next station has to be valid by it."
     placeholder: str = '{"type": "object", "required": ["change_summary"]}'
     rows: int = 4
 

@@ -24,7 +24,7 @@ from pipelines.routing.document.workspace import NONE as NO_COMMITS
 
 SWITCH_ON = Wording.of(
     "set flags: {agentic_conditions: true}",
-    _("let conditions ask an evaluator or a hook, in the settings of the line"),
+    "let conditions ask an evaluator or a hook, in the settings of the line",
 )
 
 
@@ -43,10 +43,10 @@ def _workspace(line: ParsedLine) -> Iterator[Problem]:
     inputs = {each.key: each for each in line.inputs}
     if workspace.input and workspace.input not in inputs:
         message = _("the line has no input “%(key)s”", key=workspace.input)
-        yield Problem(f"{path}.repository", message, _("declare the input, or name a repository"))
+        yield Problem(f"{path}.repository", message, "declare the input, or name a repository")
     elif workspace.input and inputs[workspace.input].type != "repository":
         message = _("the input “%(key)s” is no repository", key=workspace.input)
-        yield Problem(f"{path}.repository", message, _("give the input the type repository"))
+        yield Problem(f"{path}.repository", message, "give the input the type repository")
     for key in ("base", "head", "branch"):
         yield from _template(line, f"{path}.{key}", getattr(workspace, key))
     for s, station in enumerate(line.stations):
@@ -55,7 +55,7 @@ def _workspace(line: ParsedLine) -> Iterator[Problem]:
                 "%(station)s joins branches of a repository, and no worker does its work",
                 station=_name(station),
             )
-            hint = _("join them at a station before it, of the kind No-op for example")
+            hint = "join them at a station before it, of the kind No-op for example"
             yield Problem(f"stations[{s}].join", message, hint)
 
 
@@ -68,12 +68,10 @@ def _nothing_to_deliver(line: ParsedLine) -> Iterator[Problem]:
     name = _name(delivers)
     if workspace is None:
         message = _("%(station)s delivers, and the line works in no repository", station=name)
-        yield Problem(
-            "workspace.git.repository", message, _("choose a repository in the settings of the line")
-        )
+        yield Problem("workspace.git.repository", message, "choose a repository in the settings of the line")
     else:
         message = _("%(station)s delivers, and the line makes no commits", station=name)
-        hint = _("make a commit for each visit, or one for the whole task")
+        hint = "make a commit for each visit, or one for the whole task"
         yield Problem("workspace.git.commit", message, hint)
 
 
@@ -89,7 +87,7 @@ def _stations(line: ParsedLine) -> Iterator[Problem]:
             )
             machine = f"{station.key} has no rules, and the policy no_rules: refuse wants some"
             message = Wording.of(machine, people)
-            yield Problem(f"{path}.rules", message, _("add a rule, or choose another policy"))
+            yield Problem(f"{path}.rules", message, "add a rule, or choose another policy")
 
 
 def _name(station: Station) -> PartName:
@@ -102,7 +100,7 @@ def _rule(line: ParsedLine, rule: Rule, path: str) -> Iterator[Problem]:
     elif not line.flags.get("agentic_conditions") and any(
         isinstance(leaf, Answered) for leaf in leaves(rule.when)
     ):
-        message = _("agentic and hook conditions are switched off in this line")
+        message = "agentic and hook conditions are switched off in this line"
         yield Problem(f"{path}.when", message, SWITCH_ON)
 
 
@@ -127,12 +125,12 @@ def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterato
     if entries is None:
         return
     if not entries and not kind.hosts(station.work):
-        yield Problem(path, _("names no host"), _("name one, or set the network to none"))
+        yield Problem(path, "names no host", "name one, or set the network to none")
     repositories = {each.key for each in line.inputs if each.type == "repository"}
     for key in inputs_of(entries):
         if key not in repositories:
             message = _("%(key)s is no input of the type Repository", key=quote(key))
-            yield Problem(path, message, _("name an input of that type, or a host"))
+            yield Problem(path, message, "name an input of that type, or a host")
 
 
 def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
@@ -148,20 +146,20 @@ def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
             message = _(
                 "%(place)s asks for an input that the line does not have", place=f"{{{{input.{name}}}}}"
             )
-            yield Problem(where, message, _("declare the input, or take the place out"))
+            yield Problem(where, message, "declare the input, or take the place out")
     for source, target in edges(text):
         for key in (source, target):
             if key not in line.stations_by_key and key not in line.ends_by_key:
                 place = f"{{{{edge_count:{source}->{target}}}}}"
                 message = _("%(place)s names %(key)s, which the line does not have", place=place, key=key)
-                yield Problem(where, message, _("name stations of the line"))
+                yield Problem(where, message, "name stations of the line")
 
 
 def _numbers(line: ParsedLine) -> Iterator[Problem]:
     """Numbers that stores and browsers would round. A line is written out only where it has one."""
     places = _exact(line.to_document(), "") if _has_exact(line) else ()
     for path in places:
-        yield Problem(path, _("more digits than a number keeps here"), _("write it as a text, in quotes"))
+        yield Problem(path, "more digits than a number keeps here", "write it as a text, in quotes")
 
 
 def _has_exact(value: Any) -> bool:

@@ -45,10 +45,10 @@ OWNER: Final = "owner"
 EVERYONE: Final = "all"
 """As a count: everybody who is asked."""
 REQUIREMENTS: Final = {
-    "role": _("Role"),
-    "group": _("Group"),
-    "user": _("Person"),
-    OWNER: _("Owner of a station"),
+    "role": "Role",
+    "group": "Group",
+    "user": "Person",
+    OWNER: "Owner of a station",
 }
 ONE_PERSON: Final = ("user", OWNER)
 
@@ -86,7 +86,7 @@ class RequirementRecord(Record[Requirement]):
         [kind] = kinds
         name = self.fields[kind].read(reader, kind, around)
         if kind == OWNER:
-            refers(reader, kind, name, around.names.stations, _("station"))
+            refers(reader, kind, name, around.names.stations, "station")
         everyone, count = self._count(reader, kind)
         reader.done()
         agents = around.names.agents.get(name) if kind == OWNER else None
@@ -96,11 +96,11 @@ class RequirementRecord(Record[Requirement]):
         """Whether all are asked, and how many at least."""
         if reader.has("count") and reader.raw("count") == EVERYONE:
             if kind in ONE_PERSON:
-                reader.note("count", _("is at most %(most)s", most=_("1 for one person")))
+                reader.note("count", _("is at most %(most)s", most="1 for one person"))
             return kind not in ONE_PERSON, 1
         count = reader.count("count", 1, least=1) or 1
         if count > (1 if kind in ONE_PERSON else MAX_VOTES):
-            most = _("1 for one person") if kind in ONE_PERSON else MAX_VOTES
+            most = "1 for one person" if kind in ONE_PERSON else MAX_VOTES
             reader.note("count", _("is at most %(most)s", most=most))
         return False, count
 
@@ -129,7 +129,7 @@ class Approvers(Each):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         if reader.given[key] == []:
-            reader.note(key, _("names nobody"), _("leave the key out for one reviewer"))
+            reader.note(key, "names nobody", "leave the key out for one reviewer")
         read = super().read(reader, key, around) or self.default
         return tuple(owner for need in read for owner in _owners(need, around))
 

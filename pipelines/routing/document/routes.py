@@ -13,9 +13,9 @@ from pipelines.routing.document.reading.names import refers
 from pipelines.routing.document.reading.reader import Reader, expected, unknown_word
 
 ON_REJECT: Final = {
-    "fail": _("The task fails"),
-    "rework": _("It runs again with the reason"),
-    "reviewer_chooses": _("Whoever rejects chooses"),
+    "fail": "The task fails",
+    "rework": "It runs again with the reason",
+    "reviewer_chooses": "Whoever rejects chooses",
 }
 """What may follow a rejection."""
 
@@ -33,12 +33,12 @@ class Route(Field):
         if start == self.prefix and colon:
             if not station:
                 reader.note(key, _("%(prefix)s: names no station", prefix=self.prefix))
-            refers(reader, key, station, around.names.stations, _("station"))
+            refers(reader, key, station, around.names.stations, "station")
             return value
         if value in self.choices:
             return value
         if type(reader.given[key]) is str:
-            known = {**self.choices, f"{self.prefix}:<station>": _("Go to a station")}
+            known = {**self.choices, f"{self.prefix}:<station>": "Go to a station"}
             reader.note(key, unknown_word(value), expected(value, known))
         return self.absent(reader, key, around)
 

@@ -29,7 +29,7 @@ from pipelines.routing.document.reading.reader import Problems, Reader, expected
 
 ORIGIN: Final = "@origin"
 BLOCKED: Final = "@blocked"
-SYMBOLS: Final = {ORIGIN: _("Back where it came from"), BLOCKED: _("Wait for an answer")}
+SYMBOLS: Final = {ORIGIN: "Back where it came from", BLOCKED: "Wait for an answer"}
 """What a rule can lead to beside stations and ends, as its form calls it."""
 MAX_TARGETS: Final = 100
 LATE: Final = ("when", "to", "gates")
@@ -47,7 +47,7 @@ class Variable(Text):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         var = super().read(reader, key, around)
         if var.strip() and (set(var) & set("{}") or any(c.isspace() for c in var)):
-            reader.note(key, _("the name of a variable has no spaces and no braces"))
+            reader.note(key, "the name of a variable has no spaces and no braces")
         return var
 
 
@@ -80,7 +80,7 @@ class Compose:
 
 def _check_compose(reader: Reader, around: Around) -> None:
     if not reader.has("path") and not reader.has("strategy"):
-        reader.note("path", _("is missing"))
+        reader.note("path", "is missing")
 
 
 COMPOSE: Final = Record.of(
@@ -130,7 +130,7 @@ class Targets(Late):
         return ()
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        reader.values["fault"].note(reader.at(key), _("is missing"))
+        reader.values["fault"].note(reader.at(key), "is missing")
         return self.default
 
     def schema(self) -> Schema:

@@ -10,7 +10,6 @@ from typing import Any, Final
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.problems import join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import OutputTest, View, leaves
 from pipelines.routing.document.evaluations import Evaluation
 from pipelines.routing.document.expected import ARTIFACT, EXPECTS, OUTCOME_OF, REVIEW, DeclaredArtifact
@@ -106,16 +105,16 @@ class Branches(Texts):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = reader.texts(key)
         if not reader.given[key]:
-            reader.note(key, _("names no station"))
+            reader.note(key, "names no station")
         for index, station in enumerate(found):
             if station not in around.names.stations:
                 path = join(reader.at(key), index)
-                reader.problems.note(path, no_such(_("station"), station))
-        note_twins(reader, key, found, _("the station"), around.names.stations)
+                reader.problems.note(path, no_such("station", station))
+        note_twins(reader, key, found, "the station", around.names.stations)
         return found
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        reader.note(key, _("names no station"))
+        reader.note(key, "names no station")
         return ()
 
     def schema(self) -> Schema:
@@ -123,10 +122,10 @@ class Branches(Texts):
 
 
 AGGREGATIONS: Final = {
-    "all-pass": _("all branches passed"),
-    "any-pass": _("one branch passed"),
-    "majority-pass": _("more than half passed"),
-    "none": _("all have come, whatever they say"),
+    "all-pass": "all branches passed",
+    "any-pass": "one branch passed",
+    "majority-pass": "more than half passed",
+    "none": "all have come, whatever they say",
 }
 
 
@@ -194,9 +193,9 @@ class Station:
     result_document: str = declared(
         Choice(
             {
-                "required": _("Required: without one the outcome is blocked"),
-                "optional": _("Read, if the work writes one"),
-                "none": _("Not asked for"),
+                "required": "Required: without one the outcome is blocked",
+                "optional": "Read, if the work writes one",
+                "none": "Not asked for",
             },
             default="none",
             label="Result document",
@@ -212,7 +211,7 @@ class Station:
         )
     )
     outcome_of: Mapping[str, str] = declared(One(OUTCOME_OF, default={}))
-    artifacts: tuple[DeclaredArtifact, ...] = declared(Each(ARTIFACT, unique="path", what=_("the file")))
+    artifacts: tuple[DeclaredArtifact, ...] = declared(Each(ARTIFACT, unique="path", what="the file"))
     limits: Limits = declared(One(LIMITS, default=Limits()))
     labels: tuple[str, ...] = declared(
         Texts(
@@ -225,7 +224,7 @@ class Station:
     gate: str | None = declared(
         Reference(
             "gates",
-            _("gate"),
+            "gate",
             label="Gate of the station",
             help="Asked before the rules, whatever the outcome.",
         )
@@ -234,7 +233,7 @@ class Station:
     stage: str = declared(
         Reference(
             "stations",
-            _("station"),
+            "station",
             default="",
             blank=True,
             label="Does the rework of",
@@ -304,8 +303,8 @@ def _check(reader: Reader, around: Around) -> None:
     """A review needs somebody who is asked."""
     for kind, word in reader.values["outcome_of"].items():
         if word == REVIEW and not reader.values["gate"]:
-            message = _("asks a person, and the station has no gate")
-            reader.problems.note(join(reader.at("outcome_of"), kind), message, _("name a gate"))
+            message = "asks a person, and the station has no gate"
+            reader.problems.note(join(reader.at("outcome_of"), kind), message, "name a gate")
 
 
 STATION: Final = Record.of(Station, name="station", check=_check)

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from pipelines.routing.basics import schema_parts
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around, Field, declared
 from pipelines.routing.document.fields.plain import Choice, Text
 from pipelines.routing.document.fields.record import Record
@@ -17,9 +16,9 @@ NONE, GIT = "none", "git"
 INPUT: Final = "input."
 VISIT, SQUASH = "visit", "squash"
 COMMITS: Final = {
-    VISIT: _("A commit for each visit of a station"),
-    SQUASH: _("One commit for the whole task"),
-    NONE: _("No commits: nothing can be delivered"),
+    VISIT: "A commit for each visit of a station",
+    SQUASH: "One commit for the whole task",
+    NONE: "No commits: nothing can be delivered",
 }
 
 
@@ -85,11 +84,11 @@ class WorkspaceKey(Field):
         if value == NONE:
             return None
         if type(value) is not dict:
-            reader.note(key, _("has to be none, or an object with git"))
+            reader.note(key, "has to be none, or an object with git")
             return None
         inner = Reader(value, reader.at(key), reader.problems)
         if not inner.has(GIT):
-            inner.note(GIT, _("is missing"))
+            inner.note(GIT, "is missing")
         found = inner.one(GIT, lambda each: GIT_WORKSPACE.read(each, around))
         inner.done()
         return found

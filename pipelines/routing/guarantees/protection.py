@@ -195,7 +195,7 @@ class _Protected:
         if max(votes, default=0) >= needed:
             return self._answer("approvals", promise, PROVED)
         if sum(votes) >= needed:
-            broken = _("one person may approve at several gates")
+            broken = "one person may approve at several gates"
             return replace(self._answer("approvals", promise, UNKNOWN), because=broken)
         gate = self.line.gates_by_key.get(str(self.station.work.get("gate") or ""))
         if gate is not None and gate not in self.before:
@@ -204,7 +204,7 @@ class _Protected:
 
     def _fewer(self, votes: Collection[int]) -> Any:
         if not self.before:
-            return _("no gate is on every way there")
+            return "no gate is on every way there"
         parts = [
             _("%(gate)s asks for %(votes)s", gate=gate.name, votes=number)
             if number

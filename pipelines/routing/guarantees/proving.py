@@ -135,7 +135,7 @@ class _Proving:
         tried = (
             _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
             if found.cut
-            else _("no path that breaks it was found")
+            else "no path that breaks it was found"
         )
         return GuaranteeAnswer(guarantee, sentence, UNKNOWN, why, tried=tried)
 
@@ -169,7 +169,7 @@ class _Proving:
             mark = mark_of(self._line, guarantee)
             reach = MarkedReach(self._line, self._ways, mark)
             if not reach.proved and self._is_limited(mark):
-                return True, _("limits keep every path from it")
+                return True, "limits keep every path from it"
             return reach.proved, "" if reach.broken is None else self._way(reach.broken)
         if guarantee.at_most is not None:
             return self._visited(guarantee.at_most.visit, guarantee.at_most.times)
@@ -205,7 +205,7 @@ class _Proving:
         return self._walked(times, station, why)
 
     def _ended(self, moves: int) -> tuple[bool, str]:
-        why = _("a path may be longer")
+        why = "a path may be longer"
         return self._walked(moves, "", why)
 
     def _walked(self, most: int, station: str, why: str) -> tuple[bool, str]:
@@ -219,9 +219,9 @@ class _Proving:
     def _cost(self, amount: Decimal) -> tuple[bool, str]:
         bound = cost_bound(self._subject, {key: most for key, most in self._counts.entries.items() if most})
         if bound is None:
-            return True, _("no station of this line reports a cost")
+            return True, "no station of this line reports a cost"
         if bound.amount is None:
-            return False, _("nothing limits what a task may cost")
+            return False, "nothing limits what a task may cost"
         return bound.amount <= amount, _bounded(bound)
 
 

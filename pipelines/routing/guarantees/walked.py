@@ -17,19 +17,19 @@ from pipelines.routing.simulate.run import run
 from pipelines.routing.simulate.scenario import ScenarioScript, ScenarioStep
 from pipelines.routing.simulate.state import StepRecord
 
-RESULTS = {"blocked": _("blocked"), "failure": _("failed"), "cancelled": _("cancelled")}
+RESULTS = {"blocked": "blocked", "failure": "failed", "cancelled": "cancelled"}
 SIGNALS = {
-    "rework": _("signals rework"),
-    "proceed": _("signals proceed"),
-    "abort": _("signals abort"),
-    "hold": _("signals that it is complete"),
+    "rework": "signals rework",
+    "proceed": "signals proceed",
+    "abort": "signals abort",
+    "hold": "signals that it is complete",
 }
 WORDS = {
-    "approve": _("%(gate)s approves"),
-    "reject": _("%(gate)s rejects"),
-    "send_back": _("%(gate)s sends back"),
-    "rework": _("%(gate)s asks for rework"),
-    "abort": _("%(gate)s aborts"),
+    "approve": "%(gate)s approves",
+    "reject": "%(gate)s rejects",
+    "send_back": "%(gate)s sends back",
+    "rework": "%(gate)s asks for rework",
+    "abort": "%(gate)s aborts",
 }
 LONGEST = 60
 """Characters of a value."""
@@ -40,10 +40,10 @@ MOST = 12
 def walked(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
-        return _("a task begins there")
+        return "a task begins there"
     told = list(_places(line, steps))
     if len(told) > MOST:
-        told = [*told[: MOST // 2], _("…"), *told[-MOST // 2 :]]
+        told = [*told[: MOST // 2], "…", *told[-MOST // 2 :]]
     return _("%(path)s", path=joined(told, " → "))
 
 

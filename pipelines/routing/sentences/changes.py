@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.wording import PartName, Wording, joined
+from pipelines.routing.basics.wording import PartName, joined
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.ends import end_words
 from pipelines.routing.document.fields.field import Field
@@ -18,57 +18,57 @@ from pipelines.routing.sentences.excerpts import MAX_VALUE, Cut, cut, cuts_of
 from pipelines.routing.sentences.fields import field_of, label, shown_words
 
 Document = Mapping[str, Any]
-PLACES: Final = {"@origin": _("where they came from"), "@blocked": _("an answer (blocked)")}
+PLACES: Final = {"@origin": "where they came from", "@blocked": "an answer (blocked)"}
 FIELDS: Final = {
     "station": {
-        "name": _("Name"),
-        "gate": _("Station gate"),
-        "join": _("Join"),
-        "outcome_of": _("What failures count as"),
-        "artifacts": _("Files that it leaves"),
-        "resources": _("Limits of its programs"),
-        "work.kind": _("Kind of work"),
+        "name": "Name",
+        "gate": "Station gate",
+        "join": "Join",
+        "outcome_of": "What failures count as",
+        "artifacts": "Files that it leaves",
+        "resources": "Limits of its programs",
+        "work.kind": "Kind of work",
     },
     "rule": {
-        "when": _("Condition"),
-        "to": _("Target"),
-        "gates": _("Gates"),
-        "on_exhausted": _("When a limit is used up"),
-        "feedback": _("Feedback"),
-        "compose": _("Variables"),
+        "when": "Condition",
+        "to": "Target",
+        "gates": "Gates",
+        "on_exhausted": "When a limit is used up",
+        "feedback": "Feedback",
+        "compose": "Variables",
     },
     "gate": {
-        "mode": _("Mode"),
-        "requires_approval": _("Human step"),
-        "checks": _("Checks"),
-        "tool": _("Tool"),
-        "approval.who": _("Who decides"),
-        "due": _("Due time"),
-        "fields": _("Fields to fill in"),
-        "sample": _("Sample"),
-        "channels": _("Where it can be approved"),
+        "mode": "Mode",
+        "requires_approval": "Human step",
+        "checks": "Checks",
+        "tool": "Tool",
+        "approval.who": "Who decides",
+        "due": "Due time",
+        "fields": "Fields to fill in",
+        "sample": "Sample",
+        "channels": "Where it can be approved",
     },
-    "end": {"kind": _("Kind")},
+    "end": {"kind": "Kind"},
     "line": {
-        "key": _("Key"),
-        "name": _("Name of the line"),
-        "description": _("Description of the line"),
-        "start": _("First station"),
-        "workspace": _("Workspace"),
-        "escalations": _("Escalations"),
-        "guarantees": _("Guarantees"),
-        "jumps": _("Where work may jump when it is complete"),
-        "handoff": _("Schema of handoffs"),
+        "key": "Key",
+        "name": "Name of the line",
+        "description": "Description of the line",
+        "start": "First station",
+        "workspace": "Workspace",
+        "escalations": "Escalations",
+        "guarantees": "Guarantees",
+        "jumps": "Where work may jump when it is complete",
+        "handoff": "Schema of handoffs",
     },
     "input": {},
 }
 """Where the inspector's label does not name the field outside of its form, or there is none."""
 ORDERED: Final = {
-    "stations": _("stations"),
-    "gates": _("gates"),
-    "ends": _("ends"),
-    "inputs": _("inputs"),
-    "rules": _("rules"),
+    "stations": "stations",
+    "gates": "gates",
+    "ends": "ends",
+    "inputs": "inputs",
+    "rules": "rules",
 }
 
 
@@ -97,7 +97,7 @@ class ChangeOfDocument(Protocol):
     def place(self) -> int: ...
 
 
-def sentence(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
+def sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
     """`old` and `new`: the documents that were compared. Raises nothing: a draft may hold anything."""
     if change.affects == "layout":
         return _layout(change, new)
@@ -108,7 +108,7 @@ def sentence(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
     return _field(change, old, new)
 
 
-def thing(change: ChangeOfDocument, document: Document) -> Wording | str:
+def thing(change: ChangeOfDocument, document: Document) -> str:
     """What it is about, by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
     name = _name(document, change.kind, change.key)
     match change.kind:
@@ -122,18 +122,18 @@ def thing(change: ChangeOfDocument, document: Document) -> Wording | str:
             return _("End %(name)s", name=name)
         case "input":
             return _("Input %(name)s", name=name)
-    return _("The line")
+    return "The line"
 
 
-def _layout(change: ChangeOfDocument, new: Document) -> Wording:
+def _layout(change: ChangeOfDocument, new: Document) -> str:
     if len(change.steps) >= 4:
         return _("%(station)s stands elsewhere on the canvas.", station=_target(new, str(change.steps[3])))
     if change.what == "removed":
-        return _("The canvas was tidied: nothing has a place of its own any more.")
-    return _("Stations were placed on the canvas.")
+        return "The canvas was tidied: nothing has a place of its own any more."
+    return "Stations were placed on the canvas."
 
 
-def _order(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
+def _order(change: ChangeOfDocument, old: Document, new: Document) -> str:
     if change.kind == "station" and change.field.startswith("rules"):
         return _(
             "The rules of %(station)s are tried in another order: %(now)s; before: %(before)s.",
@@ -153,7 +153,7 @@ def _order(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
     )
 
 
-def _added(change: ChangeOfDocument, new: Document) -> Wording:
+def _added(change: ChangeOfDocument, new: Document) -> str:
     name = _name(new, change.kind, change.key)
     if change.kind == "rule":
         parts = _placed(change, change.new, new)
@@ -163,7 +163,7 @@ def _added(change: ChangeOfDocument, new: Document) -> Wording:
     return _("%(kind)s %(name)s is new.", kind=change.kind.capitalize(), name=name)
 
 
-def _removed(change: ChangeOfDocument, old: Document) -> Wording:
+def _removed(change: ChangeOfDocument, old: Document) -> str:
     name = _name(old, change.kind, change.key)
     if change.kind == "rule":
         parts = _placed(change, change.old, old)
@@ -173,7 +173,7 @@ def _removed(change: ChangeOfDocument, old: Document) -> Wording:
     return _("%(kind)s %(name)s is gone.", kind=change.kind.capitalize(), name=name)
 
 
-def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
+def _field(change: ChangeOfDocument, old: Document, new: Document) -> str:
     said = field_change(change, old, new)
     return _("%(what)s: %(before)s → %(now)s.", what=said.what, before=said.before, now=said.now)
 
@@ -182,10 +182,10 @@ def _field(change: ChangeOfDocument, old: Document, new: Document) -> Wording:
 class FieldChange:
     """`what`: the thing and its field; `whole`: both values uncut, where a sentence has no room for them."""
 
-    what: Wording | str
-    before: PartName | Wording | str
-    now: PartName | Wording | str
-    whole: tuple[PartName | Wording | str, PartName | Wording | str] | None
+    what: str
+    before: PartName | str
+    now: PartName | str
+    whole: tuple[PartName | str, PartName | str] | None
 
 
 def is_of_field(change: ChangeOfDocument) -> bool:
@@ -207,12 +207,12 @@ def field_change(change: ChangeOfDocument, old: Document, new: Document) -> Fiel
 
 def _values(
     change: ChangeOfDocument, old: Document, new: Document, cut: Cut
-) -> tuple[PartName | Wording | str, PartName | Wording | str]:
-    before = _("nothing") if change.what == "added" else _said(change, change.old, old, cut)
-    return before, _("nothing") if change.what == "removed" else _said(change, change.new, new, cut)
+) -> tuple[PartName | str, PartName | str]:
+    before = "nothing" if change.what == "added" else _said(change, change.old, old, cut)
+    return before, "nothing" if change.what == "removed" else _said(change, change.new, new, cut)
 
 
-def _named(change: ChangeOfDocument, field: Field | None) -> Wording | str:
+def _named(change: ChangeOfDocument, field: Field | None) -> str:
     if name := FIELDS[change.kind].get(change.field):
         return name
     key = change.field.rpartition(".")[2]
@@ -225,25 +225,25 @@ def _declared(change: ChangeOfDocument, document: Document) -> Field | None:
     return field_of(change.kind, change.field, str(kind))
 
 
-def _said(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | Wording | str:
+def _said(change: ChangeOfDocument, value: Any, document: Document, cut: Cut) -> PartName | str:
     at = (change.kind, change.field)
     if at == ("rule", "when"):
         return _condition(value, document)
     if at in (("rule", "to"), ("line", "start")):
         return _targets(document, value)
     if at == ("rule", "gates") and isinstance(value, list):
-        return ", ".join(_name(document, "gate", str(key)) for key in value) or _("none")
+        return ", ".join(_name(document, "gate", str(key)) for key in value) or "none"
     if at == ("station", "gate"):
         return _name(document, "gate", str(value))
     if value in ("", None):
-        return _("empty")
+        return "empty"
     field = _declared(change, document)
     return shown_words(field, value, lambda key: _called(document, key), cut)
 
 
-def _leads(rule: Any, document: Document) -> Wording:
+def _leads(rule: Any, document: Document) -> str:
     if not isinstance(rule, Mapping):
-        return _("not readable")
+        return "not readable"
     gates = rule.get("gates")
     names = [_name(document, "gate", str(key)) for key in gates] if isinstance(gates, list) else []
     parts = {
@@ -286,7 +286,7 @@ def _label(rule: Any) -> str:
     return f"“{label}”" if label else ""
 
 
-def _rule(document: Document, change: ChangeOfDocument) -> Wording | str:
+def _rule(document: Document, change: ChangeOfDocument) -> str:
     """“Build, rule 2”, with its label if it has one."""
     station = _station(document, change.station)
     for place, each in enumerate(_rules(document, change.station), start=1):
@@ -305,8 +305,8 @@ def _in_order(ids: Any, before: Any, document: Document, station: str) -> PartNa
     return joined((labels.get(key) or _numbered(numbers.get(key)) for key in ids), ", ")
 
 
-def _numbered(number: int | None) -> Wording:
-    return _("rule %(number)s", number=number) if number else _("a new rule")
+def _numbered(number: int | None) -> str:
+    return _("rule %(number)s", number=number) if number else "a new rule"
 
 
 def _rules(document: Document, station: str) -> list[Mapping[str, Any]]:
@@ -314,12 +314,12 @@ def _rules(document: Document, station: str) -> list[Mapping[str, Any]]:
     return [each for each in rules if isinstance(each, Mapping)] if isinstance(rules, list) else []
 
 
-def _targets(document: Document, value: Any) -> PartName | Wording:
+def _targets(document: Document, value: Any) -> PartName | str:
     keys = value if isinstance(value, list) else [value]
-    return joined((_target(document, str(key)) for key in keys), _(" and ")) if keys else _("nowhere")
+    return joined((_target(document, str(key)) for key in keys), " and ") if keys else "nowhere"
 
 
-def _target(document: Document, key: str) -> Wording | str:
+def _target(document: Document, key: str) -> str:
     if key in PLACES:
         return PLACES[key]
     return _station(document, key) if _member(document, "stations", key) else _name(document, "end", key)

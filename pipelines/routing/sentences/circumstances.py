@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.routing.basics.wording import NOTHING, Wording, joined
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import joined
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 from pipelines.routing.sentences.values import brief
 
 
-def circumstances(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> Wording:
+def circumstances(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> str:
     said = [*_words_said(old, new, facts), *_counted(new, facts), *_answered(facts)]
     if facts.get("open_escalations"):
-        said.append(_("while an escalation is open"))
+        said.append("while an escalation is open")
     if facts.get("origin"):
         said.append(_("of tasks that came from %(station)s", station=named.place(new, facts["origin"])))
     if facts.get("context"):
         said.append(_("with %(values)s in the context", values=brief(facts["context"])))
-    return _(" (%(facts)s)", facts=joined(said, ", ")) if said else NOTHING
+    return _(" (%(facts)s)", facts=joined(said, ", ")) if said else ""
 
 
-def _words_said(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[Wording]:
-    said = []
+def _words_said(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[str]:
+    said: list[str] = []
     for key, word in facts.get("gates", {}).items():
         gate = named.gate_by_name(new if key in new.gates_by_key else old, key)
         said.append(_("%(gate)s: %(word)s", gate=gate, word=named.decision(word["decision"])))
     return said
 
 
-def _counted(line: ParsedLine, facts: dict[str, Any]) -> list[Wording]:
-    said = [
+def _counted(line: ParsedLine, facts: dict[str, Any]) -> list[str]:
+    said: list[str] = [
         _("rule %(rule)s taken %(times)s", rule=named.rule(line, rule), times=_times(count))
         for rule, count in facts.get("rules", {}).items()
     ]
@@ -47,19 +47,19 @@ def _counted(line: ParsedLine, facts: dict[str, Any]) -> list[Wording]:
     return [*said, _("reworked %(times)s", times=_times(reworks))] if reworks else said
 
 
-def _times(count: int) -> Wording:
-    return _("once") if count == 1 else _("%(count)s times", count=count)
+def _times(count: int) -> str:
+    return "once" if count == 1 else _("%(count)s times", count=count)
 
 
-def _answered(facts: dict[str, Any]) -> list[Wording]:
-    found = []
+def _answered(facts: dict[str, Any]) -> list[str]:
+    found: list[str] = []
     for answer in facts.get("answers", ()):
         evaluation = {key: answer[key] for key in ("agentic", "hook") if key in answer}
         found.append(_("%(asked)s: %(answer)s", asked=asked(evaluation), answer=answer["answer"]))
     return found
 
 
-def asked(evaluation: dict[str, Any]) -> Wording:
+def asked(evaluation: dict[str, Any]) -> str:
     kind, payload = next(iter(evaluation.items()))
     if kind == "agentic":
         return _("“%(question)s”", question=payload["question"])

@@ -37,17 +37,17 @@ class DefinitionChange(Protocol):
     def sample(self) -> DecidedSample | None: ...
 
 
-Say = Callable[[VersionPair, DefinitionChange], Wording]
+Say = Callable[[VersionPair, DefinitionChange], str]
 
 
-def of_structural(pair: VersionPair, found: DefinitionChange) -> Wording:
+def of_structural(pair: VersionPair, found: DefinitionChange) -> str:
     what = SAID[found.what](pair, found)
     if found.sample is None:
         return _("%(what)s.", what=what)
     return _("%(what)s. %(sample)s", what=what, sample=of_sample(pair, found.sample))
 
 
-def _start(pair: VersionPair, found: DefinitionChange) -> Wording:
+def _start(pair: VersionPair, found: DefinitionChange) -> str:
     return _(
         "New tasks started at %(old)s; now they start at %(new)s",
         old=station_name(pair.old, found.old),
@@ -55,7 +55,7 @@ def _start(pair: VersionPair, found: DefinitionChange) -> Wording:
     )
 
 
-def _station(pair: VersionPair, found: DefinitionChange) -> Wording:
+def _station(pair: VersionPair, found: DefinitionChange) -> str:
     words = {"old": found.old, "new": found.new}
     if found.new is None:
         return Wording.of(
@@ -65,7 +65,7 @@ def _station(pair: VersionPair, found: DefinitionChange) -> Wording:
     return Wording.of(f"Station {found.new} ({found.key}) is new", _("Station %(new)s is new", **words))
 
 
-def _station_gate(pair: VersionPair, found: DefinitionChange) -> Wording:
+def _station_gate(pair: VersionPair, found: DefinitionChange) -> str:
     words = {
         "station": station_name(pair.new, found.key),
         "old": _gate(pair.old, found.old),
@@ -76,11 +76,11 @@ def _station_gate(pair: VersionPair, found: DefinitionChange) -> Wording:
     return _("Station %(station)s had %(old)s before its rules; now it has %(new)s", **words)
 
 
-def _gate(line: ParsedLine, key: str | None) -> PartName | Wording:
-    return named.gate_by_name(line, key) if key else _("no gate")
+def _gate(line: ParsedLine, key: str | None) -> PartName | str:
+    return named.gate_by_name(line, key) if key else "no gate"
 
 
-def _end(pair: VersionPair, found: DefinitionChange) -> Wording:
+def _end(pair: VersionPair, found: DefinitionChange) -> str:
     line = pair.old if found.new is None else pair.new
     words = {"end": named.target(line, found.key), "old": found.old, "new": found.new}
     if found.new is None:
@@ -90,7 +90,7 @@ def _end(pair: VersionPair, found: DefinitionChange) -> Wording:
     return _("End %(end)s was %(old)s; now it is %(new)s", **words)
 
 
-def _approval(pair: VersionPair, found: DefinitionChange) -> Wording:
+def _approval(pair: VersionPair, found: DefinitionChange) -> str:
     parts = [
         _("%(part)s was %(old)s, now %(new)s", **_part_of_gate(pair, found, key))
         for key in found.new
@@ -118,16 +118,16 @@ def _who(rows: list[list[Any]]) -> list[dict[str, Any]]:
     return [{row[0]: row[1], "count": row[2]} for row in rows]
 
 
-PARTS = {"who": _("who decides"), "due": _("due time")}
+PARTS = {"who": "who decides", "due": "due time"}
 
 
 def _shown(line: ParsedLine, field: Field | None, value: Any) -> str:
     if value is None:
-        return words(_("none"))
+        return words("none")
     return shown_words(field, value, partial(place_name, line))
 
 
-def _order(pair: VersionPair, found: DefinitionChange) -> Wording:
+def _order(pair: VersionPair, found: DefinitionChange) -> str:
     old, new = (", ".join(station_name(pair.new, key) for key in keys) for keys in (found.old, found.new))
     return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
 
@@ -138,10 +138,10 @@ def _values(pair: VersionPair, found: DefinitionChange, field: Field | None) -> 
     return {side: _shown(line, field, value) for side, line, value in sides}
 
 
-def _option(machine: str, what: Wording, path: str) -> Say:
+def _option(machine: str, what: str, path: str) -> Say:
     """Of the line: what machines call it, what people do, and where the document says it."""
 
-    def say(pair: VersionPair, found: DefinitionChange) -> Wording:
+    def say(pair: VersionPair, found: DefinitionChange) -> str:
         values = _values(pair, found, field_of("line", path))
         people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
         return Wording.of(f"{machine} was {plain(found.old)}; now it is {plain(found.new)}", people)
@@ -149,10 +149,10 @@ def _option(machine: str, what: Wording, path: str) -> Say:
     return say
 
 
-def _of_station(machine: str, what: Wording, path: str = "") -> Say:
-    def say(pair: VersionPair, found: DefinitionChange) -> Wording:
+def _of_station(machine: str, what: str, path: str = "") -> Say:
+    def say(pair: VersionPair, found: DefinitionChange) -> str:
         name = station_name(pair.new, found.key)
-        old, new = (_("none") if value is None else plain(value) for value in (found.old, found.new))
+        old, new = ("none" if value is None else plain(value) for value in (found.old, found.new))
         field = EXPECTED if found.what == "expects" else field_of("station", path)
         values = _values(pair, found, field)
         people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
@@ -175,40 +175,40 @@ EXPECTED = One(
 """What `difference` compares as one: the parts of a station that say what is expected of it."""
 SAID: dict[str, Say] = {
     "start": _start,
-    "revisit": _option("The policy revisit", _("Coming to a station again"), "policy.revisit"),
-    "visit_cap": _option("The cap of visits", _("Most runs of one station"), "policy.visit_cap"),
-    "on_exhausted": _option("The policy on_exhausted", _("When a limit is used up"), "policy.on_exhausted"),
+    "revisit": _option("The policy revisit", "Coming to a station again", "policy.revisit"),
+    "visit_cap": _option("The cap of visits", "Most runs of one station", "policy.visit_cap"),
+    "on_exhausted": _option("The policy on_exhausted", "When a limit is used up", "policy.on_exhausted"),
     "condition_scope": _option(
-        "What conditions read (condition_scope)", _("What conditions read"), "policy.condition_scope"
+        "What conditions read (condition_scope)", "What conditions read", "policy.condition_scope"
     ),
     "contradiction": _option(
-        "The policy contradiction", _("When branches contradict each other"), "policy.contradiction"
+        "The policy contradiction", "When branches contradict each other", "policy.contradiction"
     ),
-    "jumps": _option("Where work may jump: it", _("Where work may jump when it is complete"), "jumps"),
+    "jumps": _option("Where work may jump: it", "Where work may jump when it is complete", "jumps"),
     "jump_review": _option(
-        "The review of jumps (on a reject)", _("When the review of a jump rejects"), "policy.on_reject"
+        "The review of jumps (on a reject)", "When the review of a jump rejects", "policy.on_reject"
     ),
     "order": _order,
     "forbidden_parallel": _option(
         "Pairs that may not run in parallel: it",
-        _("Stations that never run in parallel"),
+        "Stations that never run in parallel",
         "forbidden_parallel",
     ),
-    "budgets": _option("The budgets of the line: it", _("Limits of the line"), "budgets"),
-    "cost": _option("The most that a task may cost", _("Most cost of a task"), "limits.cost_usd"),
-    "escalations": _option("Who is told of escalations: it", _("Who is told of escalations"), "escalations"),
+    "budgets": _option("The budgets of the line: it", "Limits of the line", "budgets"),
+    "cost": _option("The most that a task may cost", "Most cost of a task", "limits.cost_usd"),
+    "escalations": _option("Who is told of escalations: it", "Who is told of escalations", "escalations"),
     "station": _station,
     "station_gate": _station_gate,
-    "max_visits": _of_station("Entries allowed of", _("most runs"), "limits.max_visits"),
-    "signal_reworks": _of_station("Reworks by signal allowed at", _("most reworks by signal")),
-    "result_document": _of_station("Whether a result document is required of", _("result document required")),
-    "failed": _of_station("The eval of a failure at", _("eval of a failure")),
-    "expects": _of_station("What is expected of", _("what is expected")),
-    "join": _of_station("The join of", _("join"), "join"),
-    "stage": _of_station("The stage of", _("stage"), "stage"),
-    "requires": _of_station("What a forward move needs at", _("what a forward move needs"), "requires"),
-    "agent": _of_station("The agent of", _("agent"), "agent"),
-    "handoff": _of_station("The schema of the handoff of", _("schema of the handoff"), "handoff"),
+    "max_visits": _of_station("Entries allowed of", "most runs", "limits.max_visits"),
+    "signal_reworks": _of_station("Reworks by signal allowed at", "most reworks by signal"),
+    "result_document": _of_station("Whether a result document is required of", "result document required"),
+    "failed": _of_station("The eval of a failure at", "eval of a failure"),
+    "expects": _of_station("What is expected of", "what is expected"),
+    "join": _of_station("The join of", "join", "join"),
+    "stage": _of_station("The stage of", "stage", "stage"),
+    "requires": _of_station("What a forward move needs at", "what a forward move needs", "requires"),
+    "agent": _of_station("The agent of", "agent", "agent"),
+    "handoff": _of_station("The schema of the handoff of", "schema of the handoff", "handoff"),
     "approval": _approval,
     "end": _end,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from pipelines.routing.basics.wording import NOTHING, PartName, Wording, joined, words
+from pipelines.routing.basics.wording import PartName, Wording, joined, words
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
@@ -14,7 +14,7 @@ from pipelines.routing.sentences.names import end_name, station_name
 from pipelines.routing.sentences.values import brief, plain
 
 PAST, NOW = 0, 1
-Tenses = tuple[Wording, Wording]
+Tenses = tuple[str, str]
 
 
 class VersionPair(Protocol):
@@ -56,7 +56,7 @@ class RegionChange(Protocol):
     def after(self) -> tuple[str, str] | None: ...
 
 
-def of_change(pair: VersionPair, change: RegionChange) -> Wording:
+def of_change(pair: VersionPair, change: RegionChange) -> str:
     """One sentence with the sample, or one that says what is not known."""
     if change.sample is not None:
         return of_sample(pair, change.sample)
@@ -68,7 +68,7 @@ def of_change(pair: VersionPair, change: RegionChange) -> Wording:
     )
 
 
-def of_sample(pair: VersionPair, sample: DecidedSample) -> Wording:
+def of_sample(pair: VersionPair, sample: DecidedSample) -> str:
     given = sample.situation
     past, now = went(pair, sample)
     return _(
@@ -113,7 +113,7 @@ def place_of(pair: VersionPair, key: str) -> str:
     return key
 
 
-def _taken_by(pair: VersionPair, change: RegionChange) -> Wording:
+def _taken_by(pair: VersionPair, change: RegionChange) -> str:
     parts = {
         "old": _rule(pair.old, change.old),
         "new": _rule(pair.new, change.new),
@@ -129,8 +129,8 @@ def _taken_by(pair: VersionPair, change: RegionChange) -> Wording:
     )
 
 
-def _rule(line: ParsedLine, key: str | None) -> Wording:
-    return _("rule %(rule)s", rule=named.rule(line, key)) if key else _("no rule")
+def _rule(line: ParsedLine, key: str | None) -> str:
+    return _("rule %(rule)s", rule=named.rule(line, key)) if key else "no rule"
 
 
 # Decisions
@@ -180,7 +180,7 @@ def _finish(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
 def _wait(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
     parts: dict[str, object] = {"by": _by(line, decision)}
     if decision["gates"]:
-        parts["gates"] = joined((named.gate_by_name(line, key) for key in decision["gates"]), _(" and "))
+        parts["gates"] = joined((named.gate_by_name(line, key) for key in decision["gates"]), " and ")
         if not decision["to"]:
             return _("waited for %(gates)s%(by)s", **parts), _("wait for %(gates)s%(by)s", **parts)
         parts["places"] = _places(line, decision["to"])
@@ -232,16 +232,16 @@ _KINDS = {
     "escalate": _escalate,
     "stuck": _stuck,
 }
-_BY = {"policy": _(" by the policy"), "signal": _(" by a signal"), "gate": _(" by a gate")}
+_BY = {"policy": " by the policy", "signal": " by a signal", "gate": " by a gate"}
 
 
-def _by(line: ParsedLine, decision: dict[str, Any]) -> Wording:
+def _by(line: ParsedLine, decision: dict[str, Any]) -> str:
     rule = decision.get("rule")
     if rule and rule in line.rules_by_id:
         station, found = line.rules_by_id[rule]
         return _(" by rule %(number)s", number=station.rules.index(found) + 1)
-    return _BY.get(decision.get("by") or "", NOTHING)
+    return _BY.get(decision.get("by") or "", "")
 
 
 def _places(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    return joined((named.place(line, key) for key in keys), _(" and "))
+    return joined((named.place(line, key) for key in keys), " and ")

@@ -44,19 +44,19 @@ RECORDS: Final[Mapping[str, Record[Any]]] = {
     "end": END,
     "input": INPUT,
 }
-YES, NO = _("Yes"), _("No")
+YES, NO = "Yes", "No"
 WORDS_OF: Final[Mapping[type[Field], Mapping[str, str]]] = {
     Offers: WORDS,
     Preconditions: {
-        GATE_PASSED: _("the station's gate passed"),
-        HANDOFF: _("a valid handoff"),
-        AGENT: _("an agent that is free"),
+        GATE_PASSED: "the station's gate passed",
+        HANDOFF: "a valid handoff",
+        AGENT: "an agent that is free",
     },
 }
 """Of lists whose words are no choice of the inspector."""
 LIMIT: Final = "limit"
 INDEX: Final = re.compile(r"\[\d+\]")
-GROUPS: Final = {"all": _("all of: %(checks)s"), "any": _("any of: %(checks)s")}
+GROUPS: Final = {"all": "all of: %(checks)s", "any": "any of: %(checks)s"}
 
 
 def field_of(kind: str, path: str, work: str = "") -> Field | None:
@@ -134,7 +134,7 @@ def _chosen(choices: Mapping[str, str], value: Any, called: Called) -> str:
 
 def _listed(field: Field | None, value: list[Any], called: Called) -> str:
     if not value:
-        return words(_("none"))
+        return words("none")
     if isinstance(field, ArgumentsKey):
         return shlex.join(map(str, value))
     if isinstance(field, Each):

@@ -36,8 +36,8 @@ def sentence(guarantee: Guarantee, called: Callable[[str], str | PartName]) -> s
 
 
 AFTER = {
-    REJECT: _("After %(gate)s rejects, nothing reaches %(place)s until it is approved"),
-    SEND_BACK: _("After %(gate)s sends back, nothing reaches %(place)s until it is approved"),
+    REJECT: "After %(gate)s rejects, nothing reaches %(place)s until it is approved",
+    SEND_BACK: "After %(gate)s sends back, nothing reaches %(place)s until it is approved",
 }
 
 

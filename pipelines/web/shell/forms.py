@@ -18,7 +18,6 @@ from pipelines.models import Agent, ApiToken, Group, Membership, Project, Role, 
 from pipelines.models.agents import agent_id
 from pipelines.models.people import simplify, slug
 from pipelines.routing.basics import jsontext
-from pipelines.routing.basics.wording import Wording
 from pipelines.routing.document.escalations import WORDS_TO_RESOLVE
 from pipelines.web.shell.json_text import JsonText
 
@@ -365,10 +364,10 @@ class Import(forms.Form):
         given = self.files.getlist("folder") if hasattr(self.files, "getlist") else []
         uploaded = [each for each in given if each.name]
         if sum(each.size or 0 for each in uploaded) > 2_000_000:
-            raise refused(Wording("the files are larger than 2 MB together"))
+            raise refused("the files are larger than 2 MB together")
         paths = self.cleaned_data["paths"]
         if len(paths) != len(uploaded):
-            raise refused(Wording("the names of the files are missing"))
+            raise refused("the names of the files are missing")
         return {path: each.read() for path, each in zip(paths, uploaded, strict=True)}
 
     def clean_file(self) -> Any:

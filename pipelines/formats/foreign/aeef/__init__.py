@@ -8,7 +8,6 @@ from typing import Any, Final
 from pipelines.formats.foreign.aeef.reading import fault, read
 from pipelines.formats.foreign.aeef.writing import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, listed, members
-from pipelines.routing.basics.wording import Wording as _
 
 
 def _schema(given: Any) -> str | None:
@@ -51,7 +50,7 @@ SEVERAL: Final = (
 AEEF: Final = ForeignSystem(
     key="aeef",
     name="AEEF",
-    what=_("a document of AEEF"),
+    what="a document of AEEF",
     signs=(
         has("agent_id", "contract_version"),
         *SEVERAL,

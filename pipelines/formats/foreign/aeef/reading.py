@@ -56,10 +56,10 @@ PARTS: Final = (
 
 
 NO_LINES: Final = {
-    "handoff_id": _("this is a handoff of AEEF, and no line"),
-    "criteria_results": _("this is the result of a gate of AEEF, and no line"),
-    "$id": _("this is a schema of AEEF, and no line"),
-    "provenance": _("this is a record of AEEF of how a change was made, and no line"),
+    "handoff_id": "this is a handoff of AEEF, and no line",
+    "criteria_results": "this is the result of a gate of AEEF, and no line",
+    "$id": "this is a schema of AEEF, and no line",
+    "provenance": "this is a record of AEEF of how a change was made, and no line",
 }
 
 
@@ -69,10 +69,8 @@ def fault(document: Any) -> Problem | None:
     if any(isinstance(part, Mapping) and any(name in part for name in PARTS) for part in parts):
         return None
     names = document.keys() if isinstance(document, Mapping) else ()
-    what = next(
-        (NO_LINES[key] for key in NO_LINES if key in names), _("this is a part of a document of AEEF")
-    )
-    return Problem("", what, _("a line is read from transitions, events, work items and contracts of agents"))
+    what = next((NO_LINES[key] for key in NO_LINES if key in names), "this is a part of a document of AEEF")
+    return Problem("", what, "a line is read from transitions, events, work items and contracts of agents")
 
 
 def read(document: Any, carrier: Carrier) -> Json:
@@ -92,11 +90,11 @@ def read(document: Any, carrier: Carrier) -> Json:
         if OWNERS.get(SECONDS.get(identity, "")) not in identities:
             owners.setdefault(owned, identity)
     if contracts and not ways:
-        carrier.lose("", _("contracts do not say which agent follows which: here the order of AEEF's stages"))
+        carrier.lose("", "contracts do not say which agent follows which: here the order of AEEF's stages")
         ways = [Way("", *pair) for pair in pairwise(_of_contracts(owners))]
     states = _states(ways) or _of_contracts(owners)
     if not any(state not in ENDS for state in states) and not carrier.faults:
-        carrier.refuse("", _("names no state in which anything is done"))
+        carrier.refuse("", "names no state in which anything is done")
     return _line(head, states, ways, contracts, owners, carrier, document)
 
 
@@ -108,7 +106,7 @@ def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tu
     for at, each in found:
         identity = each.get("agent_id")
         if not isinstance(identity, str) or not identity:
-            carrier.refuse(f"{at}.agent_id".lstrip("."), _("is missing"))
+            carrier.refuse(f"{at}.agent_id".lstrip("."), "is missing")
         else:
             carrier.lose(
                 at,

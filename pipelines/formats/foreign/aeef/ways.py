@@ -102,7 +102,7 @@ def _required(given: Any, at: str, carrier: Carrier) -> Json:
         elif isinstance(each, str) and each:
             found[each] = True
         else:
-            carrier.refuse(at, _("has to name what is required"))
+            carrier.refuse(at, "has to name what is required")
     return found
 
 
@@ -151,12 +151,12 @@ def _of_work_item(
 def _recorded(dot: str, carrier: Carrier) -> None:
     carrier.lose(
         dot.rstrip("."),
-        _("this is a record of work: the line has the ways that it took, and no task is made of it"),
+        "this is a record of work: the line has the ways that it took, and no task is made of it",
     )
 
 
 def _state(given: Any, at: str, carrier: Carrier) -> str:
     if isinstance(given, str) and given.strip():
         return given.strip()
-    carrier.refuse(at, _("%(given)s is no state", given=quoted(given)), _("name one, like TESTING"))
+    carrier.refuse(at, _("%(given)s is no state", given=quoted(given)), "name one, like TESTING")
     return ""

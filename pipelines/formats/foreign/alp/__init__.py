@@ -8,7 +8,6 @@ from typing import Any, Final
 from pipelines.formats.foreign.alp.reading import read
 from pipelines.formats.foreign.alp.writing import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking, members
-from pipelines.routing.basics.wording import Wording as _
 
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
 
@@ -29,7 +28,7 @@ def _head(given: Any) -> str | None:
 ALP: Final = ForeignSystem(
     key="alp",
     name="ALP (Agentics)",
-    what=_("an assembly line of ALP (Agentics)"),
+    what="an assembly line of ALP (Agentics)",
     signs=(
         has("transitionRules"),
         among("stations", "trigger"),

@@ -17,22 +17,14 @@ PRESET: Final = "alp"
 CONDITIONS: Final = ("success", "failure", "cancelled", "any")
 REPOSITORY: Final = ("createAssemblyLineRepo", "createStageRepo")
 UNUSED: Final = {
-    "schedule": _("no task starts at set times: let a program start them over the API, or a person"),
-    "automations": _(
-        "no task starts by what happens elsewhere: let a program start them over the API, or a person"
-    ),
-    "marketplaces": _(
-        "nothing is installed from marketplaces: choose an agent that has what its station needs"
-    ),
-    "tunables": _("nothing is tuned: write into the prompts what it would change"),
-    "specs": _(
-        "stations are given no specifications of a line: keep them in the repository that they work on"
-    ),
-    "operatorConfig": _(
-        "an operator's settings do nothing: choose agent, secrets and limits at the stations"
-    ),
-    "testbench": _("recorded answers of models are not played: give the line scenarios of its own"),
-    "devcontainer": _("no development container is made: say under Runners what stations work in"),
+    "schedule": "no task starts at set times: let a program start them over the API, or a person",
+    "automations": "no task starts by what happens elsewhere: let a program start them over the API, or a person",
+    "marketplaces": "nothing is installed from marketplaces: choose an agent that has what its station needs",
+    "tunables": "nothing is tuned: write into the prompts what it would change",
+    "specs": "stations are given no specifications of a line: keep them in the repository that they work on",
+    "operatorConfig": "an operator's settings do nothing: choose agent, secrets and limits at the stations",
+    "testbench": "recorded answers of models are not played: give the line scenarios of its own",
+    "devcontainer": "no development container is made: say under Runners what stations work in",
 }
 """What is otherwise here, by its key in the line, and by the name of the file or folder of its own."""
 READ_OF_STATION: Final = ("name", "prompt")
@@ -61,7 +53,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     if line.asks:
         carrier.lose(
             line.of_rules,
-            _("conditions may ask an evaluator or a hook in this line, because its rules do"),
+            "conditions may ask an evaluator or a hook in this line, because its rules do",
         )
     _unused(line, document)
     return {
@@ -136,7 +128,7 @@ def _repository(trigger: Mapping[str, Any], place: str, carrier: Carrier) -> Non
         if trigger.get(name) is True:
             carrier.lose(
                 f"{place}.trigger.{name}",
-                _("no repository is made for a task: its runners hand on files as artifacts"),
+                "no repository is made for a task: its runners hand on files as artifacts",
             )
 
 
@@ -204,7 +196,7 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: Assembly
         line.carrier.refuse(
             f"{at}.condition",
             _("%(condition)s is no condition", condition=quoted(rule.get("condition"))),
-            _("it is success, failure, cancelled or any"),
+            "it is success, failure, cancelled or any",
         )
         return []
     name = next((each for each in TO if each in rule), TO[0])
@@ -238,14 +230,14 @@ def _answers(
     asks = ways[0] == "onYes"
     question = rule.get("evaluator" if asks else "hook")
     if not isinstance(question, str) or not question.strip():
-        line.carrier.refuse(f"{at}.{'evaluator' if asks else 'hook'}", _("is missing"))
+        line.carrier.refuse(f"{at}.{'evaluator' if asks else 'hook'}", "is missing")
         return []
     asked: Json = {"agentic": {"question": question}} if asks else {"hook": {"argv": [question]}}
     found = []
     for way, answer in zip(ways, ("yes", "no") if asks else ("pass", "block"), strict=True):
         to = rule.get(way)
         if not isinstance(to, Mapping):
-            line.carrier.refuse(f"{at}.{way}", _("has to name a station"))
+            line.carrier.refuse(f"{at}.{way}", "has to name a station")
             continue
         target = line.target(to, f"{at}.{way}.toStationId")
         if target is None:
@@ -341,7 +333,7 @@ def _unread(files: Iterable[str], root: str, read: Container[str]) -> list[Probl
         path.removeprefix(root).partition("/") for path in files if path.startswith(root) and path not in read
     ]
     names = dict.fromkeys(name + slash for name, slash, _rest in parts if name != "README.md")
-    other = _("it is no part of a line, and is not read")
+    other = "it is no part of a line, and is not read"
     return [Problem(root + name, UNUSED.get(re.sub(r"\.json$|/$", "", name), other)) for name in names]
 
 

@@ -35,7 +35,7 @@ def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | Non
     except NotRun as fault:
         carrier.lose(
             f"{place}.tool.{fault.at}",
-            _(
+            (
                 "the tool of a gate cannot do this here, so it is not run and a person decides. Give the gate"
                 " checks, or a tool"
             ),
@@ -43,9 +43,7 @@ def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | Non
         return None
     carrier.lose(
         f"{place}.tool",
-        _(
-            "it runs on a worker of Gateline, in a copy of the workspace of the station: the program has to be there"
-        ),
+        "it runs on a worker of Gateline, in a copy of the workspace of the station: the program has to be there",
     )
     for at, said in told.items():
         carrier.lose(f"{place}.tool.{at}", said)
@@ -68,7 +66,7 @@ def _tool(given: Mapping[str, Any], told: Told) -> Json:
     if (stdin := given.get("stdin")) is not None:
         made["stdin"] = _plain(stdin, "stdin", empty=True)
     else:
-        told["stdin"] = _("nothing is said of it: here the tool reads the outcome of the station as JSON")
+        told["stdin"] = "nothing is said of it: here the tool reads the outcome of the station as JSON"
     seconds = given.get("timeoutSeconds")
     if _is_time(seconds):
         made["timeout"] = seconds
@@ -117,12 +115,12 @@ def _retries(given: Any, told: Told) -> Json:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        told["retries"] = _("has to be an object with “max”: here nothing is repeated")
+        told["retries"] = "has to be an object with “max”: here nothing is repeated"
         return {}
     most, pause = given.get("max"), given.get("backoffSeconds")
     if type(most) is not int or most < 1:
         if most is not None and (type(most) is not int or most < 0):
-            told["retries.max"] = _("has to be a whole number: here nothing is repeated")
+            told["retries.max"] = "has to be a whole number: here nothing is repeated"
         return {}
     if most > MAX_RETRIES:
         told["retries.max"] = _("here it is repeated %(most)s times at most", most=MAX_RETRIES)
@@ -135,7 +133,7 @@ def _retries(given: Any, told: Told) -> Json:
 
 def _judging(given: Any, told: Told) -> Json:
     if given is not None and not isinstance(given, Mapping):
-        told["outcome"] = _("has to be an object: here the exit code decides")
+        told["outcome"] = "has to be an object: here the exit code decides"
     said = given if isinstance(given, Mapping) else {}
     parse = said.get("parse", "exitCodeOnly")
     if not isinstance(parse, str) or parse not in PARSES:
@@ -155,7 +153,7 @@ def _judging(given: Any, told: Told) -> Json:
 
 def _codes(wanted: Any, told: Told) -> list[int]:
     if wanted is not None and (not isinstance(wanted, Mapping) or wanted.keys() - {"exitCode"}):
-        told["outcome.successOn"] = _("here only exit codes say so, 0 where none is named")
+        told["outcome.successOn"] = "here only exit codes say so, 0 where none is named"
     codes = wanted.get("exitCode", 0) if isinstance(wanted, Mapping) else 0
     codes = codes if isinstance(codes, list) else [codes]
     if not codes or any(type(code) is not int or not 0 <= code <= 255 for code in codes):

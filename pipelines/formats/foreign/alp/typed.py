@@ -35,11 +35,11 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
     condition, place, carrier = rule["condition"], f"{at}.condition", line.carrier
     questions = condition.get("questions")
     if not isinstance(questions, Mapping) or not questions:
-        carrier.refuse(f"{place}.questions", _("is missing"))
+        carrier.refuse(f"{place}.questions", "is missing")
         return None
     if not isinstance(condition.get("fallback"), Mapping):
         carrier.refuse(
-            f"{place}.fallback", _("is missing"), _("say where a task goes when nobody answers the questions")
+            f"{place}.fallback", "is missing", "say where a task goes when nobody answers the questions"
         )
         return None
     if not _in_bounds(condition, place, line):
@@ -114,7 +114,7 @@ def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLi
         if bare:
             break
     for at, _route in routes:
-        line.carrier.lose(at, _("it stands behind “else” and is never taken, so it is left out"))
+        line.carrier.lose(at, "it stands behind “else” and is never taken, so it is left out")
     if (last := _rule(condition["fallback"], f"{place}.fallback", key, line)) is not None:
         rules.append(last)
     return rules
@@ -141,7 +141,7 @@ def answered(condition: Mapping[str, Any]) -> list[Json]:
 
 def _compared(given: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine) -> list[Json] | None:
     if not isinstance(given, Mapping) or not given or {} in given.values():
-        line.carrier.refuse(at, _("has to compare answers, like {“risk”: {“lt”: 0.5}}"))
+        line.carrier.refuse(at, "has to compare answers, like {“risk”: {“lt”: 0.5}}")
         return None
     tests: list[Json] = []
     for name, said in given.items():

@@ -52,15 +52,15 @@ SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs
 def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
     tasks = objects(carrier, given.get("tasks"), "tasks")
     if not tasks:
-        carrier.refuse("tasks", _("a chain has at least one task"))
+        carrier.refuse("tasks", "a chain has at least one task")
     keys: dict[str, str] = {}
     for place, task in tasks:
         identity = task.get("id")
         if identity is None and len(tasks) == 1:
             identity = "task"
-            carrier.lose(f"{place}.id", _("is missing: the task is called “task” here"))
+            carrier.lose(f"{place}.id", "is missing: the task is called “task” here")
         if not isinstance(identity, str) or not identity or identity == "end" or identity in keys:
-            carrier.refuse(f"{place}.id", _("has to be a text of its own, and not “end”"))
+            carrier.refuse(f"{place}.id", "has to be a text of its own, and not “end”")
         else:
             keys[identity] = carrier.key(identity, "task")
     chain = Chain([task for _place, task in tasks], keys)
@@ -110,7 +110,7 @@ def _rules(
     others = [each for each in branches if each[1].get("operator") != "default"]
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
-        carrier.lose(last[0][0], _("“default” is asked last there, so it stands last here"))
+        carrier.lose(last[0][0], "“default” is asked last there, so it stands last here")
     _ask_for_labels(labels_of(task), others, last)
     for at, branch in [*others, *last]:
         rule = _branch(branch, at, key, keys, carrier)
@@ -218,7 +218,7 @@ def _edge(branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: 
     source, arrow, target = str(branch.get("edge") or "").partition("->")
     least = str(branch.get("when", "")).strip()
     if not arrow or source not in keys or target not in keys or not least.isdecimal() or len(least) > 9:
-        carrier.refuse(f"{at}.edge", _("has to be like task->task, with a whole number in when"))
+        carrier.refuse(f"{at}.edge", "has to be like task->task, with a whole number in when")
         return None
     return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
 
@@ -233,12 +233,12 @@ def test_of(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | Non
         if isinstance(value, bool) or (
             not isinstance(value, (int, float)) and not hasattr(value, "as_tuple")
         ):
-            carrier.refuse(f"{at}.when", _("has to be a number"))
+            carrier.refuse(f"{at}.when", "has to be a number")
             return None
     elif operator == "in_range":
         bounds = _RANGE.fullmatch(str(wanted))
         if bounds is None:
-            carrier.refuse(f"{at}.when", _("has to be a range like 3-5"))
+            carrier.refuse(f"{at}.when", "has to be a range like 3-5")
             return None
         value = f"{bounds[1]},{bounds[2]}"
     elif not isinstance(value, str):
@@ -255,7 +255,7 @@ def _compose(given: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> 
         return None
     name, strategy = given.get("with_var"), str(given.get("strategy") or "override")
     if not isinstance(name, str) or not name:
-        carrier.refuse(f"{at}.with_var", _("has to name a variable"))
+        carrier.refuse(f"{at}.with_var", "has to name a variable")
         return None
     if strategy.startswith(JSON_PATH):
         return {"var": name, "path": strategy.removeprefix(JSON_PATH)}

@@ -7,12 +7,11 @@ from typing import Final
 from pipelines.formats.foreign.flux.reading import read
 from pipelines.formats.foreign.flux.writing import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking
-from pipelines.routing.basics.wording import Wording as _
 
 FLUX: Final = ForeignSystem(
     key="flux",
     name="Flux",
-    what=_("a playbook of Flux"),
+    what="a playbook of Flux",
     signs=(
         among("stages", "onPass", "onFail", "fallback", "skill"),
         among("", "onPass", "onComplete", "onExhausted", "maxIterations"),

@@ -47,7 +47,7 @@ class Playbook:
         for place, stage in self.stages:
             identity = stage.get("id")
             if not isinstance(identity, str) or not identity:
-                carrier.refuse(f"{place}.id", _("is missing"), _("every stage has an id"))
+                carrier.refuse(f"{place}.id", "is missing", "every stage has an id")
             elif identity in self.keys:
                 carrier.refuse(f"{place}.id", _("%(id)s is there twice", id=identity))
             else:
@@ -61,7 +61,7 @@ class Playbook:
             if isinstance(child.get("id"), str) and child["id"]:
                 children.append(child["id"])
             else:
-                self.carrier.refuse(f"{at}.id", _("is missing"), _("every stage has an id"))
+                self.carrier.refuse(f"{at}.id", "is missing", "every stage has an id")
         if isinstance(stage.get("parallel"), list):
             children = [str(each) for each in stage["parallel"]]
         if not children:
@@ -91,7 +91,7 @@ class Playbook:
         if given in BLOCKED:
             return "@blocked"
         if given == META_ROUTE:
-            self.carrier.lose(path, _("a person chooses where the task goes, in place of another playbook"))
+            self.carrier.lose(path, "a person chooses where the task goes, in place of another playbook")
             if META_ROUTE not in self.keys:
                 self.keys[META_ROUTE] = self.carrier.key("meta-route", "stage")
             return self.keys[META_ROUTE]
@@ -103,7 +103,7 @@ class Playbook:
         self.carrier.refuse(
             path,
             _("there is no stage %(id)s", id=quoted(given)),
-            _("name a stage, complete or blocked"),
+            "name a stage, complete or blocked",
         )
         return None
 
@@ -195,7 +195,7 @@ def _station(stage: Mapping[str, Any], place: str, book: Playbook, key: str, rul
     said = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
     label = name.replace("-", " ").replace("_", " ")
     if stage.get("trustMode") == "declarative":
-        book.carrier.lose(f"{place}.trustMode", _("a verdict routes here even where no rule reads it"))
+        book.carrier.lose(f"{place}.trustMode", "a verdict routes here even where no rule reads it")
     limits = {
         ours: most
         for said, ours in LIMITS.items()
@@ -241,7 +241,7 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
         return []
     most = stage.get("maxIterations", USUAL_ITERATIONS)
     if type(most) is not int or not 1 <= most <= 10_000:
-        book.carrier.refuse(f"{place}.maxIterations", _("has to be a whole number from 1 to 10,000"))
+        book.carrier.refuse(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
         return []
     done = book.target(stage.get("onComplete"), f"{place}.onComplete")
     over = done if until == "ALWAYS" else book.target(stage.get("onExhausted"), f"{place}.onExhausted")
@@ -270,7 +270,7 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
         repeat |= {"max_retries": most - 1, "on_exhausted": {"to": exhausted}}
     else:
         repeat |= {"max_retries": most - 1, "on_exhausted": "stuck"}
-        book.carrier.lose(f"{place}.onExhausted", _("after the last repetition the task is stuck here"))
+        book.carrier.lose(f"{place}.onExhausted", "after the last repetition the task is stuck here")
     if most > 1:
         rules.append(repeat)
     else:
@@ -289,7 +289,7 @@ def _gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -
     if checks is not None and gate["mode"] == "auto":
         gate["checks"] = checks
     elif checks is not None:
-        book.carrier.lose(f"{place}.rules", _("a gate that always asks, or never, looks at no rules"))
+        book.carrier.lose(f"{place}.rules", "a gate that always asks, or never, looks at no rules")
     book.gates.append(gate)
     station["gate"] = gate["key"]
 
@@ -317,7 +317,7 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
         )
         return None
     if severity not in SEVERITIES:
-        carrier.refuse(f"{at}.severity", _("has to be warn, required or block"))
+        carrier.refuse(f"{at}.severity", "has to be warn, required or block")
         return None
     action = word(rule.get("onFail", "hold"))
     if action not in ACTIONS:
@@ -329,7 +329,7 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
         action = "hold"
     field = str(rule.get("field") or "")
     if not field:
-        carrier.refuse(f"{at}.field", _("is missing"))
+        carrier.refuse(f"{at}.field", "is missing")
         return None
     if not _known(field):
         carrier.lose(f"{at}.field", _("“%(field)s” is looked for in the output", field=field[:80]))
@@ -337,12 +337,10 @@ def _check(rule: Mapping[str, Any], at: str, carrier: Carrier) -> Json | None:
     if word(rule.get("field")) == "meta.duration_sec":
         carrier.lose(
             f"{at}.field",
-            _("no result document has this field (it is timing.duration_sec): the rule always fails"),
+            "no result document has this field (it is timing.duration_sec): the rule always fails",
         )
     if field == "run.attempt" and operator == "greater_than":
-        carrier.lose(
-            f"{at}.operator", _("read as it is written, this fails at every attempt up to the number")
-        )
+        carrier.lose(f"{at}.operator", "read as it is written, this fails at every attempt up to the number")
     return {
         "field": field,
         "operator": operator,

@@ -7,12 +7,11 @@ from typing import Final
 from pipelines.formats.foreign.system import ForeignSystem, among, lacking
 from pipelines.formats.foreign.vibe_factory.reading import read
 from pipelines.formats.foreign.vibe_factory.writing import write
-from pipelines.routing.basics.wording import Wording as _
 
 VIBE_FACTORY: Final = ForeignSystem(
     key="vibe-factory",
     name="Vibe Factory",
-    what=_("a workflow of Vibe Factory"),
+    what="a workflow of Vibe Factory",
     signs=(
         among("stations", "workflow_id", "station_prompt", "is_terminator"),
         among("transitions", "source_station_id", "condition_type"),

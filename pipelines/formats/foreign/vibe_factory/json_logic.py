@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from pipelines.routing.basics import jsontext
 from pipelines.routing.basics.values import is_number
-from pipelines.routing.basics.wording import Wording as _
 
 Json = dict[str, Any]
 ORDERED: Final = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
@@ -40,14 +39,14 @@ SIGNS: Final = frozenset(
 DEEPEST: Final = 20
 _PLAIN: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
-LOOSE: Final = _(
+LOOSE: Final = (
     "“==” and “!=” compare strictly here: 3 is not “3”, true is not 1, nothing is not 0, a list is not its member."
     " Write “===” or “!==” where that is meant"
 )
-NUMBERS: Final = _(
+NUMBERS: Final = (
     "only numbers have an order here: nothing, true and “3” are neither less nor greater than a number"
 )
-PLACES: Final = _("a variable does not look into texts here, nor at the length of texts and lists")
+PLACES: Final = "a variable does not look into texts here, nor at the length of texts and lists"
 PRECISE: Final = 10**15
 """From here on numbers are rounded there."""
 

@@ -41,7 +41,7 @@ NEVER: Final[Json] = {"any": []}
 READ_OF_STATION: Final = ("name", "station_prompt", "output_context_keys")
 READ_OF_TRANSITION: Final = ("label", "allow_revisit", "max_retries")
 OPERATORS: Final = {"==": "equals", "!=": "not_equals", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
-UNSAID: Final = _("this JSONLogic cannot be said here: the rule is never taken until you give it a condition")
+UNSAID: Final = "this JSONLogic cannot be said here: the rule is never taken until you give it a condition"
 _SIGN = re.compile(r"==|!=|<=|>=|<|>")
 LONGEST = 10_000
 """Characters of a condition: what follows each of its signs is tried as a value."""
@@ -86,7 +86,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
                 carrier.refuse(
                     f"{at}.{end}",
                     _("there is no station %(id)s", id=jsontext.dumps(transition.get(end))),
-                    _("name one of the stations of this document"),
+                    "name one of the stations of this document",
                 )
     around = {**document, **head} if head is not document else head
     return {
@@ -173,7 +173,7 @@ def _rule(
         carrier.refuse(
             f"{at}.condition_type",
             _("Unknown condition_type: %(kind)s", kind=jsontext.dumps(kind)),
-            _("it is always, success, failure or conditional"),
+            "it is always, success, failure or conditional",
         )
         return None
     most = transition.get("max_retries")
@@ -204,12 +204,12 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
         if {"key", "value"} <= value.keys():
             return _equals(value["key"], value["value"], at, carrier)
         if {"check_output_key", "expected_value"} <= value.keys():
-            carrier.lose(at, _("check_output_key is read as key and value"))
+            carrier.lose(at, "check_output_key is read as key and value")
             return _equals(value["check_output_key"], value["expected_value"], at, carrier)
         if is_logic(value):
             return _of_logic(value, at, carrier)
     if value in (None, ""):
-        carrier.refuse(at, _("Conditional transition requires condition_value"))
+        carrier.refuse(at, "Conditional transition requires condition_value")
     else:
         carrier.refuse(
             at,
@@ -217,7 +217,7 @@ def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
                 "Unsupported condition type. Expected string or object, got: %(value)s",
                 value=quoted(value),
             ),
-            _("write the name of an output key, or {“key”: …, “value”: …}"),
+            "write the name of an output key, or {“key”: …, “value”: …}",
         )
     return None
 
@@ -249,7 +249,7 @@ def _of_text(text: str, at: str, carrier: Carrier) -> Json | None:
             of = {"of": "count"} if path != left else {}
             path = path if path.startswith("$") else path_of(path)
             return {"output": {"path": path, "op": OPERATORS[sign[0]], "value": value, **of}}
-    hint = _("write a number, true, false, null or a text in quotes")
+    hint = "write a number, true, false, null or a text in quotes"
     carrier.refuse(at, _("%(text)s is no value", text=text[signs[-1].end() :].strip()[:80]), hint)
     return None
 
@@ -266,7 +266,7 @@ def _literal(text: str) -> tuple[bool, Any]:
 
 def _equals(key: Any, value: Any, at: str, carrier: Carrier) -> Json | None:
     if not isinstance(key, str) or not key:
-        carrier.refuse(f"{at}.key", _("has to be the name of an output key"))
+        carrier.refuse(f"{at}.key", "has to be the name of an output key")
         return None
     return {"output": {"path": path_of(key), "op": "equals", "value": value}}
 

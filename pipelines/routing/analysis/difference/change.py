@@ -17,14 +17,13 @@ from pipelines.routing.analysis.regions.possible import COUPLED, counts, first
 from pipelines.routing.analysis.regions.solver import Box, solve
 from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED, FORCED_FAILURE, RECORDED
 from pipelines.routing.analysis.regions.written import witness
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
 EVERY_STATUS = RECORDED | {BLOCKED, EXHAUSTED}
 MAX_TRIED = 12
 """Parts of one region, and situations of each part, that are tried as a sample."""
-NO_SAMPLE = _("the two are defined otherwise, but no situation was found that they decide otherwise")
+NO_SAMPLE = "the two are defined otherwise, but no situation was found that they decide otherwise"
 
 Both = tuple[Rule, Rule]
 """A rule of the old version, and one of the new."""

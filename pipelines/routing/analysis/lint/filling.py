@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.routing.analysis.lint.people import People
-from pipelines.routing.basics.wording import Wording, joined
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.approval import Voter, fills, satisfiable
 from pipelines.routing.document.gates import Approval
 from pipelines.routing.document.requirements import OWNER, Requirement
@@ -21,9 +21,9 @@ class Lack:
     """`barred`: the requester, the producer, or both, without whom there are too few; none: there are too few anyhow.
     `remedy`: whom to let decide, so that it no longer bars them what they did."""
 
-    words: Wording
+    words: str
     barred: tuple[str, ...] = ()
-    remedy: Wording | None = None
+    remedy: str | None = None
 
 
 def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
@@ -40,22 +40,22 @@ def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
             return None
         if not satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
             did, remedy = _did(approval, by_hand, barred)
-            people_barred = joined(barred, _(" and "))
+            people_barred = joined(barred, " and ")
             return Lack(
                 _("can never be decided when %(who)s %(did)s", who=people_barred, did=did), barred, remedy
             )
     return None
 
 
-def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[Wording, Wording]:
+def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
     """What they did that bars them, and whom to let decide."""
     if len(barred) == 2:
-        return _("request the task and do the work"), _("the requester or the producer")
+        return "request the task and do the work", "the requester or the producer"
     if not by_hand or approval.producer_may:
-        return _("requests the task"), _("the requester")
+        return "requests the task", "the requester"
     if approval.requester_may:
-        return _("does the work"), _("the producer")
-    return _("requests or does the work"), _("the requester and the producer")
+        return "does the work", "the producer"
+    return "requests or does the work", "the requester and the producer"
 
 
 def _able(approval: Approval, people: People) -> list[Voter]:
@@ -75,7 +75,7 @@ def _kind(approval: Approval, voter: Voter) -> tuple[int, ...]:
     return tuple(index for index, need in enumerate(approval.who) if fills(voter, need))
 
 
-def _too_few(approval: Approval, able: list[Voter]) -> Wording | None:
+def _too_few(approval: Approval, able: list[Voter]) -> str | None:
     """In words, or nothing."""
     for need in approval.who:
         there = sum(fills(voter, need) for voter in able)
@@ -87,8 +87,8 @@ def _too_few(approval: Approval, able: list[Voter]) -> Wording | None:
     return None
 
 
-def _short_of(need: Requirement, there: int) -> Wording:
-    words = {"name": need.name, "count": need.count, "there": there or _("nobody")}
+def _short_of(need: Requirement, there: int) -> str:
+    words = {"name": need.name, "count": need.count, "there": there or "nobody"}
     if need.kind == "user":
         return _("%(name)s is not a member of the project", **words)
     if need.kind == OWNER:

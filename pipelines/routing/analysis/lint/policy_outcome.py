@@ -11,13 +11,13 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 OUTCOMES = {
-    "passed": _("that passed"),
-    "failed": _("that failed"),
-    "blocked": _("that are blocked"),
+    "passed": "that passed",
+    "failed": "that failed",
+    "blocked": "that are blocked",
 }
 
 
-def then(line: ParsedLine, decision: dict[str, Any]) -> Wording:
+def then(line: ParsedLine, decision: dict[str, Any]) -> str:
     """A decision, as `Decision.to_dict` gives it, made by the policy."""
     kind = decision["decision"]
     if kind == "move":
@@ -28,15 +28,15 @@ def then(line: ParsedLine, decision: dict[str, Any]) -> Wording:
     if kind == "stuck":
         return _stuck(decision["error"])
     if kind == "escalate":
-        return _("the policy escalates")
-    answer = _("for an answer")
+        return "the policy escalates"
+    answer = "for an answer"
     return _("the task waits, %(status)s", status=decision.get("status", answer))
 
 
-def _stuck(error: str) -> Wording:
+def _stuck(error: str) -> str:
     """People have just read that no rule takes it."""
     why = _("the task gets stuck: %(why)s", why=named.error(error))
-    people = _("the task gets stuck") if error == NO_MATCH else why
+    people = "the task gets stuck" if error == NO_MATCH else why
     return Wording.of(f"the task is stuck with {error}", people)
 
 

@@ -45,8 +45,6 @@ from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject, RequiredChecks
 from pipelines.routing.analysis.lint.visits import worst_visits
 from pipelines.routing.basics.plugins import PluginFault, guarded, plugins
-from pipelines.routing.basics.wording import Wording
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 
 
@@ -54,7 +52,7 @@ class LintCheck(Protocol):
     """A file of `checks`. `CAUSE`: what its findings have in common, as the heading over them."""
 
     ID: str
-    CAUSE: Wording
+    CAUSE: str
 
     def check(self, subject: LintSubject) -> Iterator[Finding]: ...
 
@@ -91,7 +89,7 @@ CHECKS: tuple[LintCheck, ...] = (
     unproved_guarantee,
     silent_jumps,
 )
-CAUSES: Mapping[str, Wording] = {each.ID: each.CAUSE for each in CHECKS}
+CAUSES: Mapping[str, str] = {each.ID: each.CAUSE for each in CHECKS}
 GROUP = "gateline.lint"
 """Entry points of installed packages: each has `check(subject)`, as a file of `checks` has."""
 INSTALLED = "installed:"
@@ -130,8 +128,8 @@ def _added(name: str, check: Any, subject: LintSubject) -> list[Finding]:
         return [Finding(f"{INSTALLED}{name}", WARNING, "", fault.message)]
 
 
-def cause_of(check: str) -> Wording:
-    return CAUSES.get(check) or _("Checks of installed packages")
+def cause_of(check: str) -> str:
+    return CAUSES.get(check) or "Checks of installed packages"
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
 
 NO_LIMIT = Wording.of(
-    "no limit or budget of it escalates when it is spent", _("no limit of it escalates when it is used up")
+    "no limit or budget of it escalates when it is spent", "no limit of it escalates when it is used up"
 )
 
 
@@ -30,17 +30,17 @@ def cannot(line: ParsedLine, trigger: str) -> str:
             return _cannot_contradict(line)
         case "gate_overdue":
             late = any(gate.due is not None and gate.due.then == "escalate" for gate in line.gates)
-            return "" if late else _("no gate of it has a time after which it escalates")
+            return "" if late else "no gate of it has a time after which it escalates"
     return ""
 
 
-def _unmatched(line: ParsedLine) -> Wording:
+def _unmatched(line: ParsedLine) -> str:
     option = line.policy.no_match
     people = _("where no rule matches a passed outcome: %(then)s", then=named.option(line, option))
     return Wording.of(f"no_match is {option}", people)
 
 
-def _unmatched_failure(line: ParsedLine) -> Wording:
+def _unmatched_failure(line: ParsedLine) -> str:
     option = line.policy.on_failure
     people = _("where no rule matches a failure: %(then)s", then=named.option(line, option))
     return Wording.of(f"on_failure is {option}", people)
@@ -48,13 +48,13 @@ def _unmatched_failure(line: ParsedLine) -> Wording:
 
 def _cannot_compose(line: ParsedLine) -> str:
     if not any(rule.compose for station in line.stations for rule in station.rules):
-        return _("no rule of it sets variables")
+        return "no rule of it sets variables"
     return "" if line.policy.on_failure == "escalate" else _unmatched_failure(line)
 
 
 def _cannot_contradict(line: ParsedLine) -> str:
     if not any(station.join and len(station.join.wait_for) > 1 for station in line.stations):
-        return _("no station of it joins branches")
+        return "no station of it joins branches"
     knob = line.policy.contradiction
     return "" if knob == "escalate" else _("contradiction is %(option)s", option=knob)
 

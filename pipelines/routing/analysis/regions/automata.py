@@ -15,7 +15,6 @@ from typing import Any, Protocol
 from pipelines.routing.analysis.regions.effort import spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
 from pipelines.routing.analysis.regions.regex import END, MAX_CHARACTER, START, Nfa, compiled
-from pipelines.routing.basics.wording import Wording as _
 
 MAX_PRODUCT = 4_000
 """States of one product; beyond it the answer is unknown."""
@@ -106,7 +105,7 @@ class ListedTexts:
 
     def __init__(self, texts: frozenset[str]) -> None:
         if sum(len(text) ** 2 for text in texts) > MAX_LISTED:
-            raise Unknown(_("the texts that are left out are longer than the bound"))
+            raise Unknown("the texts that are left out are longer than the bound")
         self.texts = texts
         self.beginnings = {text[:end] for text in texts for end in range(len(text) + 1)}
 
@@ -282,7 +281,7 @@ def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
         for letter, after in zip(letters, zip(*rows, strict=True), strict=True):
             if after not in seen:
                 if len(seen) >= MAX_PRODUCT:
-                    raise Unknown(_("the texts that are left need an automaton beyond the bound"))
+                    raise Unknown("the texts that are left need an automaton beyond the bound")
                 seen.add(after)
                 queue.append((after, text + letter))
                 if _are_content(product, after):

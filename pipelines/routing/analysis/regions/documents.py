@@ -101,7 +101,7 @@ def build(tree: Tree) -> Any:
 def _leaf(values: Iterator[Any], *, complete: bool) -> Any:
     value = next(values, MISSING)
     if value is MISSING:
-        raise Impossible if complete else Unknown(_("a number between two others could not be written"))
+        raise Impossible if complete else Unknown("a number between two others could not be written")
     return value
 
 
@@ -167,7 +167,7 @@ def _of_some_length(tree: Tree) -> Any:
         [-i for i in indices if i < 0], default=0
     )
     enough += len(wanted) + 1
-    doubt = Unknown(_("an index is too large")) if enough > MAX_LENGTH else None
+    doubt = Unknown("an index is too large") if enough > MAX_LENGTH else None
     for length in range(min(enough, MAX_LENGTH) + 1):
         try:
             return _of_length(tree, length, wanted)

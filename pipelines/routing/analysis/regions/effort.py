@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from pipelines.routing.analysis.regions.outcomes import Unknown
 from pipelines.routing.basics.bounds import counted
-from pipelines.routing.basics.wording import Wording as _
 
 STEP = 4
 """Of one step of a decision that is tried, in units."""
@@ -25,7 +24,7 @@ class EffortExhausted(Unknown):
     """The work that was allowed for all questions together is done."""
 
     def __init__(self) -> None:
-        super().__init__(_("it would take more work than the bounds allow"))
+        super().__init__("it would take more work than the bounds allow")
 
 
 @dataclass

@@ -10,7 +10,6 @@ from pipelines.routing.analysis.regions.numbers import Number, NumberSet
 from pipelines.routing.analysis.regions.outcomes import Unknown
 from pipelines.routing.analysis.regions.texts import NUMERAL, TextSet
 from pipelines.routing.basics.values import number_in
-from pipelines.routing.basics.wording import Wording as _
 
 _NUMERALS = texts.tested("matches", NUMERAL)
 MAX_TRIED = 200
@@ -73,7 +72,7 @@ class Evals:
                 return text
             if tried > MAX_TRIED:
                 break
-        raise Unknown(_("an eval has to be a certain number and a certain text at once"))
+        raise Unknown("an eval has to be a certain number and a certain text at once")
 
     def _candidates(self) -> Iterator[str]:
         if self.within is None:

@@ -47,7 +47,7 @@ class Nfa:
 
     def state(self) -> int:
         if len(self.moves) >= MAX_STATES:
-            raise Unknown(_("the pattern is too large for an automaton"))
+            raise Unknown("the pattern is too large for an automaton")
         self.moves.append([])
         self.free.append([])
         return len(self.moves) - 1
@@ -255,7 +255,7 @@ class _RegexParser:
         if not self.fold:
             return ranges
         if any(high > 127 for _, high in ranges):
-            raise Unknown(_("(?i) beyond ASCII is not turned into an automaton"))
+            raise Unknown("(?i) beyond ASCII is not turned into an automaton")
         found = list(ranges)
         for low, high in ranges:
             for code in range(low, high + 1):

@@ -16,7 +16,6 @@ from pipelines.routing.basics.bounds import Steps
 from pipelines.routing.basics.errors import EvaluationFailed, NotAnswered
 from pipelines.routing.basics.outcome import FORCED
 from pipelines.routing.basics.problems import Malformed
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.decide import decide
 from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.decide.situation import Situation, read_situation
@@ -146,7 +145,7 @@ def first_walk(line: ParsedLine, situations: Iterable[dict[str, Any]], claim: Cl
         if claim.holds_of(walk, station.rules):
             return walk
     raise Unknown(
-        _("no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)")
+        "no situation was found that `decide` takes so (a path with wildcards or filters, or a gate)"
     )
 
 
@@ -196,7 +195,7 @@ def shown(line: ParsedLine, situations: Iterable[dict[str, Any]], rules: tuple[R
     """Of one of the situations each rule's condition is true when it is first tested, on a way on which nothing but an
     approval stands before the rules. Raises Unknown."""
     if not any(_are_true(line, situation, rules) for _, situation in _read(situations)):
-        raise Unknown(_("no situation was found that is true of both (a path with wildcards or filters)"))
+        raise Unknown("no situation was found that is true of both (a path with wildcards or filters)")
 
 
 def _read(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situation]]:

@@ -21,7 +21,6 @@ from pipelines.routing.analysis.regions.formulas import (
     negation,
 )
 from pipelines.routing.analysis.regions.outcomes import Impossible, Unknown
-from pipelines.routing.basics.wording import Wording as _
 
 T = TypeVar("T")
 Box = dict[Variable, Domain]
@@ -130,7 +129,7 @@ def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: So
     choices = _settled(todo, box)
     search.branches -= 1
     if search.branches < 0 or depth > MAX_CHOICES:
-        raise Unknown(_("more cases than the bound allows"))
+        raise Unknown("more cases than the bound allows")
     if not choices:
         return _accepted(box, accept, search)
     choices.sort(key=lambda choice: len(choice.members))

@@ -49,7 +49,7 @@ class Analysis:
         return (*found, *(Liveness(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
 
     def _behind(self, rule: Rule) -> str:
-        return _("the rule cannot be read") if rule.fault else _("a rule above it cannot be read")
+        return "the rule cannot be read" if rule.fault else "a rule above it cannot be read"
 
     def _standing(self, index: int) -> Liveness:
         rule, earlier = self.readable[index], self.readable[:index]
@@ -152,7 +152,7 @@ class Analysis:
                 doubt = str(unknown)
         try:
             if not doubt and self._after_several(rule, earlier):
-                doubt = _("the rules may be tested again after the gates of several rules demanded rework")
+                doubt = "the rules may be tested again after the gates of several rules demanded rework"
         except Unknown as unknown:
             doubt = str(unknown)
         if doubt:

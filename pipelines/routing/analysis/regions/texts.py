@@ -18,7 +18,6 @@ from pipelines.routing.analysis.regions.automata import (
 )
 from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.operators import OUTPUT, compile_pattern
 
 _SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
@@ -112,13 +111,13 @@ def _plain() -> Iterator[str]:
 
 def _words(but: frozenset[str], tests: frozenset[tuple[TextTest, bool]]) -> Iterator[str]:
     if any(len(test.text) > MAX_PRODUCT for test, _ in tests):
-        raise Unknown(_("a text is longer than the bound"))
+        raise Unknown("a text is longer than the bound")
     spend(sum(len(test.text) for test, _ in tests) // 5)
     parts: list[tuple[Automaton, bool]] = [(ListedTexts(but), False)] if but else []
     parts += [(test.automaton(), sign) for test, sign in sorted(tests, key=repr)]
     for text in words(parts):
         if text in but or not all(test.holds(text) == sign for test, sign in tests):
-            raise Unknown(_("an automaton and RE2 differ"))
+            raise Unknown("an automaton and RE2 differ")
         yield text
 
 

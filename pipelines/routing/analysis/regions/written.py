@@ -28,7 +28,6 @@ from pipelines.routing.analysis.regions.solver import Box
 from pipelines.routing.analysis.regions.statuses import BLOCKED, EXHAUSTED
 from pipelines.routing.basics.outcome import Derived, Outcome, derive
 from pipelines.routing.basics.values import MISSING
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.judging import as_expected
 from pipelines.routing.decide.sampling import NOT_DRAWN
 from pipelines.routing.decide.situation import assumed
@@ -171,7 +170,7 @@ def _failure_type(allowed: choices.ValueChoice, box: Box) -> str:
         for word in text.samples(len(allowed.but) + 1):
             if allowed.holds(word):
                 return str(word)
-        raise Unknown(_("a failure type has to be a text that could not be written"))
+        raise Unknown("a failure type has to be a text that could not be written")
     return next(word for i in range(len(allowed.but) + 1) if allowed.holds(word := f"other{i or ''}"))
 
 
@@ -179,7 +178,7 @@ def _rest(box: Box) -> dict[str, Any]:
     """Parts of an outcome that only checks read."""
     exit_code, blockers = _number(box, EXIT_CODE), _number(box, BLOCKERS)
     if blockers is not None and blockers > MOST_BLOCKERS:
-        raise Unknown(_("more blockers than are written down"))
+        raise Unknown("more blockers than are written down")
     parts = {
         "exit_code": exit_code,
         "blockers": ["A blocker."] * (blockers or 0),
@@ -197,7 +196,7 @@ def _number(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
     whole = [int(number) for number in cell.numbers.samples() if number == int(number)]
     if whole:
         return next((number for number in whole if number >= usual), whole[0])
-    raise Unknown(_("a whole number between two others could not be written"))
+    raise Unknown("a whole number between two others could not be written")
 
 
 # The facts

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, Final
 
 from pipelines.routing.basics.schema_parts import ANYTHING, Schema
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.names import Names
 from pipelines.routing.document.reading.reader import Reader
 
@@ -82,7 +81,7 @@ class Field:
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         """What it means that `key` is not there."""
         if self.required:
-            reader.note(key, _("is missing"), self.remedy)
+            reader.note(key, "is missing", self.remedy)
         return self.default
 
     def write(self, value: Any) -> Any:

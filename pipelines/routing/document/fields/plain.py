@@ -117,7 +117,7 @@ class Amount(Field):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         number = reader.raw(key)
         if not is_number(number) or number < 0:
-            reader.note(key, _("has to be a number, 0 or more"))
+            reader.note(key, "has to be a number, 0 or more")
             return self.default
         return number
 
@@ -205,7 +205,7 @@ class Reference(Field):
         value = reader.text(key)
         refers(reader, key, value, getattr(around.names, self.part), self.what)
         if not self.blank and reader.given[key] == "":
-            reader.note(key, _("is empty"))
+            reader.note(key, "is empty")
         return value
 
     def schema(self) -> Schema:

@@ -22,7 +22,7 @@ from pipelines.routing.document.work.references import SECRET
 
 MOST_ALLOWED = 100
 BY_KEY, ON_RUNNER = "key", "runner"
-SIGN_INS = {BY_KEY: _("With a stored key"), ON_RUNNER: _("On the runner, by its own sign-in")}
+SIGN_INS = {BY_KEY: "With a stored key", ON_RUNNER: "On the runner, by its own sign-in"}
 SIGNED_IN = "signed-in"
 """Before the key of a preset: what a worker offers on whose machine somebody is signed in with it."""
 CHOICES = {preset.key: preset.name if preset.tried else f"{preset.name} (not tried)" for preset in TABLE}
@@ -100,7 +100,7 @@ class Allowed(plain.Texts, WorkKey):
         for index, each in enumerate(found):
             if not each.strip() or "\n" in each or len(each) > MOST_ALLOWED:
                 at = join(reader.at(key), index)
-                reader.problems.note(at, _("is the beginning of a command in one line, like git or uv run"))
+                reader.problems.note(at, "is the beginning of a command in one line, like git or uv run")
         return found
 
 
@@ -110,34 +110,34 @@ def _lacks(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
         return
     if preset.needs_model and not str(work.get("model") or "").strip():
         message = _("%(agent)s has to be told its model", agent=preset.name)
-        yield Problem(f"{path}.model", message, _("like provider/model"))
+        yield Problem(f"{path}.model", message, "like provider/model")
     if preset.hosts and work.get("network", NONE) == NONE:
         message = _("%(agent)s cannot reach its model without the network", agent=preset.name)
-        yield Problem(f"{path}.network", message, _("set Network to Listed hosts, or to Open"))
+        yield Problem(f"{path}.network", message, "set Network to Listed hosts, or to Open")
     if on_runner(work) and preset.sign_in is None:
         message = _("nobody can be signed in with %(agent)s on a runner", agent=preset.name)
-        yield Problem(f"{path}.sign_in", message, _("choose a stored key, or another agent"))
+        yield Problem(f"{path}.sign_in", message, "choose a stored key, or another agent")
     if (work.get("price_in") is None) != (work.get("price_out") is None):
         other = "price_in" if work.get("price_in") is None else "price_out"
-        yield Problem(f"{path}.{other}", _("is missing"), _("give both prices, or none"))
+        yield Problem(f"{path}.{other}", "is missing", "give both prices, or none")
     if work.get("allow") and not preset.limits_commands:
         message = _("%(agent)s cannot be limited to some commands", agent=preset.name)
-        yield Problem(f"{path}.allow", message, _("leave it empty, or choose another agent"))
+        yield Problem(f"{path}.allow", message, "leave it empty, or choose another agent")
 
 
 KIND = Kind(
     key="agent",
-    name=_("Coding agent"),
-    about=_("A coding agent changes files, or answers."),
+    name="Coding agent",
+    about="A coding agent changes files, or answers.",
     icon="bot",
     docs="agents.md#set-up-a-station",
-    title=_("Coding agent"),
+    title="Coding agent",
     keys={
         "agent": ChoiceKey(
             CHOICES,
             label="Agent",
             help="Codemod runs the fixers of the folder and needs no key. The others need a stored secret.",
-            asked=_("choose one"),
+            asked="choose one",
         ),
         "sign_in": ChoiceKey(
             SIGN_INS,
@@ -160,7 +160,7 @@ KIND = Kind(
             longest=PROMPT,
             template=True,
             rows=5,
-            asked=_("say what the agent has to do"),
+            asked="say what the agent has to do",
             spared=_fixed,
             hidden=_fixed,
         ),

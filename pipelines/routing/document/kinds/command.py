@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.keys import PROMPT, TextKey, Work
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
@@ -14,13 +13,13 @@ def _program(work: Work) -> str:
 
 KIND = Kind(
     key="command",
-    name=_("Command"),
-    about=_("A program runs on a runner."),
+    name="Command",
+    about="A program runs on a runner.",
     icon="terminal",
     docs="workers.md#what-a-command-gets",
-    title=_("Command"),
+    title="Command",
     keys={
-        "argv": argv(_("a command needs a program, like [ruff, check]")),
+        "argv": argv("a command needs a program, like [ruff, check]"),
         "env": ENVIRONMENT,
         "prompt": TextKey(
             label="Standard input",

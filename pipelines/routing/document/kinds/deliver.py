@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.keys import ChoiceKey, GateOf
 from pipelines.routing.document.work.kind import Kind
 
 MERGE, REQUEST, PUSH = "merge", "request", "push"
 TO = {
-    MERGE: _("Merge into the branch that the task started from"),
-    REQUEST: _("Push the branch of the task, and open a pull or merge request"),
-    PUSH: _("Push the branch of the task"),
+    MERGE: "Merge into the branch that the task started from",
+    REQUEST: "Push the branch of the task, and open a pull or merge request",
+    PUSH: "Push the branch of the task",
 }
 NEVER, SAME_PATCH = "never", "same_patch"
 
 KIND = Kind(
     key="deliver",
-    name=_("Deliver"),
-    about=_("The approved change is merged, proposed as a pull or merge request, or pushed."),
+    name="Deliver",
+    about="The approved change is merged, proposed as a pull or merge request, or pushed.",
     icon="git-merge",
     docs="kinds.md#deliver",
-    title=_("Delivery"),
+    title="Delivery",
     keys={
         "to": ChoiceKey(TO, default=MERGE, label="How"),
         "gate": GateOf(
             label="Approved at",
             help="Only what was approved at this gate is delivered, and nothing that changed since.",
-            asked=_("name the gate that approves the change"),
-            none=_("No gate"),
+            asked="name the gate that approves the change",
+            none="No gate",
             spared=lambda work: work.get("to") in (REQUEST, PUSH),
         ),
         "rebase": ChoiceKey(
             {
-                NEVER: _("People are asked again"),
-                SAME_PATCH: _("The same change lands without them, once its checks passed again"),
+                NEVER: "People are asked again",
+                SAME_PATCH: "The same change lands without them, once its checks passed again",
             },
             default=NEVER,
             label="If the branch moved",
@@ -54,6 +53,6 @@ KIND = Kind(
     tells=True,
     actor="system",
     says=lambda station: str(station.work.get("gate", "")),
-    said_as=_("What was approved at %(said)s"),
-    silent=_("The branch of the task is pushed."),
+    said_as="What was approved at %(said)s",
+    silent="The branch of the task is pushed.",
 )

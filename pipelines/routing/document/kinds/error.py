@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.keys import TextKey
 from pipelines.routing.document.work.kind import Kind
 
 KIND = Kind(
     key="error",
-    name=_("Error"),
-    about=_("It fails with a message of yours."),
+    name="Error",
+    about="It fails with a message of yours.",
     icon="octagon-x",
     docs="kinds.md#error",
     instant=True,
-    title=_("Error"),
+    title="Error",
     keys={
         "message": TextKey(
             label="Message",
             help="A template.",
-            asked=_("say what went wrong"),
+            asked="say what went wrong",
             longest=10_000,
             template=True,
             rows=2,

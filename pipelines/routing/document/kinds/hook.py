@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv, command_line
 
 KIND = Kind(
     key="hook",
-    name=_("Hook"),
-    about=_("A program is told of the task, and its exit code says yes or no."),
+    name="Hook",
+    about="A program is told of the task, and its exit code says yes or no.",
     icon="webhook",
     docs="kinds.md#hook",
-    title=_("Hook"),
+    title="Hook",
     help="It gets the task as JSON on standard input. Exit code 0 is ok, any other failed.",
     keys={
-        "argv": argv(_("a hook needs a program, like [ruff, check]")),
+        "argv": argv("a hook needs a program, like [ruff, check]"),
         "env": ENVIRONMENT,
         "cwd": FOLDER,
     },

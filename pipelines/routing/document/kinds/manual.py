@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.nested import Each
 from pipelines.routing.document.inputs import INPUT, Input, read_inputs
 from pipelines.routing.document.stations import Station
@@ -27,11 +26,11 @@ def _form(station: Station) -> tuple[Input, ...]:
 
 KIND = Kind(
     key="manual",
-    name=_("Manual"),
-    about=_("A person does the work."),
+    name="Manual",
+    about="A person does the work.",
     icon="hand",
     docs="kinds.md#manual",
-    title=_("Manual work"),
+    title="Manual work",
     keys={
         "instructions": TextKey(
             label="Instructions",
@@ -42,10 +41,10 @@ KIND = Kind(
         "form": FormKey(
             INPUT,
             unique="key",
-            what=_("the field"),
+            what="the field",
             label="Form",
-            add=_("Add a field"),
-            empty=_("The person only reports the result. Add fields to ask for more."),
+            add="Add a field",
+            empty="The person only reports the result. Add fields to ask for more.",
         ),
     },
     done_by=PERSON,
@@ -53,5 +52,5 @@ KIND = Kind(
     actor="person",
     signed=lambda work: "",
     says=lambda station: str(station.work.get("instructions") or ""),
-    silent=_("Completed by a person."),
+    silent="Completed by a person.",
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import All, AnyOf, Condition, EvalTest
 from pipelines.routing.document.inputs import Input
 from pipelines.routing.document.model import ParsedLine
@@ -38,9 +37,9 @@ def _by_person(work: Work) -> bool:
 
 def _no_labels(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
     if not labels(station):
-        message = _("there is nothing to choose: no rule asks for an eval by equals")
+        message = "there is nothing to choose: no rule asks for an eval by equals"
         rules = f"{path.removesuffix('.work')}.rules"
-        yield Problem(rules, message, _("add a rule for each label, like when: {eval: {op: equals, …}}"))
+        yield Problem(rules, message, "add a rule for each label, like when: {eval: {op: equals, …}}")
 
 
 def _form(station: Station) -> tuple[Input, ...]:
@@ -51,20 +50,20 @@ def _form(station: Station) -> tuple[Input, ...]:
 
 KIND = Kind(
     key="route",
-    name=_("Route"),
-    about=_("A model or a person chooses which rule is taken."),
+    name="Route",
+    about="A model or a person chooses which rule is taken.",
     icon="route",
     docs="kinds.md#route",
-    title=_("Choice of a route"),
+    title="Choice of a route",
     keys={
         "by": ChoiceKey(
-            {"model": _("A model"), "person": _("A person")},
+            {"model": "A model", "person": "A person"},
             default="model",
             label="Who chooses",
         ),
         **asking(
-            _("By what is chosen. The labels are those that the rules ask for: eval equals …"),
-            _("say by what the model chooses"),
+            "By what is chosen. The labels are those that the rules ask for: eval equals …",
+            "say by what the model chooses",
             spared=_by_person,
             hidden=_by_person,
         ),
@@ -83,5 +82,5 @@ KIND = Kind(
     asks_a_model=True,
     actor="agent",
     says=lambda station: ", ".join(labels(station)),
-    said_as=_("One of: %(said)s"),
+    said_as="One of: %(said)s",
 )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.work.keys import PROMPT, TextKey
 from pipelines.routing.document.work.kind import ELSEWHERE, Kind
 from pipelines.routing.document.work.model_keys import first_line
 
 KIND = Kind(
     key="runner",
-    name=_("External runner"),
-    about=_("A runner of ALP asks for the work and reports the result."),
+    name="External runner",
+    about="A runner of ALP asks for the work and reports the result.",
     icon="satellite-dish",
     docs="kinds.md#runner",
-    title=_("External runner"),
+    title="External runner",
     keys={
         "system": TextKey(
             label="System",
@@ -35,5 +34,5 @@ KIND = Kind(
     calls=True,
     actor="agent",
     says=first_line,
-    silent=_("It gets the title and description of the task."),
+    silent="It gets the title and description of the task.",
 )

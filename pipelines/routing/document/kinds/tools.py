@@ -55,7 +55,7 @@ class ToolName(plain.Text):
             reader.note(
                 key,
                 _("%(name)s is no name of a tool", name=quote(name)),
-                _("letters, digits, _ and -, at most 64"),
+                "letters, digits, _ and -, at most 64",
             )
         return name
 
@@ -66,12 +66,12 @@ class ToolName(plain.Text):
 def _call_of_a_tool(reader: Reader, around: Around) -> None:
     ONE_BODY.check(reader, around)
     if not reader.given.get("url"):
-        reader.note("url", _("is missing"))
+        reader.note("url", "is missing")
 
 
 def _one_of_both(reader: Reader, around: Around) -> None:
     if reader.is_object and reader.has("argv") == reader.has("http"):
-        reader.note("argv", _("a tool has a program (argv) or a call (http), and one of them"))
+        reader.note("argv", "a tool has a program (argv) or a call (http), and one of them")
 
 
 HTTP: Record[dict[str, Any]] = Record(
@@ -107,7 +107,7 @@ class Tools(WorkKey):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = reader.each(key, lambda tool: TOOL.read(tool, around))
-        note_twins(reader, key, [tool["name"] for tool in found], _("the tool"))
+        note_twins(reader, key, [tool["name"] for tool in found], "the tool")
         return found
 
     def schema(self) -> Schema:
@@ -205,7 +205,7 @@ class CallPolicy(WorkKey):
 
 def _policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
-        reader.note("default", _("is missing"), _("allow, approve or deny what no rule names"))
+        reader.note("default", "is missing", "allow, approve or deny what no rule names")
     reader.choice("default", ACTIONS, "deny")
     reader.each("rules", lambda each: _policy_rule(each, names))
     reader.done()
@@ -217,7 +217,7 @@ def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
     else:
         _known(reader, names)
     if not reader.has("action"):
-        reader.note("action", _("is missing"), _("allow, approve or deny"))
+        reader.note("action", "is missing", "allow, approve or deny")
     reader.choice("action", ACTIONS, "deny")
     reader.each("when", _policy_test)
     reader.done()
@@ -235,7 +235,7 @@ def _policy_test(reader: Reader) -> None:
         if reader.has("value"):
             reader.note("value", _("%(op)s takes no value", op=op))
     elif not reader.has("value"):
-        reader.note("value", _("is missing"))
+        reader.note("value", "is missing")
     else:
         try:
             operators.prepare(op, value)
@@ -250,13 +250,13 @@ def _says(station: Station) -> str:
 
 KIND = Kind(
     key="tools",
-    name=_("Tools"),
-    about=_("Programs and HTTP calls that a model may ask for are run."),
+    name="Tools",
+    about="Programs and HTTP calls that a model may ask for are run.",
     icon="wrench",
     docs="kinds.md#tools",
-    title=_("Tools"),
+    title="Tools",
     keys={
-        "tools": Tools(label="Tools", asked=_("declare the tools that may be called")),
+        "tools": Tools(label="Tools", asked="declare the tools that may be called"),
         "calls": Calls(
             rows=2,
             label="Fixed calls",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields import plain
 from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.reading.reader import Reader
@@ -47,11 +46,11 @@ def _said(station: Station) -> str:
 
 KIND = Kind(
     key="wait_for_checks",
-    name=_("Wait for checks"),
-    about=_("Waits for the checks of the repository's host on the pushed commit."),
+    name="Wait for checks",
+    about="Waits for the checks of the repository's host on the pushed commit.",
     icon="list-checks",
     docs="kinds.md#wait-for-checks",
-    title=_("Checks of the host"),
+    title="Checks of the host",
     keys={
         "contexts": ContextsKey(
             label="Checks",
@@ -76,5 +75,5 @@ KIND = Kind(
     tells=True,
     actor="system",
     says=_said,
-    silent=_("The checks the base branch requires."),
+    silent="The checks the base branch requires.",
 )

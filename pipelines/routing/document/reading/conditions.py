@@ -32,14 +32,14 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
         problems.note(
             path,
             _("a condition is an object, not %(value)s", value=named(value)),
-            _("for example {result: success}"),
+            "for example {result: success}",
         )
         return FALLBACK
     forms = [key for key in value if key in KNOWN]
     if len(forms) != 1:
-        message = _("a condition has exactly one form") if forms else _("no known form of a condition")
+        message = "a condition has exactly one form" if forms else "no known form of a condition"
         problems.note(
-            path, message, expected(str(next(iter(value), "")), KNOWN) if not forms else _("use all: […]")
+            path, message, expected(str(next(iter(value), "")), KNOWN) if not forms else "use all: […]"
         )
         return FALLBACK
     form = forms[0]
@@ -53,7 +53,7 @@ def read_condition(value: Any, path: str, problems: Problems, places: Collection
 def _refuse_others(value: dict[str, Any], known: tuple[str, ...], path: str, problems: Problems) -> None:
     for key in value:
         if key not in known:
-            problems.note(join(path, str(key)), _("unknown key in a condition"), expected(str(key), known))
+            problems.note(join(path, str(key)), "unknown key in a condition", expected(str(key), known))
 
 
 def _always(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:
@@ -61,7 +61,7 @@ def _always(value: Any, path: str, problems: Problems, places: Collection[str]) 
         problems.note(
             path,
             _("has to be true, not %(value)s", value=named(value)),
-            _("leave the rule out, or use not: {always: true}"),
+            "leave the rule out, or use not: {always: true}",
         )
     return algebra.Always()
 
@@ -112,7 +112,7 @@ def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     if "op" in reader.given and op != "range" and op not in operators.COMMON:
         reader.note("op", unknown_word(op), expected(op, _operators((*operators.COMMON, "range"))))
     elif not reader.has("value"):
-        reader.note("value", _("is missing"))
+        reader.note("value", "is missing")
     elif op == "range":
         return algebra.EvalTest(op, operand, _range(operand, reader))
     return algebra.EvalTest(op, operand)
@@ -173,7 +173,7 @@ def _operand(op: str, operand: Any, reader: Reader) -> Any:
         reader.note("op", unknown_word(op), expected(op, known))
         return None
     if not reader.has("value"):
-        reader.note("value", _("is missing"))
+        reader.note("value", "is missing")
         return None
     try:
         return operators.prepare(op, operand)
@@ -187,11 +187,11 @@ def _edge(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     source, target = reader.text("from", required=True), reader.text("to", required=True)
     at_least = reader.count("at_least")
     if not reader.has("at_least"):
-        reader.note("at_least", _("is missing"))
+        reader.note("at_least", "is missing")
     reader.done()
     for key, place in (("from", source), ("to", target)):
         if place and place not in places:
-            reader.note(key, no_such(_("station"), place), expected(place, places))
+            reader.note(key, no_such("station", place), expected(place, places))
     return algebra.EdgeTaken(source, target, at_least or 0)
 
 
@@ -234,9 +234,9 @@ def _answered(form: str, value: dict[str, Any], path: str, problems: Problems) -
 def read_argv(reader: Reader) -> tuple[str, ...]:
     argv = reader.texts("argv")
     if not reader.has("argv"):
-        reader.note("argv", _("is missing"))
+        reader.note("argv", "is missing")
     elif not argv and type(reader.given["argv"]) is list:
-        reader.note("argv", _("names no program"))
+        reader.note("argv", "names no program")
     elif len(argv) > MAX_ARGUMENTS:
         reader.note("argv", _("has more than %(most)s arguments", most=MAX_ARGUMENTS))
     return argv

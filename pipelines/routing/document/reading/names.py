@@ -11,7 +11,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.reading.reader import Reader, expected, quote
 
 KEY = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
-KEY_WORDS = _("small letters, digits, _ . and -, beginning with a letter or digit, at most 64 characters")
+KEY_WORDS = "small letters, digits, _ . and -, beginning with a letter or digit, at most 64 characters"
 MAX_ID = 128
 
 
@@ -62,7 +62,7 @@ def read_id(reader: Reader, name: str = "id") -> str:
     """Of a rule: any printable text without spaces, since dialects bring their own."""
     found = reader.text(name, required=True, longest=MAX_ID)
     if found.strip() and (not found.isprintable() or any(c.isspace() for c in found)):
-        reader.note(name, _("an id has no spaces and only printable characters"))
+        reader.note(name, "an id has no spaces and only printable characters")
     return found
 
 

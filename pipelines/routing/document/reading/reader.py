@@ -91,17 +91,17 @@ class Reader:
         return value
 
     def text(self, key: str, default: str = "", *, required: bool = False, longest: int = 100_000) -> str:
-        value = self._typed(key, default, str, _("a text"))
+        value = self._typed(key, default, str, "a text")
         if required and key not in self.given:
-            self.note(key, _("is missing"))
+            self.note(key, "is missing")
         elif required and not value.strip() and type(self.given[key]) is str:
-            self.note(key, _("is empty"))
+            self.note(key, "is empty")
         elif len(value) > longest:
             self.note(key, _("is longer than %(most)s characters", most=longest))
         return value
 
     def flag(self, key: str, default: bool = False) -> bool:
-        return self._typed(key, default, bool, _("true or false"))
+        return self._typed(key, default, bool, "true or false")
 
     def count(self, key: str, default: int | None = None, *, least: int = 0) -> int | None:
         value = self.raw(key, default)
@@ -124,7 +124,7 @@ class Reader:
             return None
 
     def choice(self, key: str, choices: Collection[str], default: str) -> str:
-        value = self._typed(key, default, str, _("a text"))
+        value = self._typed(key, default, str, "a text")
         if value not in choices and key in self.given:
             self.note(key, unknown_word(value), expected(value, choices))
             return default
@@ -132,13 +132,13 @@ class Reader:
 
     def texts(self, key: str) -> tuple[str, ...]:
         found: list[str] = []
-        members: list[Any] = self._typed(key, [], list, _("a list of texts"))
+        members: list[Any] = self._typed(key, [], list, "a list of texts")
         for index, member in enumerate(members):
             if type(member) is str and member:
                 found.append(member)
             else:
                 message = (
-                    _("is empty")
+                    "is empty"
                     if member == ""
                     else _("has to be a text, not %(member)s", member=named(member))
                 )
@@ -146,11 +146,11 @@ class Reader:
         return tuple(found)
 
     def object(self, key: str) -> dict[str, Any]:
-        return self._typed(key, {}, dict, _("an object"))
+        return self._typed(key, {}, dict, "an object")
 
     def members(self, key: str) -> Iterator[tuple[Any, str]]:
         """Each member of a list with its path."""
-        members: list[Any] = self._typed(key, [], list, _("a list"))
+        members: list[Any] = self._typed(key, [], list, "a list")
         for index, member in enumerate(members):
             yield member, join(self.at(key), index)
 
@@ -168,7 +168,7 @@ class Reader:
             if key not in self.known:
                 name = key if type(key) is str else repr(key)
                 self.problems.note_lazily(
-                    self.at(name), _("unknown key"), partial(expected, name, tuple(self.known))
+                    self.at(name), "unknown key", partial(expected, name, tuple(self.known))
                 )
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from pipelines.routing.basics.problems import Problem, join
 from pipelines.routing.basics.schema_parts import Schema
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.fields.field import Around
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.reading.reader import Reader
@@ -46,10 +45,10 @@ class Address(TextKey):
         if not url or url.startswith("{{"):
             return
         if not url.lower().startswith(("http://", "https://")):
-            yield Problem(f"{path}.{key}", _("is no address"), _("write it with http:// or https://"))
+            yield Problem(f"{path}.{key}", "is no address", "write it with http:// or https://")
         elif "{{" in (_HOST.match(url) or [""])[0]:
-            message = _("a host is written out, or the whole address is one placeholder")
-            hint = _("like https://api.example.com/{{input.path}}, or {{input.url}}")
+            message = "a host is written out, or the whole address is one placeholder"
+            hint = "like https://api.example.com/{{input.path}}, or {{input.url}}"
             yield Problem(f"{path}.{key}", message, hint)
 
 
@@ -64,11 +63,11 @@ class Headers(ValuesByName):
         for name, value in found.items():
             at = join(reader.at(key), name)
             if not HEADER.match(name):
-                reader.problems.note(at, _("is no name of a header"))
+                reader.problems.note(at, "is no name of a header")
             elif type(value) is dict:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or "\n" in value or "\r" in value:
-                reader.problems.note(at, _("is one line of text, or {secret: NAME}"))
+                reader.problems.note(at, "is one line of text, or {secret: NAME}")
         return found
 
     def schema(self) -> Schema:
@@ -84,7 +83,7 @@ ADDRESS = Address(
     label="Address",
     help="A template; what it inserts is escaped. Private addresses only if an operator lists them.",
     placeholder="https://api.example.com/items/{{input.id}}",
-    asked=_("say which address is called"),
+    asked="say which address is called",
     longest=10_000,
     template=True,
     code=True,
@@ -106,4 +105,4 @@ CALL: Mapping[str, WorkKey] = {
     ),
     "json": Json(label="Body as JSON", help="Its texts are templates."),
 }
-ONE_BODY = NotBoth("body", "json", _("a call has a body or json, not both"))
+ONE_BODY = NotBoth("body", "json", "a call has a body or json, not both")

@@ -51,7 +51,7 @@ class WorkKey(Field):
         value = work.get(key)
         missing = not value or (type(value) is str and not value.strip())
         if self.asked and missing and not self.spared(work):
-            yield Problem(f"{path}.{key}", _("is missing"), self.asked)
+            yield Problem(f"{path}.{key}", "is missing", self.asked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class ContextKey(TextKey):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = super().read(reader, key, around)
         if not found.strip():
-            reader.note(key, _("is empty"), _("name the key of the context that holds the conversation"))
+            reader.note(key, "is empty", "name the key of the context that holds the conversation")
         return found
 
     def schema(self) -> Schema:
@@ -107,10 +107,10 @@ class GateOf(TextKey):
         gate = line.gates_by_key.get(named) if named else None
         if named and gate is None:
             message = _("the line has no gate “%(named)s”", named=named)
-            yield Problem(f"{path}.{key}", message, _("name a gate of the line"))
+            yield Problem(f"{path}.{key}", message, "name a gate of the line")
         elif gate is not None and not gate.always_asks:
             message = _("%(gate)s does not always ask a person", gate=PartName(gate.key, lambda: gate.name))
-            yield Problem(f"{path}.{key}", message, _("name a gate whose mode asks a person every time"))
+            yield Problem(f"{path}.{key}", message, "name a gate whose mode asks a person every time")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +173,7 @@ class ArgumentsKey(plain.Texts, WorkKey):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         found = super().read(reader, key, around)
         if reader.given[key] == []:
-            reader.note(key, _("names no program"))
+            reader.note(key, "names no program")
         return found
 
     def schema(self) -> Schema:
@@ -210,7 +210,7 @@ class EnvironmentKey(plain.Object, ValuesByName):
             if type(value) is dict and name and "=" not in name:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or not name or "=" in name:
-                reader.problems.note(at, _("an environment is names and texts"))
+                reader.problems.note(at, "an environment is names and texts")
         return found
 
     def schema(self) -> Schema:

@@ -57,7 +57,7 @@ class Network(Field):
         if type(value) is dict:
             hosts = Reader(value, reader.at(key), reader.problems)
             if not hosts.has(EGRESS):
-                hosts.note(EGRESS, _("is missing"))
+                hosts.note(EGRESS, "is missing")
             read_hosts(hosts.texts(EGRESS), hosts.at(EGRESS), reader.problems)
             hosts.done()
         elif value not in (NONE, OPEN):
@@ -86,4 +86,4 @@ def read_hosts(entries: Iterable[str], path: str, problems: Problems) -> None:
                 problems.note(at, _("%(entry)s names no input", entry=quote(entry)))
         elif host_of(entry) is None:
             message = _("%(entry)s is not the name of a host", entry=quote(entry))
-            problems.note(at, message, _("write it like example.com or example.com:8443"))
+            problems.note(at, message, "write it like example.com or example.com:8443")

@@ -14,7 +14,7 @@ NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z")
 INPUT = "input:"
 """Before the key of an input of the type secret: its value is the name of the secret."""
 SECRET, VARIABLE = "secret", "variable"
-NAME_WORDS = _(
+NAME_WORDS = (
     "capitals, digits and _, beginning with a capital; or input:key, the secret that a task starts with"
 )
 _OF_INPUT = re.compile(r"input:[^\s{}]{1,64}\Z")

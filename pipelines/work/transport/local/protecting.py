@@ -10,7 +10,6 @@ from typing import Any
 from django.db.models import Q
 
 from pipelines.models import BranchPush, Event, GateVisit, Job, MigrationEntry, Task, User, Vote, Word
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.decide.approval import UNPROVEN
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing
@@ -76,9 +75,9 @@ def lacking(
     barred = involved.requesters | involved.producers
     sentences = missing(protection, exact_approvals(visits), barred, anonymous=involved.anonymous)
     if protection.four_eyes and not by_two(version):
-        sentences.append(_("a version of the line that two people published"))
+        sentences.append("a version of the line that two people published")
     elif protection.four_eyes and not by_two(version, *earlier):
-        sentences.append(_("a task that worked only by versions that two people published"))
+        sentences.append("a task that worked only by versions that two people published")
     return ", ".join(map(str, sentences))
 
 

@@ -14,7 +14,7 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 
 ID = "base-not-taken-in"
-CAUSE = _("A moved base that no station takes in")
+CAUSE = "A moved base that no station takes in"
 BASE_MOVED = "base_moved"
 
 
@@ -36,7 +36,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                         "new base in",
                         station=station.name,
                     ),
-                    hint=_("lead to a station that a worker does: a command, an agent, or a No-op"),
+                    hint="lead to a station that a worker does: a command, an agent, or a No-op",
                     station=station.key,
                     rule=rule.id,
                 )

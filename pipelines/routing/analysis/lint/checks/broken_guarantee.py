@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "broken-guarantee"
-CAUSE = _("Guarantee refuted")
+CAUSE = "Guarantee refuted"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -24,7 +24,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 rules=tuple(dict.fromkeys(move.rule for move in promise.moves if move.rule)),
                 short=promise.sentence,
                 why=promise.path,
-                hint=_("change the line so that this path is not possible, or remove the guarantee")
+                hint="change the line so that this path is not possible, or remove the guarantee"
                 if index < len(subject.line.guarantees)
-                else _("change the line so that others approve, or the protection in the project settings"),
+                else "change the line so that others approve, or the protection in the project settings",
             )

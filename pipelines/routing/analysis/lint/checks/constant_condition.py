@@ -8,14 +8,13 @@ from typing import Any
 from pipelines.routing.analysis.lint.finding import ERROR, WARNING, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.analysis.regions.entrances import StationGate
-from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
 ID = "constant-condition"
-CAUSE = _("Condition that is always the same")
+CAUSE = "Condition that is always the same"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -34,9 +33,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     severity=WARNING if constant else ERROR,
                     path=f"{subject.path(station, index)}.when",
                     message=_message(constant, words),
-                    hint=_("leave `when` out, if that is meant")
+                    hint="leave `when` out, if that is meant"
                     if constant
-                    else _("correct it, or remove the rule"),
+                    else "correct it, or remove the rule",
                     station=station.key,
                     rule=rule.id,
                 )
@@ -49,7 +48,7 @@ def _gate(line: ParsedLine, station: Station) -> Any:
     return named.gates(line, [station.gate])
 
 
-def _message(constant: bool, words: Mapping[str, Any]) -> Wording:
+def _message(constant: bool, words: Mapping[str, Any]) -> str:
     if not words["gate"]:
         if constant:
             return _("The condition of rule %(rule)s is never false: %(when)s", **words)

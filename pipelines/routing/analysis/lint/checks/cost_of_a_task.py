@@ -14,9 +14,9 @@ from pipelines.routing.document.kinds import unpriced
 from pipelines.routing.document.model import ParsedLine
 
 ID = "cost-of-a-task"
-CAUSE = _("Cost of a task")
+CAUSE = "Cost of a task"
 LIMIT_IT = Wording.of(
-    "give the station, or the line, limits: {cost_usd: …}", _("set a most cost of the station, or of a task")
+    "give the station, or the line, limits: {cost_usd: …}", "set a most cost of the station, or of a task"
 )
 
 
@@ -50,7 +50,7 @@ def _without(subject: LintSubject, part: StationCost) -> Finding:
             severity=WARNING,
             path=f"{subject.path(station)}.work",
             message=_("what %(station)s costs is unknown: its agent reports no price", station=station.name),
-            hint=_("enter the price of a million tokens at the station"),
+            hint="enter the price of a million tokens at the station",
             station=station.key,
         )
     return Finding(
@@ -65,7 +65,7 @@ def _without(subject: LintSubject, part: StationCost) -> Finding:
 
 def _why(line: ParsedLine, bound: CostBound) -> str:
     if bound.by_own:
-        return _("that is the limit of a task")
+        return "that is the limit of a task"
     told = [
         _(
             "%(station)s runs at most %(runs)s times at %(most)s",

@@ -13,7 +13,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "dead-rule"
-CAUSE = _("Rule that never matches")
+CAUSE = "Rule that never matches"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -27,7 +27,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 message=_message(subject.line, standing.rule.id, killers),
                 short=_("rule %(rule)s never matches", rule=rule),
                 why=_taken(subject.line, killers),
-                hint=_("move it up, narrow the rules above, or remove it"),
+                hint="move it up, narrow the rules above, or remove it",
                 station=station.key,
                 rule=standing.rule.id,
                 rules=killers,
@@ -35,14 +35,14 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _message(line: ParsedLine, rule: str, killers: tuple[str, ...]) -> Wording:
+def _message(line: ParsedLine, rule: str, killers: tuple[str, ...]) -> str:
     take = "together take" if len(killers) > 1 else "takes"
     words = {"rule": named.rule(line, rule), "taken": _taken(line, killers)}
     people = _("Rule %(rule)s never matches: %(taken)s", **words)
     return Wording.of(f"Rule {rule} can never be taken: {', '.join(killers)} {take} all of it", people)
 
 
-def _taken(line: ParsedLine, killers: tuple[str, ...]) -> Wording:
+def _taken(line: ParsedLine, killers: tuple[str, ...]) -> str:
     earlier = named.rules(line, killers)
     if len(killers) > 1:
         return _("%(earlier)s already take everything", earlier=earlier)

@@ -12,7 +12,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "default-not-last"
-CAUSE = _("Rule that leaves nothing to those below")
+CAUSE = "Rule that leaves nothing to those below"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -24,7 +24,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     severity=WARNING,
                     path=subject.path(station, index),
                     message=_message(subject.line, rule.id, len(station.rules) - index - 1),
-                    hint=_("move it to the end, or give it a condition"),
+                    hint="move it to the end, or give it a condition",
                     station=station.key,
                     rule=rule.id,
                     rules=tuple(below.id for below in station.rules[index + 1 :]),
@@ -32,7 +32,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 break
 
 
-def _message(line: ParsedLine, rule: str, below: int) -> Wording:
+def _message(line: ParsedLine, rule: str, below: int) -> str:
     words = {"rule": named.rule(line, rule), "count": below}
     people = (
         _("Rule %(rule)s takes everything, but 1 rule stands below it", **words)

@@ -12,7 +12,7 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
 
 ID = "forbidden-parallel"
-CAUSE = _("Stations that must not run in parallel")
+CAUSE = "Stations that must not run in parallel"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -33,7 +33,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                             one=named.station(subject.line, pair[0]),
                             other=named.station(subject.line, pair[1]),
                         ),
-                        hint=_("let one follow the other"),
+                        hint="let one follow the other",
                         station=station.key,
                         rule=rule.id,
                     )

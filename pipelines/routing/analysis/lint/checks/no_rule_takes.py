@@ -9,14 +9,13 @@ from pipelines.routing.analysis.lint.policy_outcome import OUTCOMES, is_bad, the
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.liveness import Rest
 from pipelines.routing.analysis.regions.statuses import STANDINGS
-from pipelines.routing.basics.wording import NOTHING
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.algebra import Condition, EvalTest, ResultIs, VerdictIs, leaves
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
 ID = "no-rule-takes"
-CAUSE = _("Outcome that no rule takes")
+CAUSE = "Outcome that no rule takes"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -50,7 +49,8 @@ def _names_blocked(condition: Condition) -> bool:
 
 def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
     decision = rest.witness.decision if rest.witness else None
-    short, why = NOTHING, NOTHING
+    short: str = ""
+    why: str = ""
     words = {"station": named.station(subject.line, station.key), "what": OUTCOMES[rest.standing]}
     if decision is None:
         message = _(
@@ -67,7 +67,7 @@ def _finding(subject: LintSubject, station: Station, rest: Rest) -> Finding:
         severity=WARNING if decision and rest.standing == "passed" and is_bad(decision) else INFO,
         path=f"{subject.path(station)}.rules",
         message=message,
-        hint="" if decision is None else _("add a rule that always matches at the end to decide it here"),
+        hint="" if decision is None else "add a rule that always matches at the end to decide it here",
         station=station.key,
         witness=rest.witness,
         short=short,

@@ -10,7 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "no-way-to-an-end"
-CAUSE = _("Station with no path to an end")
+CAUSE = "Station with no path to an end"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -25,6 +25,6 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 message=_(
                     "From %(station)s no end can be reached", station=named.station(subject.line, station.key)
                 ),
-                hint=_("add a rule that leads to an end, or towards one"),
+                hint="add a rule that leads to an end, or towards one",
                 station=station.key,
             )

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.problems import Problem
-from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.publishable import publishing_problems
 
 ID = "not-publishable"
-CAUSE = _("Incomplete or invalid")
+CAUSE = "Incomplete or invalid"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "rework-below"
-CAUSE = _("Rework station below its stage")
+CAUSE = "Rework station below its stage"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

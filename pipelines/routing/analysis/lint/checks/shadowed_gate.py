@@ -14,7 +14,7 @@ from pipelines.routing.document.rules import Rule
 from pipelines.routing.sentences import references as named
 
 ID = "shadowed-gate"
-CAUSE = _("Gate that can be bypassed")
+CAUSE = "Gate that can be bypassed"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _message(line: ParsedLine, rule: Rule, other: Rule, missing: list[str]) -> Wording:
+def _message(line: ParsedLine, rule: Rule, other: Rule, missing: list[str]) -> str:
     words = {
         "rule": named.rule(line, rule.id),
         "other": named.rule(line, other.id),
@@ -51,7 +51,7 @@ def _message(line: ParsedLine, rule: Rule, other: Rule, missing: list[str]) -> W
     )
 
 
-def _hint(line: ParsedLine, rule: Rule, other: Rule) -> Wording:
+def _hint(line: ParsedLine, rule: Rule, other: Rule) -> str:
     words = {"rule": named.rule(line, rule.id), "other": named.rule(line, other.id)}
     return Wording.of(
         f"put the gate on {other.id}, too, or move {rule.id} up",

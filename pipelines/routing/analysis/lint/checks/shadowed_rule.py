@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.analysis.regions.liveness import SHADOWED
-from pipelines.routing.basics.wording import PartName, Wording
+from pipelines.routing.basics.wording import PartName
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "shadowed-rule"
-CAUSE = _("Rule that is partly shadowed")
+CAUSE = "Rule that is partly shadowed"
 MAX_NAMED = 5
 """In a sentence for machines."""
 
@@ -38,7 +38,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _message(line: ParsedLine, names: list[str], rule: str) -> Wording:
+def _message(line: ParsedLine, names: list[str], rule: str) -> str:
     if len(names) == 1:
         return _(
             "Rule %(other)s takes some of what rule %(rule)s would take",

@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "silent-jumps"
-CAUSE = _("Jumps that would end")
+CAUSE = "Jumps that would end"
 MOST_TASKS = 5
 
 
@@ -33,5 +33,5 @@ def finding(jumps: Sequence[tuple[str, str]]) -> Finding:
             tasks=", ".join(tasks[:MOST_TASKS]) + (f" +{more}" if more > 0 else ""),
             places=places,
         ),
-        hint=_("name the stations and ends that work may jump to, or acknowledge that it stops"),
+        hint="name the stations and ends that work may jump to, or acknowledge that it stops",
     )

@@ -12,12 +12,12 @@ from pipelines.routing.document.escalations import EscalationRule
 from pipelines.routing.sentences import references as named
 
 ID = "unanswered-escalation"
-CAUSE = _("Escalation without a consequence")
+CAUSE = "Escalation without a consequence"
 SAY_WHEN = Wording.of(
     "say how soon an answer is due (sla), and what is done when it is late (on_breach)",
-    _("set a time to answer, and what happens when it has passed"),
+    "set a time to answer, and what happens when it has passed",
 )
-SAY_WHAT = Wording.of("say what is done then (on_breach)", _("set what happens when the time has passed"))
+SAY_WHAT = Wording.of("say what is done then (on_breach)", "set what happens when the time has passed")
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -48,5 +48,5 @@ def _idle(subject: LintSubject, path: str, rule: EscalationRule) -> Iterator[Fin
                 WARNING,
                 f"{path}.{name}",
                 message,
-                _("name the agents of the stations, or do something else"),
+                "name the agents of the stations, or do something else",
             )

@@ -10,7 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.kinds import deliver, wait_for_checks
 
 ID = "unawaited-checks"
-CAUSE = _("Merge without the required checks")
+CAUSE = "Merge without the required checks"
 NAMED = 5
 
 
@@ -40,6 +40,6 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     names=names,
                     station=station.name,
                 ),
-                hint=_("push the branch and wait for the checks before it"),
+                hint="push the branch and wait for the checks before it",
                 station=station.key,
             )

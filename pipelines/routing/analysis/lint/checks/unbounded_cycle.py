@@ -11,7 +11,7 @@ from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "unbounded-cycle"
-CAUSE = _("Loop without a limit")
+CAUSE = "Loop without a limit"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -33,7 +33,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             hint=Wording.of(
                 "give a rule of the cycle max_retries or max_visits, or a station limits: {max_visits: …}, or the line"
                 " a budget for it",
-                _("set a limit for one of its rules, one of its stations, or the whole of it"),
+                "set a limit for one of its rules, one of its stations, or the whole of it",
             ),
             station=stations[0],
         )

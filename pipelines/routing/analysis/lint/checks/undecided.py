@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pipelines.routing.analysis.lint.finding import INFO, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, is_unconditional
 from pipelines.routing.analysis.regions.liveness import UNKNOWN, Liveness
-from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "undecided"
-CAUSE = _("Rule that could not be analysed")
+CAUSE = "Rule that could not be analysed"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -30,7 +29,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
             )
 
 
-def _said(line: ParsedLine, standing: Liveness) -> Wording:
+def _said(line: ParsedLine, standing: Liveness) -> str:
     words = {"rule": named.rule(line, standing.rule.id), "why": standing.why}
     if standing.status == UNKNOWN:
         return _("Unknown whether rule %(rule)s can be taken: %(why)s", **words)

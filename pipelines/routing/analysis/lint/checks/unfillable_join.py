@@ -7,14 +7,13 @@ from itertools import combinations, permutations
 
 from pipelines.routing.analysis.lint.finding import ERROR, Finding
 from pipelines.routing.analysis.lint.subject import LintSubject, spread
-from pipelines.routing.basics.wording import Wording
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.rules import Rule
 from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
 ID = "unfillable-join"
-CAUSE = _("Join that never completes")
+CAUSE = "Join that never completes"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -31,15 +30,13 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 )
 
 
-def _faults(
-    subject: LintSubject, station: Station, wait_for: tuple[str, ...]
-) -> Iterator[tuple[Wording, Wording]]:
+def _faults(subject: LintSubject, station: Station, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     here, line = station.key, subject.line
     words = {"here": named.station(line, here)}
     if here in wait_for:
         yield (
             _("The join of %(here)s waits for %(here)s itself", **words),
-            _("wait for the stations before it"),
+            "wait for the stations before it",
         )
         return
     delivering = {transition.source for transition in subject.transitions if transition.target == here}
@@ -54,7 +51,7 @@ def _faults(
         yield from _apart(subject, here, wait_for)
 
 
-def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[Wording, Wording]]:
+def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Two stations that no fork leads to in different branches: one token delivers one of them."""
     forks = [_branches(subject, rule, here) for rule in _forks(subject)]
     for one, other in combinations(wait_for, 2):
@@ -66,7 +63,7 @@ def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterat
                     one=named.station(subject.line, one),
                     other=named.station(subject.line, other),
                 ),
-                _("fork to both before it, or wait for one"),
+                "fork to both before it, or wait for one",
             )
             return
     if len(wait_for) > 1 and not any(set(wait_for) <= frozenset().union(*each) for each in forks):
@@ -76,7 +73,7 @@ def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterat
                 here=named.station(subject.line, here),
                 names=named.stations(subject.line, wait_for),
             ),
-            _("fork to them together"),
+            "fork to them together",
         )
 
 

@@ -13,7 +13,7 @@ from pipelines.routing.document.escalations import PRESETS
 from pipelines.routing.document.model import ParsedLine
 
 ID = "unheld-role"
-CAUSE = _("Role that nobody holds")
+CAUSE = "Role that nobody holds"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -35,7 +35,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 message=_(
                     "Nobody holds the role %(role)s: administrators of the project answer for it", role=role
                 ),
-                hint=_("make a group of this name in the settings of the project, or name another role"),
+                hint="make a group of this name in the settings of the project, or name another role",
             )
 
 

@@ -14,7 +14,7 @@ from pipelines.routing.document.stations import Station
 from pipelines.routing.sentences import references as named
 
 ID = "unjoined-fork"
-CAUSE = _("Fork without a join")
+CAUSE = "Fork without a join"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from pipelines.routing.document.reading.reader import expected
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-branch"
-CAUSE = _("Branch that the join does not wait for")
+CAUSE = "Branch that the join does not wait for"
 BRANCHES = "branches"
 
 

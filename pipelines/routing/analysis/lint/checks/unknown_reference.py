@@ -11,7 +11,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-reference"
-CAUSE = _("Name that does not exist")
+CAUSE = "Name that does not exist"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -50,4 +50,4 @@ def _fields(subject: LintSubject) -> Iterator[Finding]:
                 field=test.field,
                 family=family,
             )
-            yield Finding(ID, ERROR, place, message, _("correct the name"))
+            yield Finding(ID, ERROR, place, message, "correct the name")

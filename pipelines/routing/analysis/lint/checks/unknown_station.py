@@ -13,7 +13,7 @@ from pipelines.routing.document.reading.reader import expected
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-station"
-CAUSE = _("Facts of a station that does not exist")
+CAUSE = "Facts of a station that does not exist"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:

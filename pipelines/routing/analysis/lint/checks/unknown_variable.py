@@ -14,7 +14,7 @@ from pipelines.routing.document.templates import EARLIER, ERROR, TASK, TemplateE
 from pipelines.routing.sentences import references as named
 
 ID = "unknown-variable"
-CAUSE = _("Variable that nothing sets")
+CAUSE = "Variable that nothing sets"
 VARIABLES = "variables"
 
 
@@ -37,7 +37,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 gate=named.gate(line, gate.key),
                 name=name,
             )
-            yield Finding(ID, WARNING, place, message, _("set it by a rule or a field of a gate"))
+            yield Finding(ID, WARNING, place, message, "set it by a rule or a field of a gate")
 
 
 def _set_by(line: ParsedLine) -> frozenset[str]:
@@ -73,13 +73,11 @@ def _template(
         known = variables | inputs if macro else variables  # `{{var:x}}` finds an input, too.
         if name and (words.startswith("variables.") or macro) and not parts & known:
             message = _("%(place)s asks for a variable that nothing sets", place=f"{{{{{words}}}}}")
-            hint = _("set it by a rule or a field of a gate")
+            hint = "set it by a rule or a field of a gate"
             yield Finding(ID, WARNING, place, message, hint, station or None)
         elif words.startswith(".") and not parts & (variables | others):
             message = _(
                 "%(place)s is no variable, input or station of the line: it is there only if an output has it",
                 place=f"{{{{{words}}}}}",
             )
-            yield Finding(
-                ID, INFO, place, message, _("correct the name, or let a rule set it"), station or None
-            )
+            yield Finding(ID, INFO, place, message, "correct the name, or let a rule set it", station or None)

@@ -10,7 +10,7 @@ from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.basics.wording import Wording as _
 
 ID = "unproved-guarantee"
-CAUSE = _("Guarantee unknown")
+CAUSE = "Guarantee unknown"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -21,7 +21,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 severity=WARNING,
                 path=place_of(subject.line, index),
                 message=_("“%(promise)s” is unknown: %(why)s", promise=promise.sentence, why=promise.why),
-                hint=_("limit what leads there, or acknowledge it when you publish"),
+                hint="limit what leads there, or acknowledge it when you publish",
                 short=promise.sentence,
                 why=promise.because,
             )

@@ -10,7 +10,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.sentences import references as named
 
 ID = "unreachable-station"
-CAUSE = _("Station that is never reached")
+CAUSE = "Station that is never reached"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -26,8 +26,6 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     start=named.station(subject.line, subject.line.start),
                     station=named.station(subject.line, station.key),
                 ),
-                hint=_(
-                    "add a rule that leads there, or remove it; only a jump or a person's hand gets there"
-                ),
+                hint="add a rule that leads there, or remove it; only a jump or a person's hand gets there",
                 station=station.key,
             )

@@ -12,8 +12,8 @@ from pipelines.routing.analysis.lint.passing import contradiction
 from pipelines.routing.analysis.lint.people import People
 from pipelines.routing.analysis.lint.subject import LintSubject
 from pipelines.routing.analysis.regions.effort import EffortExhausted, at_most
-from pipelines.routing.basics.wording import Wording, joined
 from pipelines.routing.basics.wording import Wording as _
+from pipelines.routing.basics.wording import joined
 from pipelines.routing.decide.check_fields import ALIASES, FAMILIES, SINGLE, USAGE
 from pipelines.routing.document.checks import RANK, Check
 from pipelines.routing.document.gates import Gate
@@ -22,7 +22,7 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.document.requirements import OWNER
 
 ID = "unsatisfiable-gate"
-CAUSE = _("Gate that cannot be passed")
+CAUSE = "Gate that cannot be passed"
 MAX_CHECKS = 2_000_000
 """Units of work for the checks of all gates."""
 MAX_JUDGED = 500
@@ -34,8 +34,8 @@ class GateFault:
     """`barred`: people who cannot decide, of whom the message says when."""
 
     key: str
-    message: Wording
-    hint: Wording
+    message: str
+    hint: str
     severity: str = ERROR
     barred: bool = False
 
@@ -63,24 +63,22 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 def _faults(gate: Gate, line: ParsedLine) -> Iterator[GateFault]:
     """What the document itself tells."""
     if gate.has_people and "approve" not in gate.offers:
-        yield GateFault(".offers", _("a person is always asked, but cannot approve"), _("offer approve"))
+        yield GateFault(".offers", "a person is always asked, but cannot approve", "offer approve")
     asked = Counter(need.name for need in gate.approval.who if need.kind == "user")
     for user, times in asked.items():
         if times > 1 and gate.has_people:
             message = _(
                 "%(user)s is wanted %(times)s times, and one person fills one place", user=user, times=times
             )
-            yield GateFault(".approval.who", message, _("name each person once"))
+            yield GateFault(".approval.who", message, "name each person once")
     for need in gate.approval.who:
         if need.kind == OWNER and not need.agent and gate.has_people:
             name = line.station(need.name).name
             message = _("it asks the owner of %(station)s, where no agent works", station=name)
-            yield GateFault(
-                ".approval.who", message, _("name the agent of the station, or ask somebody else")
-            )
+            yield GateFault(".approval.who", message, "name the agent of the station, or ask somebody else")
     for field in _unknown_fields(gate):
         message = _("no field %(field)s exists, so its check always fails", field=field)
-        yield GateFault(".checks", message, _("correct the field"))
+        yield GateFault(".checks", message, "correct the field")
 
 
 def _unknown_fields(gate: Gate) -> Iterator[str]:
@@ -119,7 +117,7 @@ def _contradiction(gate: Gate) -> Iterator[GateFault]:
 
 
 def _contradicting(action: str, checks: tuple[Check, ...]) -> GateFault:
-    said = joined((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), _(" and "))
+    said = joined((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), " and ")
     words = {"checks": said, "then": THEN[action]}
     if len(checks) == 1:
         message = _("%(checks)s cannot hold, %(then)s", **words)
@@ -128,13 +126,13 @@ def _contradicting(action: str, checks: tuple[Check, ...]) -> GateFault:
     else:
         message = _("%(checks)s and others cannot hold together, %(then)s", **words)
     severity = WARNING if action == "hold" else ERROR
-    return GateFault(".checks", message, _("correct the checks, or join them by any"), severity)
+    return GateFault(".checks", message, "correct the checks, or join them by any", severity)
 
 
 THEN = {
-    "abort": _("so it always ends the task"),
-    "rework": _("so it always sends the work back"),
-    "hold": _("so it never passes by itself: a person is asked every time"),
+    "abort": "so it always ends the task",
+    "rework": "so it always sends the work back",
+    "hold": "so it never passes by itself: a person is asked every time",
 }
 
 
@@ -173,7 +171,7 @@ def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:
         yield GateFault(".approval.who", found.words, _remedy(found), WARNING, bool(found.barred))
 
 
-def _remedy(found: Lack) -> Wording:
+def _remedy(found: Lack) -> str:
     if found.barred:
         return _("add reviewers, or let %(who)s decide", who=found.remedy)
-    return _("add people in the settings of the project, or ask others")
+    return "add people in the settings of the project, or ask others"

@@ -15,9 +15,9 @@ from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.sentences import references as named
 
 ID = "unused-escalation"
-CAUSE = _("Escalation that never happens")
+CAUSE = "Escalation that never happens"
 ESCALATE_IT = Wording.of(
-    "say on_exhausted: escalate, or name no role", _("escalate when the limit is used up, or name nobody")
+    "say on_exhausted: escalate, or name no role", "escalate when the limit is used up, or name nobody"
 )
 
 
@@ -35,7 +35,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 trigger=named.trigger(rule.trigger),
                 why=why,
             )
-            hint = _("remove the rule, or change that; a person may still escalate so by hand")
+            hint = "remove the rule, or change that; a person may still escalate so by hand"
             yield _finding(f"escalations[{index}].trigger", message, hint)
     yield from _budgets(line)
 

@@ -11,7 +11,7 @@ from pipelines.routing.document.checks import RANK
 from pipelines.routing.document.gates import Gate
 
 ID = "unused-gate-key"
-CAUSE = _("Gate setting without effect")
+CAUSE = "Gate setting without effect"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
