@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-LISTEN: Final = "LISTEN {}"
 NOTIFY: Final = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload"
 
 

@@ -116,7 +116,15 @@ READ_REPORTED = """
 
 DUE_TIMES = "SELECT id FROM pipelines_due WHERE due_at <= coalesce(%s, clock_timestamp()) ORDER BY due_at, id LIMIT %s"
 
-UNTIL_NEXT_DUE = "SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8 FROM pipelines_due"
+OUTLOOK = """
+    SELECT extract(epoch FROM (SELECT min(due_at) FROM pipelines_due) - clock.now)::float8,
+      extract(epoch FROM (SELECT min(scheduled_at) FROM procrastinate_jobs WHERE status = 'todo') - clock.now)::float8,
+      EXISTS (SELECT FROM pipelines_lease WHERE expires_at < clock.now)
+        OR EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing')
+        OR EXISTS (SELECT FROM pipelines_hostnotice WHERE state = 'queued')
+    FROM (SELECT clock_timestamp() AS now) clock"""
+"""Row: seconds to the next due time, seconds to the next ticket that waits for its time, whether there is anything
+that a sweep might find."""
 
 DELAY_DUE_TIME = (
     "UPDATE pipelines_due SET due_at = clock_timestamp() + make_interval(secs => %s) WHERE id = %s"

@@ -26,8 +26,6 @@ from proof.bench.rig import database, keep
 from proof.soak.fleet import Fleet
 
 STATIONS = 10
-QUEUES = 7
-"""Of a worker: each asks for tickets by itself."""
 TABLES = """
 CREATE TABLE bench_task (id int PRIMARY KEY, station int NOT NULL, seq int NOT NULL, status text NOT NULL);
 CREATE TABLE bench_event (task_id int REFERENCES bench_task, seq int, kind text, at timestamptz, data jsonb,
@@ -135,7 +133,7 @@ def start_together(fleet: Fleet) -> None:
         fleet.tend()
         while True:
             cursor.execute(here, [began])
-            if cursor.fetchone()[0] >= QUEUES * len(fleet.workers):
+            if cursor.fetchone()[0] >= len(fleet.workers):
                 break
             assert time.monotonic() < deadline, "not every worker started"
             time.sleep(0.05)

@@ -12,23 +12,15 @@ from collections import defaultdict, deque
 from typing import Any
 
 from channels.layers import BaseChannelLayer
-from django.db import connections
-from psycopg.conninfo import make_conninfo
 
-from pipelines.web.live.postgres import Listener, Notifier
+from pipelines.models.plumbing.listener import Listener, default_conninfo
+from pipelines.web.live.postgres import Notifier
 from pipelines.web.live.wire import Parcel, decode
 
 RESYNC: dict[str, Any] = {"type": "live.resync"}
 HINTS = "live.hints"
 MOST = 1_000  # tasks that one message names; beyond, a new snapshot costs the page less
 EVERYWHERE = "*"
-_CONNINFO = ("dbname", "user", "password", "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey")
-
-
-def default_conninfo() -> str:
-    """The address of Django's default database, without its pool; in tests that is the test database."""
-    params = connections["default"].get_connection_params()
-    return make_conninfo(**{key: params[key] for key in _CONNINFO if params.get(key)})
 
 
 class Mailbox:
@@ -185,13 +177,14 @@ class PostgresLayer(BaseChannelLayer):
         if parcel is not None and parcel.origin != self._origin:
             self._deliver(parcel)
 
-    def _resync(self) -> None:
-        self._deliver(Parcel(self._origin, EVERYWHERE, RESYNC))
+    def _connected(self, again: bool) -> None:
+        if again:
+            self._deliver(Parcel(self._origin, EVERYWHERE, RESYNC))
 
     def _listen(self) -> None:
         with self._lock:
             if self._listener is None:
-                self._listener = Listener(self._conninfo(), self._topic, self._take, self._resync)
+                self._listener = Listener(self._conninfo(), self._topic, self._take, self._connected)
                 self._listener.start()
 
     def _conninfo(self) -> str:

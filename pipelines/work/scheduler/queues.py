@@ -1,12 +1,13 @@
-"""The queue workers of one process. Each kind of ticket has its own concurrency, so that slow commands never starve
-questions, mail, hosts, channels or timers (house §2). They are restarted whenever they end, for example when the server
-restarts."""
+"""The queue worker of one process. Each kind of ticket has its own seats, so that slow commands never starve questions,
+mail, hosts, channels or timers (house §2). It is started again whenever it ends, as when the server restarts."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import structlog
@@ -14,19 +15,28 @@ from django.conf import settings
 from procrastinate import App, exceptions
 from procrastinate.contrib.django import app as django_app
 from procrastinate.contrib.django.utils import connector_params
+from procrastinate.job_context import AbortReason, JobContext
 from procrastinate.jobs import DeleteJobCondition
+from procrastinate.jobs import Job as ProcrastinateJob
 from procrastinate.psycopg_connector import PsycopgConnector
 from procrastinate.worker import Worker
+from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict
 
+from pipelines.models.plumbing.listener import Listener, default_conninfo
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK, TRIALS
 
 log = structlog.get_logger(__name__)
-POLL_SECONDS = 0.5
-BEAT_SECONDS = 1.0
+NOTICES = "procrastinate_any_queue_v1"
+"""What the server says, to who listens, when a ticket is written."""
+POLL_SECONDS = 5.0
+"""Nobody waits for it: notices tell of new tickets, `timers` of those whose time has come."""
+BEAT_SECONDS = 2.0
 # Without a heartbeat for this long a worker's tickets go to others; much later it has to register again.
 STALLED_SECONDS = 6.0
 FORGOTTEN_SECONDS = 60.0
+GRACE_SECONDS = 10.0
+ENDED_AT_ONCE = frozenset((DRIVE, QUICK, EVALUATE, TRIALS))
 POOL = 4
 
 
@@ -35,56 +45,137 @@ async def open_app() -> AsyncIterator[App]:
     """The queue with connections of its own, straight to the server: LISTEN cannot go through a pooler."""
     direct = settings.DATABASE_DIRECT_URL
     parameters = conninfo_to_dict(direct) if direct else connector_params()
-    connector = PsycopgConnector(kwargs=parameters, min_size=1, max_size=POOL, timeout=10)
+    connector = PsycopgConnector(
+        kwargs=parameters, configure=_autocommit, min_size=1, max_size=POOL, timeout=10
+    )
     with django_app.replace_connector(connector) as app:
         async with app.open_async():
             yield app
 
 
-class Queue:
-    """`concurrency` {queue: how many at once}."""
+async def _autocommit(connection: AsyncConnection) -> None:
+    """Do without BEGIN and COMMIT: each call is one statement."""
+    await connection.set_autocommit(True)
 
-    def __init__(self, app: App, concurrency: Mapping[str, int], context: Mapping[str, Any]) -> None:
-        self._app, self._concurrency, self._context = app, concurrency, dict(context)
-        self._workers: dict[str, Worker] = {}
+
+class TicketWorker(Worker):
+    """Takes the tickets of several queues by one statement, each within its own number of seats.
+
+    :param seats: {queue: how many at once}"""
+
+    def __init__(self, app: App, seats: Mapping[str, int], context: Mapping[str, Any]) -> None:
+        super().__init__(
+            app,
+            queues=list(seats),
+            fetch_job_polling_interval=POLL_SECONDS,
+            stalled_worker_timeout=FORGOTTEN_SECONDS,
+            shutdown_graceful_timeout=GRACE_SECONDS,
+            delete_jobs=DeleteJobCondition.SUCCESSFUL,
+            install_signal_handlers=False,
+            additional_context=dict(context),
+        )
+        self._seats = seats
+
+    def look(self) -> None:
+        """There may be a ticket."""
+        self._new_job_event.set()
+
+    def _start_side_tasks(self) -> list[asyncio.Task[Any]]:
+        return [asyncio.create_task(self._update_heartbeat(), name="heartbeat")]
+
+    async def _update_heartbeat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            if self.worker_id is not None:
+                # The next one may come through.
+                with suppress(exceptions.ConnectorException):
+                    await self.app.job_manager.update_heartbeat(self.worker_id)
+
+    async def _fetch_and_process_jobs(self) -> None:
+        assert self.worker_id is not None
+        while not self._stop_event.is_set():
+            # Before the statement and not after it: of what comes meanwhile nobody would be told again.
+            self._new_job_event.clear()
+            if not (free := self._free()):
+                return
+            job = await self.app.job_manager.fetch_job(queues=free, worker_id=self.worker_id)
+            if job is None:
+                return
+            self._begin(job)
+
+    def _free(self) -> list[str]:
+        occupied = Counter(context.job.queue for context in self._running_jobs.values())
+        return [queue for queue, seats in self._seats.items() if occupied[queue] < seats]
+
+    def _begin(self, job: ProcrastinateJob) -> None:
+        context = JobContext(
+            app=self.app,
+            worker_name=self.worker_name,
+            worker_queues=self.queues,
+            additional_context=dict(self.additional_context or {}),
+            job=job,
+            abort_reason=lambda: self._job_ids_to_abort.get(job.id) if job.id else None,
+            start_timestamp=time.time(),
+        )
+        work = asyncio.create_task(self._process_job(context), name=f"{job.task_name}[{job.id}]")
+        self._running_jobs[work] = context
+        work.add_done_callback(self._end)
+
+    def _end(self, work: asyncio.Task[Any]) -> None:
+        queue = self._running_jobs[work].job.queue
+        if queue not in self._free():
+            self.look()
+        del self._running_jobs[work]
+
+    async def _shutdown(self, side_tasks: list[asyncio.Task[Any]]) -> None:
+        # A drive goes on without its ticket; mail under way gets a moment.
+        for work, context in self._running_jobs.items():
+            if context.job.queue in ENDED_AT_ONCE:
+                self._abort_job(work, context, AbortReason.SHUTDOWN)
+        await super()._shutdown(side_tasks)
+
+
+class Queue:
+    """`seats` {queue: how many at once}."""
+
+    def __init__(self, app: App, seats: Mapping[str, int], context: Mapping[str, Any]) -> None:
+        self._app, self._seats, self._context = app, seats, context
+        self._worker: TicketWorker | None = None
         self._stopping = False
 
     async def run(self) -> None:
-        """Until `stop`, whatever happens to the server."""
-        async with asyncio.TaskGroup() as group:
-            for name, concurrency in self._concurrency.items():
-                group.create_task(self._forever(name, concurrency))
+        """Take tickets until `stop`, whatever happens to the server."""
+        loop = asyncio.get_running_loop()
+
+        def look(_: object) -> None:
+            loop.call_soon_threadsafe(self.look)
+
+        address = settings.DATABASE_DIRECT_URL or default_conninfo()
+        # A new connection looks, too: nobody tells again of what came while there was none.
+        listener = Listener(address, NOTICES, look, look)
+        listener.start()
+        try:
+            while not self._stopping:
+                self._worker = TicketWorker(self._app, self._seats, self._context)
+                try:
+                    await self._worker.run()
+                except exceptions.ConnectorException as error:
+                    log.warning("queue_ended", error=str(error.__cause__ or error).split("\n")[0])
+                if not self._stopping:
+                    await asyncio.sleep(0.5)
+        finally:
+            await asyncio.to_thread(listener.stop)
+
+    def look(self) -> None:
+        """There may be a ticket: one has been written, or the time of one has come."""
+        if self._worker is not None:
+            self._worker.look()
 
     def stop(self) -> None:
         """Take no ticket any more; those under way go on."""
         self._stopping = True
-        for worker in self._workers.values():
-            worker.stop()
-
-    async def _forever(self, name: str, concurrency: int) -> None:
-        while not self._stopping:
-            worker = self._workers[name] = self._worker(name, concurrency)
-            try:
-                await worker.run()
-            except exceptions.ConnectorException as error:
-                log.warning("queue_ended", queue=name, error=str(error.__cause__ or error).split("\n")[0])
-            if not self._stopping:
-                await asyncio.sleep(0.5)
-
-    def _worker(self, name: str, concurrency: int) -> Worker:
-        return self._app._worker(
-            queues=[name],
-            name=name,
-            concurrency=concurrency,
-            fetch_job_polling_interval=POLL_SECONDS,
-            update_heartbeat_interval=BEAT_SECONDS,
-            stalled_worker_timeout=FORGOTTEN_SECONDS,
-            # A drive goes on without its ticket; mail under way gets a moment.
-            shutdown_graceful_timeout=0.0 if name in (DRIVE, QUICK, EVALUATE, TRIALS) else 10.0,
-            delete_jobs=DeleteJobCondition.SUCCESSFUL,
-            install_signal_handlers=False,
-            additional_context=self._context,
-        )
+        if self._worker is not None:
+            self._worker.stop()
 
     async def retry_stalled(self) -> int:
         """Give the tickets of dead workers to the living. Without a lock: a janitor that dies must not stall all."""

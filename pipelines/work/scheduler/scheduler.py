@@ -43,7 +43,7 @@ class Scheduler:
         self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
         self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
         self._queue: Queue | None = None
-        self._ended = asyncio.Event()
+        self._ended, self._to_sweep = asyncio.Event(), asyncio.Event()
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
         """Until `end`. `connected_for`: seconds since the worker could not renew its leases."""
@@ -52,7 +52,7 @@ class Scheduler:
             queueing = asyncio.create_task(queue.run())
             others = [
                 asyncio.create_task(self._sweep(queue, connected_for)),
-                asyncio.create_task(self._timers()),
+                asyncio.create_task(self._timers(queue)),
                 asyncio.create_task(self._expiry()),
             ]
             ended = asyncio.create_task(self._ended.wait())
@@ -86,6 +86,8 @@ class Scheduler:
 
     async def _sweep(self, queue: Queue, connected_for: Callable[[], float]) -> None:
         while True:
+            await self._to_sweep.wait()
+            self._to_sweep.clear()
             try:
                 # Back after a time without the database: the others need a moment to renew, too.
                 if connected_for() >= self._settled:
@@ -110,15 +112,19 @@ class Scheduler:
                 log.warning("expiry_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(EXPIRY_SECONDS)
 
-    async def _timers(self) -> None:
+    async def _timers(self, queue: Queue) -> None:
         """Sleeps until the next due time; one thread and connection of its own, so that nothing makes it late."""
         while True:
-            pause = timers.LONGEST_SLEEP
             try:
-                found = await self._timing.call(timers.run_due)
-                if found:
+                outlook = await self._timing.insist(timers.look_ahead)
+                if outlook.to_sweep:
+                    self._to_sweep.set()
+                if outlook.has_ticket:
+                    queue.look()
+                pause = outlook.pause
+                if outlook.is_due and (found := await self._timing.call(timers.run_due)):
                     log.info("due_times", **found)
-                pause = await self._timing.call(timers.until_next)
             except (DatabaseError, InterfaceError) as error:
+                pause = timers.LONGEST_SLEEP
                 log.warning("timers_wait", error=str(error).split("\n")[0])
             await asyncio.sleep(pause)

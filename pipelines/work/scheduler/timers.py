@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
+from typing import NamedTuple
 
 import structlog
 from django.db import InterfaceError, OperationalError
@@ -15,7 +16,7 @@ from pipelines import engine
 from pipelines.models import Job
 from pipelines.models.plumbing.compiled import execute, fetch
 from pipelines.ports import leases
-from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, UNTIL_NEXT_DUE
+from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, OUTLOOK
 
 log = structlog.get_logger(__name__)
 
@@ -58,7 +59,29 @@ def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
     return found
 
 
-def until_next() -> float:
-    """Seconds to sleep until the next due time, at most LONGEST_SLEEP."""
-    [(left,)] = fetch(UNTIL_NEXT_DUE)
-    return LONGEST_SLEEP if left is None else min(max(left, 0.0), LONGEST_SLEEP)
+class Outlook(NamedTuple):
+    """Seconds until something is due, negative when it is overdue; None: nothing waits for a time."""
+
+    due: float | None
+    ticket: float | None
+    to_sweep: bool
+
+    @property
+    def is_due(self) -> bool:
+        return self.due is not None and self.due <= 0
+
+    @property
+    def has_ticket(self) -> bool:
+        return self.ticket is not None and self.ticket <= 0
+
+    @property
+    def pause(self) -> float:
+        """Seconds to sleep, at most LONGEST_SLEEP. A ticket that is overdue waits for a seat, and for no time."""
+        due = LONGEST_SLEEP if self.due is None else max(self.due, 0.0)
+        ticket = LONGEST_SLEEP if self.ticket is None or self.has_ticket else self.ticket
+        return min(due, ticket, LONGEST_SLEEP)
+
+
+def look_ahead() -> Outlook:
+    """Return what comes next, by one statement: an idle worker asks for it each second."""
+    return Outlook(*fetch(OUTLOOK)[0])
