@@ -4,9 +4,9 @@ with 0 when its database restarts). One signal stops all; if this process is kil
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,6 @@ from types import FrameType
 
 from config import lifeline, readiness
 
-LOOK_EVERY = 0.2
 STOP_SECONDS = 7.0  # everything is gone within ten seconds, the database included
 QUICK = 5.0  # an end sooner than this after the start counts as a failure
 LONGEST_PAUSE = 5.0
@@ -39,7 +38,6 @@ class ProcessSupervisor:
         self.helper: subprocess.Popen[bytes] | None = None
         self.say = say
         self.asked = 0
-        self.wake = threading.Event()
         # Children inherit the reading end only; the system closes the other one with us.
         self.pipe, self._ours = os.pipe()
         self.environment = {**environment, lifeline.VARIABLE: str(self.pipe)}
@@ -70,19 +68,25 @@ class ProcessSupervisor:
             ]
             for number in SIGNALS:
                 signal.signal(number, self._ask)
+            woken = _wake_on_signals()
             os.close(self._readiness)
             while not self.asked:
                 for child in self.children:
                     self._tend(child)
                 if self.helper is not None and self.helper.poll() is not None:
                     self.helper = None
-                self.wake.wait(LOOK_EVERY)
+                self._wait(woken)
         finally:
             self._stop()
 
+    def _wait(self, woken: int) -> None:
+        """Sleep until a signal comes, such as that of a child's end, or a child that failed is to be started again."""
+        due = [child.due - time.monotonic() for child in self.children if child.process is None]
+        if select.select([woken], [], [], max(0.0, min(due)) if due else None)[0]:
+            os.read(woken, 4096)
+
     def _ask(self, number: int, frame: FrameType | None) -> None:
         self.asked += 1
-        self.wake.set()
 
     def _tend(self, child: Child) -> None:
         now = time.monotonic()
@@ -131,3 +135,14 @@ class ProcessSupervisor:
             process.wait()
         os.close(self.pipe)
         os.close(self._ours)
+
+
+def _wake_on_signals() -> int:
+    """Return the end of a pipe that can be read when a signal has come."""
+    # Nothing is written for a signal without a handler of ours.
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    reading, writing = os.pipe()
+    for end in (reading, writing):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    return reading

@@ -10,11 +10,12 @@ import sys
 import time
 from pathlib import Path
 
-from config.embedded import layout, server
+from config.embedded import layout, processes, server
 from config.embedded.errors import LauncherError
 from config.embedded.hold import exclusive, unused
 
-EVERY_SECONDS = 0.25
+USERS_SECONDS = 2.0
+"""How long a server may go on that has lost all its users; its own end is noticed at once."""
 AFTER_A_FAILURE = 2.0
 
 
@@ -22,7 +23,6 @@ def keep(home: Path, *, durable: bool) -> None:
     """Returns when nobody uses the server any more; it is stopped then."""
     place = layout.of(home)
     while place.record.exists():
-        pause = EVERY_SECONDS
         with exclusive(place.start_lock):
             if unused(place):
                 return server.stop(place)
@@ -30,8 +30,11 @@ def keep(home: Path, *, durable: bool) -> None:
                 server.ensure(home, durable=durable)
             except LauncherError as error:
                 print(error, file=sys.stderr, flush=True)
-                pause = AFTER_A_FAILURE
-        time.sleep(pause)
+            pid = server.pid_of(place)
+        if pid is None:
+            time.sleep(AFTER_A_FAILURE)
+        else:
+            processes.await_end(pid, USERS_SECONDS)
     return None
 
 

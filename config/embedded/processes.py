@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+A_MOMENT = 0.25
 PROC = Path("/proc") if sys.platform == "linux" else None
 
 
@@ -14,6 +17,19 @@ def is_postmaster(pid: int, data: Path) -> bool:
     """True if the process lives, is no zombie, and its command line names this data folder."""
     state, command = _state(pid)
     return bool(state) and state not in "ZX" and str(data) in command
+
+
+def await_end(pid: int, seconds: float) -> None:
+    """Returns when the process has ended, and after `seconds` at the latest. Where the system does not tell of an end:
+    after a moment, for the caller to look."""
+    try:
+        watched = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return time.sleep(A_MOMENT)
+    try:
+        select.select([watched], [], [], seconds)
+    finally:
+        os.close(watched)
 
 
 def workers_of(data: Path) -> list[int]:
