@@ -1,5 +1,5 @@
-"""Counts of tests that passed, by what pytest, jest, vitest and `go test` print at their end. It is a word for people:
-no rule goes by it, since any program may print such a line. Pure."""
+"""Counts of tests that passed, by what pytest, jest, vitest, mocha, `node --test` and `go test` print at their end. It
+is a word for people: no rule goes by it, since any program may print such a line. Pure."""
 
 from __future__ import annotations
 
@@ -21,6 +21,15 @@ _SUMMARIES: Final = tuple(
         r"^ +Tests +(.+) \(\d+\)$",
     )
 )
+# What `node --test` ends with, as TAP or for people; of tape the first lines; then mocha.
+_COUNT_PAIRS: Final = tuple(
+    re.compile(pattern, re.MULTILINE)
+    for pattern in (
+        r"^[#ℹ] tests +\d+\n(?:[#ℹ] suites \d+\n)?[#ℹ] pass +(\d{1,9})$"
+        r"(?:\n[#ℹ] fail +\d+)?(?:\n[#ℹ] cancelled \d+)?(?:\n[#ℹ] skipped (\d{1,9})$)?",
+        r"^ +(\d{1,9}) passing \([\d.]+m?s\)$(?:\n +(\d{1,9}) pending$)?",
+    )
+)
 _GO_TEST: Final = re.compile(r"^--- PASS: ", re.MULTILINE)
 _GO_PACKAGE: Final = re.compile(r"^ok  ?\t\S+\t(?:[\d.]+s|\(cached\))", re.MULTILINE)
 
@@ -33,6 +42,9 @@ def counted(*streams: bytes) -> str:
     for summary in _SUMMARIES:
         for line in summary.findall(text):
             counts.update({word: int(number) for number, word in _COUNT.findall(line)})
+    for summary in _COUNT_PAIRS:
+        for passed, skipped in summary.findall(text):
+            counts.update({"passed": int(passed), "skipped": int(skipped or 0)})
     counts["passed"] += len(_GO_TEST.findall(text))
     if not counts["passed"]:
         packages = len(_GO_PACKAGE.findall(text))
