@@ -1,13 +1,19 @@
-"""Causes of failed runs, as their logs tell them: the first error and the last lines."""
+"""Causes of failed runs, as their logs tell them: the first error and the lines around it, without what package
+managers tell of themselves. Events of agents are read as the texts in them."""
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
 
 from pipelines.models import Job, LogChunk, Purpose
 from pipelines.queries import versions
@@ -15,19 +21,32 @@ from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.names import station_name
 
 LONGEST = 200
-LAST = 5
+MOST_LINES = 5
+CHUNKS = 24
+"""Of a log, one for each half second in which it grew: so many are read, from its end."""
+DEEPEST = 5
 TRACEBACK = "Traceback (most recent call last):"
 ERROR = re.compile(
-    r"\s*(?:E {2,}\S|FAILED\b|ERROR\b|fatal: |panic: |npm ERR! |error(?:\[\w+\])?: "
-    r"|.{0,200}?(?:\berror: |\berror TS\d|Error: |\bKilled$|[Oo]ut of memory))"
+    r"\s*(?:E {2,}\S|FAILED\b|ERROR\b|fatal: |panic: |npm ERR! |npm error |error(?:\[\w+\])?: |not ok \d|\[error\] "
+    r"|[✖✗×] \S|Oops! Something went wrong|.{0,200}?(?:\berror: |\berror TS\d|Error: |Error \[\w+\]: |\bERR_[A-Z]"
+    r"|\bKilled$|[Oo]ut of memory)"
+    # A place in a file, as linters and compilers begin: `a.py:1:8: F401 …`, `./a.go:3:2: undefined: b`, `3:5  error …`.
+    r"|\S+\.\w+:\d+:\d+:? \S|\d+:\d+ +error )"
 )
+NOISE = re.compile(
+    r"\s*(?:npm (?:notice|warn|WARN|http|info|verb|timing)\b|npm (?:error|ERR!)(?: A complete log of this run\b.*)?$"
+    r"|npm (?:error|ERR!) {4,}\S*_logs\b|\S*_logs/\S+\.log$|Progress: resolved|WARN\s|Node\.js v\d"
+    r"|\[gateline\] (?:Prepare|The log|Lines written over)|[|/\\-]$|[#=>. ]*\d{1,3} ?%)"
+)
+TEXTS = ("error", "output", "text", "result", "message", "content", "stderr")
+"""Keys of an agent's event that hold texts for people."""
 FAILED = ("failure", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
 class FailureCause:
-    """`error`: a line of the log, or how a signal ended the run; "" where neither is known. `lines`: the last ones.
-    `station`: its name; `times`: how often it failed in this task."""
+    """`error`: a line of the log, or how a signal ended the run; "" where neither is known. `lines`: what stands around
+    it, else the last ones. `station`: its name; `times`: how often it failed in this task."""
 
     job: int
     station: str
@@ -37,8 +56,8 @@ class FailureCause:
 
     @property
     def title(self) -> str:
-        said = plural("%(station)s failed", "%(station)s failed %(n)s times", self.times)
-        return said % {"station": self.station, "n": self.times}
+        wording = plural("%(station)s failed", "%(station)s failed %(n)s times", self.times)
+        return wording % {"station": self.station, "n": self.times}
 
 
 def has_failed(job: Job) -> bool:
@@ -50,21 +69,42 @@ def causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureC
     runs = {job.pk: job for job in jobs if has_failed(job)}
     if not runs:
         return {}
-    chunks = (
-        LogChunk.objects.filter(job__in=runs).order_by("job_id", "-attempt", "-number").distinct("job_id")
-    )
-    logs = {chunk.job_id: list(_lines(bytes(chunk.data))) for chunk in chunks}
-    times = Counter(job.station for job in among if has_failed(job))
+    logs, times = _logs(runs), Counter(job.station for job in among if has_failed(job))
     return {
-        pk: FailureCause(
-            pk,
+        pk: _cause(
+            job,
             station_name(versions.by_id(job.pinned_id), job.station),
-            (_signal(job.exit_code) or first_error(logs.get(pk, [])))[:LONGEST],
-            tuple(logs.get(pk, [])[-LAST:]),
-            max(times[job.station], 1),
+            logs.get(pk, []),
+            times[job.station],
         )
         for pk, job in runs.items()
     }
+
+
+def _cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureCause:
+    legible = [line for line in lines if not NOISE.match(line)] or list(lines)
+    error, place = first_error(legible)
+    around = legible[max(min(place, len(legible) - MOST_LINES), 0) :][:MOST_LINES]
+    signalled = _signal(job.exit_code)
+    return FailureCause(
+        job.pk,
+        station,
+        signalled or _shortened(error),
+        tuple(_shortened(line) for line in around if signalled or line.strip() != error),
+        max(times, 1),
+    )
+
+
+def _logs(runs: Iterable[int]) -> dict[int, list[str]]:
+    """Return the end of the log of the last attempt of each, by one statement."""
+    last = Window(RowNumber(), partition_by=F("job_id"), order_by=(F("attempt").desc(), F("number").desc()))
+    rows = LogChunk.objects.filter(job__in=runs).annotate(rank=last).filter(rank__lte=CHUNKS)
+    logs: dict[int, list[str]] = {}
+    attempts: dict[int, int] = {}
+    for chunk in rows.order_by("job_id", "rank"):
+        if attempts.setdefault(chunk.job_id, chunk.attempt) == chunk.attempt:
+            logs[chunk.job_id] = [*_lines(bytes(chunk.data)), *logs.get(chunk.job_id, [])]
+    return logs
 
 
 def last_cause(jobs: Iterable[Job]) -> FailureCause | None:
@@ -76,19 +116,20 @@ def last_cause(jobs: Iterable[Job]) -> FailureCause | None:
 
 def errors(jobs: Iterable[Job]) -> dict[int, str]:
     """The first error of each, else its last line, by the id of the run."""
-    found = causes(jobs).values()
-    return {cause.job: cause.error or cause.lines[-1] for cause in found if cause.error or cause.lines}
+    by_job = causes(jobs).values()
+    return {cause.job: cause.error or cause.lines[-1] for cause in by_job if cause.error or cause.lines}
 
 
-def first_error(lines: Sequence[str]) -> str:
-    """The first line that names an error: of a traceback its last one."""
+def first_error(lines: Sequence[str]) -> tuple[str, int]:
+    """Return the first line that names an error, of a traceback its last one, and its place; "" and the end where none
+    does."""
     within = False
-    for line in lines:
+    for place, line in enumerate(lines):
         if TRACEBACK in line:
             within = True
         elif (within and not line.startswith((" ", "\t"))) or (not within and ERROR.match(line)):
-            return line.strip()
-    return ""
+            return line.strip(), place
+    return "", len(lines)
 
 
 def _signal(code: int | None) -> str:
@@ -102,9 +143,37 @@ def _signal(code: int | None) -> str:
     return f"A signal ended it: {name}."
 
 
+def _shortened(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
 def _lines(data: bytes) -> Iterator[str]:
     """Lines are `seconds<TAB>text` (pipelines.work.logs)."""
     for line in zlib.decompress(data).decode().split("\n"):
         text = line.partition("\t")[2].rstrip()
         if text:
-            yield text[:LONGEST]
+            yield from _texts(text)
+
+
+def _texts(line: str) -> Iterator[str]:
+    """Yield the texts in an event of an agent, but not of what went well; any other line as it is."""
+    try:
+        event = json.loads(line) if line.startswith("{") else None
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+        yield line
+    elif event.get("ok") is not True:
+        for text in _within(event, DEEPEST):
+            yield from filter(None, map(str.rstrip, text.splitlines()))
+
+
+def _within(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list) and depth:
+        for member in value:
+            yield from _within(member, depth - 1)
+    elif isinstance(value, dict) and depth:
+        for key in TEXTS:
+            yield from _within(value.get(key), depth - 1)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
+import sys
 from html import unescape
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +20,9 @@ from tests.factories import World, station
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import at, client_of
 from tests.work.driving import Bench, command, drive
+from tests.work.remotes import connect, remote
+from tests.work.test_template_lines import begun
+from tests.work.test_template_lines import run as run_all
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -134,9 +140,72 @@ def test_why_here_says_in_words_what_the_machine_failed_at(world: World) -> None
         ("error[E0425]: cannot find value", "error[E0425]: cannot find value"),
         ("fatal: not a git repository", "fatal: not a git repository"),
         ("runtime: out of memory", "runtime: out of memory"),
+        ("> lint\nsrc/a.ts\n  3:5  error  b is unused  no-x\n2 problems", "3:5  error  b is unused  no-x"),
+        ("npm error code ERESOLVE\nnpm error ERESOLVE could not resolve", "npm error code ERESOLVE"),
+        ("a.py:1:8: F401 `os` imported but unused\nFound 1 error.", "a.py:1:8: F401 `os` imported but unused"),
+        ("# app\n./a.go:3:2: undefined: b", "./a.go:3:2: undefined: b"),
+        ("ok 1 - a\nnot ok 2 - b", "not ok 2 - b"),
+        ("✔ a (1ms)\n✖ b (2ms)", "✖ b (2ms)"),
+        ("Checking...\n[error] a.ts: SyntaxError: no ;", "[error] a.ts: SyntaxError: no ;"),
+        (" ERR_PNPM_OUTDATED_LOCKFILE  Cannot install", "ERR_PNPM_OUTDATED_LOCKFILE  Cannot install"),
         ("no error here\n0 errors", ""),
         ("", ""),
     ],
-)
+)  # fmt: skip
 def test_the_first_error_of_a_log(log: str, error: str) -> None:
-    assert first_error(log.split("\n")) == error
+    assert first_error(log.split("\n"))[0] == error
+
+
+NPM = """
+import time
+print("> eslint .", flush=True)
+print("src/a.ts", flush=True)
+print("  3:5  error  'b' is not used  no-unused-vars", flush=True)
+print("  9:1  error  Unexpected var       no-var", flush=True)
+# Another piece of the log.
+time.sleep(1.2)
+print("npm notice New major version of npm available! 10.8.2 -> 11.6.2")
+print("npm error A complete log of this run can be found in: /home/.npm/_logs/a.log")
+for percent in range(90, 100): print(f"{percent}% done")
+raise SystemExit(1)
+"""
+
+
+def test_the_lines_are_those_of_the_cause_and_not_the_last_ones(world: World, bench: Bench) -> None:
+    task = run(world, bench, NPM, on_exhausted="fail")
+    banner = page_of(world, task).partition("Check failed 3 times")[2].partition("Read the log")[0]
+    assert banner.count("'b' is not used") == 1, "the error stands there once"
+    assert "9:1  error  Unexpected var" in banner
+    assert "npm notice" not in banner and "complete log" not in banner and "99%" not in banner
+
+
+CRASHED = """import sys
+print("Oops! Something went wrong! :(\\n\\nESLint: 7.32.0\\n\\nTypeError: prepareStackTrace is not a function")
+sys.exit(2)
+"""
+
+
+def test_the_cause_in_events_of_an_agent_is_their_text(
+    world: World, bench: Bench, tmp_path: Path, mailbox: Mailbox
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "eslint").write_text(f"#!{sys.executable}\n{CRASHED}")
+    (programs / "prettier").write_text(f"#!{sys.executable}\nopen('a.js', 'a').write(';')\n")
+    for program in programs.iterdir():
+        program.chmod(0o755)
+    origin = remote(tmp_path / "origin.git", {"eslint.config.js": b"", ".prettierrc": b"{}", "a.js": b"1"})
+    connect(world.project, origin)
+    task = begun(world, origin, "fix-lint-findings")
+    run_all(bench, task, (str(programs), *os.get_exec_path()))
+    assert world.status(task) == "failed"
+    banner = page_of(world, task).partition("Fix failed")[2].partition("Read the log")[0]
+    assert "Oops! Something went wrong" in banner and "TypeError: prepareStackTrace" in banner
+    assert '"type"' not in banner and "{" not in banner
+    notify(Notification.objects.get(user=task.requester, kind="failed").pk)
+    ((_to, message),) = mailbox.received
+    for kind in ("plain", "html"):
+        body = message.get_body((kind,))
+        assert body is not None
+        text = unescape(str(body.get_content()))
+        assert text.count("Oops! Something went wrong") == 1 and '"type"' not in text
