@@ -31,7 +31,7 @@ WORDS: Mapping[str, str] = {
     "drawing#comments": "comment discuss",
     "kinds": "kind station type work",
     "agents": "agent ai claude codex opencode gemini copilot aider llm coding cli",
-    "agents#codemod": "fixer lint ruff eslint prettier biome gofmt format",
+    "agents#codemod": "fixer lint ruff eslint prettier biome oxlint oxfmt xo standard stylelint gofmt format",
     "kinds#chat": "model llm agent ai prompt gpt claude",
     "kinds#http": "webhook url request call",
     "kinds#manual": "manual human person",

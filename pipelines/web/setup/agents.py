@@ -17,8 +17,11 @@ from pipelines.ports.vault.store import SECRET, VARIABLE
 from pipelines.routing.document.agents import TABLE, Preset
 from pipelines.routing.document.kinds.agent import SIGNED_IN
 from pipelines.web.project.repositories import CheckRow
+from pipelines.work.agents.codemod import FIXERS
 from pipelines.work.agents.model_probe import ANSWERED, AWAY, REFUSED, UNKNOWN, ModelAnswer, askable, asked
 from pipelines.work.outgoing.guard import Guard
+
+FIXER_NAMES = ", ".join(fixer.name for fixer in FIXERS)
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ class AgentChoice:
         if self.fixed:
             yield _passed("Program found", "part of the runner")
             yield _passed("Key", "needs none")
-            yield _waiting("Fixers", "ruff, eslint, biome, prettier or gofmt, as the repository is set up")
+            yield _waiting("Fixers", f"{FIXER_NAMES}: as scripts or files of the repository say")
             return
         yield from self._program()
         if self.stored:

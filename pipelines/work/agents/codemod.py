@@ -4,8 +4,9 @@ station, and says so. It asks no model and needs nothing but Python.
     codemod.py [--run COMMAND]... [--leave NAME]...
 
 in the folder that is to be fixed; with commands, these in place of the fixers. Fixers leave alone files of the names
-that are given (lock files), and what .gitignore names; prettier what .prettierignore names, too. Where scripts of
-package.json call some of eslint, biome and prettier, the others are not run: a dependency alone says nothing.
+that are given (lock files), and what .gitignore names; prettier what .prettierignore names, too. Where the script lint
+of package.json calls fixers, else any script, these run with the arguments of the script, turned into fixing, and no
+others for the same languages: a dependency or a configuration alone says nothing.
 
 Writes one JSON object per line: {type: start | run | ran | edit | say | end, …}, as `streams/codemod.py` reads them.
 Exit code 0, or 1 where a fixer failed or none was found; of the latter the end says `why`.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import fnmatch
 import hashlib
 import json
 import os
@@ -40,6 +42,8 @@ NOT_OURS = {
     "vendor",
     "dist",
 }
+RUNNERS = {"npm", "pnpm", "yarn", "bun", "run-s", "run-p", "npm-run-all"}
+WRAPPERS = {*RUNNERS, "npx", "bunx", "cross-env", "exec", "--", "--no"}
 OWN_PROGRAMS = ("node_modules/.bin", ".venv/bin")
 MOST_FILES, MOST_BYTES, LARGEST = 50_000, 64 * 1024 * 1024, 512 * 1024
 MOST_EDITS, LONGEST_HUNK, LONGEST_OUTPUT = 100, 2_000, 8_000
@@ -52,18 +56,26 @@ INSTALL = (
 REMEDY = (
     "Add the configuration of one to the repository: ruff.toml, or [tool.ruff] in pyproject.toml (ruff), "
     "which goes by its own rules where there is a .py file and nothing else; "
-    "eslint.config.js (eslint); biome.json (biome); .prettierrc, or “prettier” in package.json (prettier); "
-    "a .go file is enough for gofmt."
+    "eslint.config.js (eslint); biome.json (biome); .oxlintrc.json (oxlint); .oxfmtrc.json (oxfmt); .prettierrc, or "
+    "“prettier” in package.json (prettier); or a script lint in package.json that calls one of them, xo, standard or "
+    "stylelint; a .go file is enough for gofmt."
 )
 
 
+Fixing = Callable[[list[str]], list[str] | None]
+Command = tuple[tuple[str, ...], tuple[int, ...]]
+"""With the exit codes of one that has done what it could."""
+
+
 class Fixer(NamedTuple):
-    """`runs`: one command after the other; `fine`: exit codes with which it has done what it could."""
+    """`runs`: one command after the other; `fine`: exit codes with which it has done what it could; `fixing`: arguments
+    with which a script of package.json calls it, turned into those that fix, None where no script does."""
 
     name: str
     is_set_up: Callable[[Path], bool]
     runs: tuple[tuple[str, ...], ...]
     fine: tuple[int, ...] = (0,)
+    fixing: Fixing | None = None
 
 
 class Kept(NamedTuple):
@@ -71,26 +83,13 @@ class Kept(NamedTuple):
     text: str | None
 
 
-# Which fixers there are
-
-
 def has(*patterns: str) -> Callable[[Path], bool]:
     return lambda folder: any(next(folder.glob(pattern), None) for pattern in patterns)
 
 
 def named_in(file: str, word: str, *patterns: str) -> Callable[[Path], bool]:
-    """Whether it has a file of its own, or its part in another."""
-
-    def found(folder: Path) -> bool:
-        return has(*patterns)(folder) or word in read(folder / file)
-
-    return found
-
-
-def scripts_of(folder: Path) -> str:
-    """Return the commands of package.json's scripts."""
-    scripts = package_of(folder).get("scripts")
-    return " ".join(map(str, scripts.values())) if isinstance(scripts, dict) else ""
+    """Return whether it has a file of its own, or its part in another."""
+    return lambda folder: has(*patterns)(folder) or word in read(folder / file)
 
 
 def package_of(folder: Path) -> dict[str, Any]:
@@ -102,40 +101,59 @@ def package_of(folder: Path) -> dict[str, Any]:
     return package if isinstance(package, dict) else {}
 
 
-def has_prettier(folder: Path) -> bool:
-    files_of_its_own = has(".prettierrc*", "prettier.config.*")(folder)
-    return files_of_its_own or "prettier" in package_of(folder) or "prettier" in scripts_of(folder)
+def in_package(key: str, *patterns: str) -> Callable[[Path], bool]:
+    """Return whether it has a file of its own, or its part in package.json."""
+    return lambda folder: has(*patterns)(folder) or key in package_of(folder)
 
 
-def has_go(folder: Path) -> bool:
-    return any(path.endswith(".go") for path in files(folder))
+def has_file(*endings: str) -> Callable[[Path], bool]:
+    return lambda folder: any(path.endswith(endings) for path in files(folder))
 
 
-def has_python(folder: Path) -> bool:
-    return any(path.endswith((".py", ".pyi")) for path in files(folder))
+def flags(*more: str, without: str = "", valued: str = "") -> Callable[[list[str]], list[str]]:
+    """Return how arguments are turned into those that fix: `more` are added, others left out, some with their value."""
+
+    def fixing(arguments: list[str]) -> list[str]:
+        following = iter(arguments)
+        left = [
+            word
+            for word in following
+            # With the value after it.
+            if not (word in valued.split() and next(following, "") is not None)
+            and word.partition("=")[0] not in (*without.split(), *valued.split(), *more)
+        ]
+        return [*left, *more]
+
+    return fixing
 
 
+def biome(arguments: list[str]) -> list[str] | None:
+    """Its first word says what it does."""
+    what = {"ci": "check", "check": "check", "lint": "lint", "format": "format"}.get("".join(arguments[:1]))
+    return [what, *flags("--write", without="--apply")(arguments[1:])] if what else None
+
+
+REPORT = "-o --output-file -f --format --formatter"
+CHECKS = "-c --check -l --list-different -w"
+RUFF = ("ruff", "check", "--fix", "--exit-zero", "--no-cache")
 FIXERS = (
-    Fixer(
-        "ruff",
-        named_in("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml"),
-        (("ruff", "check", "--fix", "--exit-zero", "--no-cache", "."), ("ruff", "format", "--no-cache", ".")),
-    ),
-    Fixer("eslint", has("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1)),
-    Fixer("biome", has("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1)),
-    Fixer(
-        "prettier",
-        has_prettier,
-        (("prettier", "--write", "--log-level", "warn", "."),),
-    ),
-    Fixer("gofmt", has_go, (("gofmt", "-w", "."),)),
-)
-# Which of them are meant, the scripts of package.json say, where they call any.
-OF_SCRIPTS = {"eslint", "biome", "prettier"}
+    Fixer("ruff", named_in("pyproject.toml", "[tool.ruff", "ruff.toml", ".ruff.toml"),
+          ((*RUFF, "."), ("ruff", "format", "--no-cache", "."))),
+    Fixer("eslint", has("eslint.config.*", ".eslintrc*"), (("eslint", "--fix", "."),), (0, 1),
+          flags("--fix", valued=REPORT)),
+    Fixer("xo", in_package("xo", "xo.config.*"), (("xo", "--fix"),), (0, 1), flags("--fix")),
+    Fixer("standard", has(), (), (0, 1), flags("--fix")),
+    Fixer("stylelint", has(), (), (0, 2), flags("--fix", valued=REPORT)),
+    Fixer("oxlint", has(".oxlintrc.json"), (("oxlint", "--fix"),), (0, 1), flags("--fix", valued=REPORT)),
+    Fixer("biome", has("biome.json", "biome.jsonc"), (("biome", "check", "--write", "."),), (0, 1), biome),
+    Fixer("oxfmt", has(".oxfmtrc.json*"), (("oxfmt",),), (0,), flags(without="--check --list-different --write")),
+    Fixer("prettier", in_package("prettier", ".prettierrc*", "prettier.config.*"),
+          (("prettier", "--write", "--log-level", "warn", "."),), (0,),
+          flags("--write", "--log-level=warn", without=CHECKS)),
+    Fixer("gofmt", has_file(".go"), (("gofmt", "-w", "."),)),
+)  # fmt: skip
 # Where none of these is set up. By ruff's own rules, and nothing is formatted: nobody said how.
-WITHOUT_SETUP = (
-    Fixer("ruff", has_python, (("ruff", "check", "--fix", "--exit-zero", "--no-cache", "--isolated", "."),)),
-)
+WITHOUT_SETUP = (Fixer("ruff", has_file(".py", ".pyi"), ((*RUFF, "--isolated", "."),)),)
 
 
 def read(path: Path) -> str:
@@ -222,11 +240,6 @@ def contents(folder: Path, paths: list[str]) -> dict[str, bytes]:
     return found
 
 
-def left_by_prettier(folder: Path) -> dict[str, bytes]:
-    """Return what the files hold that .prettierignore names."""
-    return contents(folder, sorted(ignored(folder, list(files(folder)), ".prettierignore")))
-
-
 def put_back(folder: Path, kept: dict[str, bytes]) -> None:
     """Programs say in ways of their own what they leave out, some not at all: so it is undone."""
     for path, data in kept.items():
@@ -275,33 +288,62 @@ def located(folder: Path, program: str) -> str | None:
 def run(folder: Path, number: int, argv: tuple[str, ...], fine: tuple[int, ...]) -> bool:
     identity, program = str(number), located(folder, argv[0])
     say("run", id=identity, command=shlex.join(argv))
-    if program is None:
-        missing = f"{argv[0]} is not installed on this worker."
-        say("ran", id=identity, ok=False, exit_code=127, output=missing)
-        return False
-    try:
-        done = subprocess.run(
-            [program, *argv[1:]], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False
-        )
-    except OSError as error:
-        say("ran", id=identity, ok=False, exit_code=126, output=str(error))
-        return False
-    output = (done.stdout + done.stderr).decode("utf-8", "replace").strip()[-LONGEST_OUTPUT:]
-    good = done.returncode in fine
-    say("ran", id=identity, ok=good, exit_code=done.returncode, output=output)
-    return good
+    code, output = 127, f"{argv[0]} is not installed on this worker."
+    if program is not None:
+        call, none = [program, *argv[1:]], subprocess.DEVNULL
+        try:
+            done = subprocess.run(call, cwd=folder, stdin=none, capture_output=True, check=False)
+            code, output = done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+        except OSError as error:
+            code, output = 126, str(error)
+    say("ran", id=identity, ok=code in fine, exit_code=code, output=output[-LONGEST_OUTPUT:])
+    return code in fine
 
 
-def commands(folder: Path, given: list[str]) -> list[tuple[tuple[str, ...], tuple[int, ...]]]:
+def calls_of(scripts: dict[str, str], name: str, visited: set[str]) -> Iterator[list[str]]:
+    """Yield the words of each command of a script and of the scripts that it runs, but those of variables."""
+    words = shlex.shlex(scripts[name], posix=True, punctuation_chars=True)
+    words.commenters, words.whitespace_split, call = "", True, []
+    for word in [*words, ";"] if name not in visited else ():
+        visited.add(name)
+        if word.strip("();<>|&"):
+            call.append(word)
+            continue
+        others = [other for part in call[1:] for other in fnmatch.filter(scripts, part)]
+        if others and call[0] in RUNNERS:
+            for other in others:
+                yield from calls_of(scripts, other, visited)
+        elif not any({"$", "`"} & {*part} for part in call):
+            yield call
+        call = []
+
+
+def called(folder: Path, name: str) -> list[Command]:
+    """Return the calls of fixers in scripts of package.json of this name, turned into fixing; each once."""
+    scripts = package_of(folder).get("scripts")
+    texts = {key: str(text) for key, text in scripts.items()} if isinstance(scripts, dict) else {}
+    by_name = {fixer.name: fixer for fixer in FIXERS}
+    turned: dict[frozenset[str], Command] = {}
+    with contextlib.suppress(ValueError):  # a quotation mark that is not closed
+        for call in (call for key in fnmatch.filter(texts, name) for call in calls_of(texts, key, set())):
+            while call and (call[0] in WRAPPERS or call[0].startswith("-") or "=" in call[0]):
+                call = call[1:]
+            fixer = by_name.get(os.path.basename(call[0])) if call else None
+            arguments = fixer.fixing(call[1:]) if fixer and fixer.fixing else None
+            if fixer and arguments is not None:
+                argv = (fixer.name, *arguments)
+                turned.setdefault(frozenset(argv), (argv, fixer.fine))
+    return list(turned.values())
+
+
+def commands(folder: Path, given: list[str]) -> list[Command]:
     if given:
         return [(tuple(shlex.split(each)), (0,)) for each in given]
-    fixers = [fixer for fixer in FIXERS if fixer.is_set_up(folder)]
-    scripts = scripts_of(folder)
-    called = {fixer.name for fixer in fixers if fixer.name in OF_SCRIPTS and fixer.name in scripts}
-    if called:
-        fixers = [fixer for fixer in fixers if fixer.name in called or fixer.name not in OF_SCRIPTS]
-    fixers = fixers or [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
-    return [(argv, fixer.fine) for fixer in fixers for argv in fixer.runs]
+    by_script = called(folder, "lint") or called(folder, "*")
+    fixers = [fixer for fixer in FIXERS if not (by_script and fixer.fixing) and fixer.is_set_up(folder)]
+    if not by_script and not fixers:
+        fixers = [fixer for fixer in WITHOUT_SETUP if fixer.is_set_up(folder)]
+    return [*((argv, fixer.fine) for fixer in fixers for argv in fixer.runs), *by_script]
 
 
 def plural(number: int, one: str, many: str) -> str:
@@ -325,12 +367,12 @@ def main(arguments: list[str]) -> int:
     before = picture(folder)
     # Commands that the station names may update packages; fixers of the repository may not.
     kept = {} if given else left_alone(folder, {value for flag, value in pairs if flag == "--leave"})
-    good = []
+    failed: list[str] = []
     for number, (argv, fine) in enumerate(wanted, 1):
         # What another fixer changed before in files that prettier leaves alone stays.
-        by_prettier = not given and argv[0] == "prettier"
-        before_it = left_by_prettier(folder) if by_prettier else {}
-        good.append(run(folder, number, argv, fine))
+        ignoring = [".prettierignore"] if argv[0] == "prettier" and not given else []
+        before_it = contents(folder, sorted(ignored(folder, [*files(folder)], *ignoring))) if ignoring else {}
+        failed += [] if run(folder, number, argv, fine) else [argv[0]]
         put_back(folder, before_it)
     put_back(folder, kept)
     changed = tell_edits(before, picture(folder))
@@ -341,14 +383,14 @@ def main(arguments: list[str]) -> int:
         missing = f"{HONEST} Set up here, but not installed: {', '.join(absent)}. {INSTALL}"
         say("end", failed=True, why=NO_FIXER, text=missing)
         return 1
-    if not all(good):
-        failed = f"{len(good) - sum(good)} of {ran} failed"
-        say("end", failed=True, text=f"{HONEST} {failed}. {plural(changed, 'file', 'files')} changed.")
+    files_changed = plural(changed, "file", "files")
+    if failed:
+        names = ", ".join(dict.fromkeys(failed))
+        text = f"{HONEST} {len(failed)} of {ran} failed: {names}. {files_changed} changed."
+        say("end", failed=True, text=text)
         return 1
-    if changed:
-        say("end", text=f"{HONEST} It ran {ran} and changed {plural(changed, 'file', 'files')}.")
-    else:
-        say("end", text=f"Nothing to fix. {HONEST} It ran {ran} and no file changed.")
+    nothing = f"Nothing to fix. {HONEST} It ran {ran} and no file changed."
+    say("end", text=f"{HONEST} It ran {ran} and changed {files_changed}." if changed else nothing)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.work.agents.codemod import FIXERS, REMEDY
 from pipelines.work.spec.base import Attempt
 from tests.work.agents.conftest import Programs, ran
 from tests.work.conftest import Collected
@@ -86,26 +88,77 @@ async def test_what_prettier_leaves_alone_is_fixed_by_others(
     assert (folder / "a.ts").read_text() == ("biome " if shutil.which("git") else "biome prettier ")
 
 
+CHECKED = {
+    "eslint": "import sys; open('ran', 'a').write(' '.join(['eslint', *sys.argv[1:]]) + '\\n'); sys.exit(1)",
+    **{
+        name: f"import sys; open('ran', 'a').write(' '.join(['{name}', *sys.argv[1:]]) + '\\n')"
+        for name in ("biome", "prettier", "oxlint", "oxfmt", "xo", "stylelint")
+    },
+}
+BOTH = ["eslint --fix .", "biome check --write ."]
+
+
 @pytest.mark.parametrize(
-    ("scripts", "written"),
+    ("scripts", "ran_commands"),
     [
-        ('{"lint": "biome check ."}', "biome "),
-        ('{"lint": "eslint . && prettier -c src"}', "eslint prettier "),
-        ('{"test": "node --test"}', "eslint biome "),
+        ({"lint": "biome ci src"}, ["biome check src --write"]),
+        ({"lint": "eslint src test --ext ts --ext js -f json -o report.json"},
+         ["eslint src test --ext ts --ext js --fix"]),
+        ({"lint": "eslint . && prettier -c src test/**.ts", "format": "prettier --write ."},
+         ["eslint . --fix", "prettier src test/**.ts --write --log-level=warn"]),
+        ({"lint": "oxlint src && oxfmt --check src test", "lint:fix": "oxlint src --fix && oxfmt src test"},
+         ["oxlint src --fix", "oxfmt src test"]),
+        ({"test": "xo && node --test"}, ["xo --fix"]),
+        ({"lint": "npm run lint:js && pnpm lint:css", "lint:js": "CI=1 npx --no eslint 'a b'",
+          "lint:css": "stylelint --max-warnings=0 'src/**/*.css'"},
+         ["eslint a b --fix", "stylelint --max-warnings=0 src/**/*.css --fix"]),
+        ({"lint": "run-s lint:*", "lint:a": "node_modules/.bin/eslint a", "lint:b": "eslint a --fix || exit 1"},
+         ["eslint a --fix"]),
+        ({"format": "prettier -w docs", "lint": "tsc"}, ["prettier docs --write --log-level=warn"]),
+        ({"lint": "npm run lint", "test": "node --test"}, BOTH),
+        ({"lint": "eslint $FILES"}, BOTH),
+        ({"lint": "eslint 'src"}, BOTH),
+        ({"lint": "biome migrate"}, BOTH),
     ],
-)
-async def test_only_the_fixers_that_scripts_call_are_run_where_they_call_any(
-    scripts: str, written: str, program: Programs, sink: Collected, attempt: Attempt
+)  # fmt: skip
+async def test_fixers_run_as_the_scripts_of_the_repository_call_them(
+    scripts: dict[str, str],
+    ran_commands: list[str],
+    program: Programs,
+    sink: Collected,
+    attempt: Attempt,
 ) -> None:
     folder = attempt.workspace
-    for name in ("eslint", "biome", "prettier"):
-        program(name, f"open('a.ts', 'a').write('{name} ')")
-    (folder / "package.json").write_text(f'{{"scripts": {scripts}, "devDependencies": {{"prettier": "^3"}}}}')
+    for name, text in CHECKED.items():
+        program(name, text)
+    (folder / "package.json").write_text(
+        json.dumps({"scripts": scripts, "devDependencies": {"prettier": "^3"}})
+    )
     (folder / "biome.json").write_text("{}")
     (folder / ".eslintrc.cjs").write_text("")
-    (folder / "a.ts").write_text("")
+    outcome = await ran(program.spec("codemod"), sink)
+    assert (folder / "ran").read_text().splitlines() == ran_commands
+    assert outcome["exit_code"] == 0
+
+
+@pytest.mark.parametrize("name", ["oxlint", "oxfmt"])
+async def test_a_fixer_is_known_by_its_configuration(
+    name: str, program: Programs, sink: Collected, attempt: Attempt
+) -> None:
+    program(name, CHECKED[name])
+    (attempt.workspace / f".{name}rc.json").write_text("{}")
     await ran(program.spec("codemod"), sink)
-    assert (folder / "a.ts").read_text() == written
+    assert (attempt.workspace / "ran").read_text() == ("oxlint --fix\n" if name == "oxlint" else "oxfmt\n")
+
+
+async def test_a_fixer_that_fails_is_named(program: Programs, sink: Collected, attempt: Attempt) -> None:
+    for name in ("biome", "prettier"):
+        program(name, f"import sys; open('a.ts', 'a').write('1'); sys.exit('{name}' == 'prettier')")
+    (attempt.workspace / "biome.json").write_text("{}")
+    (attempt.workspace / ".prettierrc").write_text("")
+    (attempt.workspace / "a.ts").write_text("")
+    outcome = await ran(program.spec("codemod"), sink)
+    assert "1 of 2 commands failed: prettier. 1 file changed." in outcome["summary"]
 
 
 async def test_commands_of_the_station_may_change_lock_files(
@@ -126,6 +179,14 @@ async def test_codemod_says_that_there_is_nothing_to_fix(
     outcome = await ran(replace(spec, env={**spec.env, "PATH": venv}), sink)
     assert outcome["exit_code"] == 0
     assert outcome["summary"].startswith("Nothing to fix. Codemod is a program and no model.")
+
+
+def test_the_help_says_how_each_fixer_is_found() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "agents.md").read_text()
+    table = text.partition("| fixer | found by")[2].partition("\n\n")[0]
+    for fixer in FIXERS:
+        assert f"| {fixer.name} |" in table or f", {fixer.name} |" in table or f"| {fixer.name}," in table
+        assert fixer.name in REMEDY, "what is missing is named where none is found"
 
 
 async def test_codemod_without_a_fixer_fails_and_says_what_makes_one_be_found(
