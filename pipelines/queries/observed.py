@@ -128,13 +128,18 @@ def _tests(members: Mapping[str, Any], by: str) -> list[FactRow]:
     return [FactRow(icon, tests_words(members), by, tone)]
 
 
-def _findings(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    total = _count(members, "total")
+def findings_words(counts: Mapping[str, Any]) -> str:
+    """`3 findings, 1 high`; "" of none."""
+    total, high = _count(counts, "total"), _count(counts, "critical") + _count(counts, "high")
+    if not total:
+        return ""
     words = plural("%(n)s finding", "%(n)s findings", total) % {"n": total}
+    return f"{words}, {high} high" if high else words
+
+
+def _findings(members: Mapping[str, Any], by: str) -> list[FactRow]:
     high = _count(members, "critical") + _count(members, "high")
-    if high:
-        words += ", " + plural("%(n)s high", "%(n)s high", high) % {"n": high}
-    return [FactRow("search", words, by, "danger" if high else "")]
+    return [FactRow("search", findings_words(members) or "0 findings", by, "danger" if high else "")]
 
 
 def _coverage(members: Mapping[str, Any], by: str) -> list[FactRow]:

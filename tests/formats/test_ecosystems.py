@@ -138,7 +138,23 @@ def test_without_tests_a_line_still_asks_nobody_about_no_change() -> None:
     document = with_commands(text, StationCommands.typed("eslint .", ""))
     decides = document["stations"][2]
     assert (decides["name"], decides["work"]) == ("Anything changed?", {"kind": "noop"})
-    assert [rule["to"] for rule in decides["rules"]] == ["nothing-to-merge", "merge"]
+    assert [rule["to"] for rule in decides["rules"]] == ["findings-left", "nothing-to-merge", "merge"]
+
+
+def test_what_lint_left_is_read_by_its_report_else_by_whether_it_passed_else_not_at_all() -> None:
+    text = next(starter.text for starter in STARTERS if starter.key == "fix-lint-findings")
+
+    def deciding(lint_command: str) -> tuple[list[str], list[str]]:
+        document = with_commands(text, StationCommands.typed(lint_command, "npm test"))
+        rules = next(station for station in document["stations"] if station["key"] == "tests")["rules"]
+        read = [condition["fact"] for condition in rules[0]["when"]["all"] if "fact" in condition]
+        return [f"{fact['path']} {fact['op']}" for fact in read], [end["key"] for end in document["ends"]]
+
+    fixed, ends = "stations.fix.git.files_changed equals", ["merged", "findings-left", "nothing-to-merge"]
+    report = "ruff check --output-format=sarif --output-file=lint.sarif ."
+    assert deciding(report) == ([fixed, "stations.lint.findings.total gt"], ends)
+    assert deciding("npm run lint") == ([fixed, "stations.lint.git.files_changed missing"], ends)
+    assert deciding("") == ([fixed], ["merged", "nothing-to-merge"])
 
 
 def test_a_report_is_known_by_the_arguments() -> None:

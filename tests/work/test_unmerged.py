@@ -10,6 +10,9 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from pipelines.lines import publishing
+from pipelines.lines.starters.catalogue import BY_KEY
+from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Task
 from pipelines.queries import lately, medians
 from pipelines.queries.home import home
@@ -99,6 +102,42 @@ def test_a_clean_repository_is_linted_and_tested_and_asks_nobody(
     assert "Nothing to fix" in page and "counts as failure" not in page
     if ended[0] == "completed":
         assert "Nothing to merge" in page
+
+
+UNDEFINED = b"x = 1\n\n\ndef unused():\n    return missing\n"
+REPORT = "ruff check --exit-zero --no-cache --output-format=sarif --output-file=lint.sarif ."
+
+
+@pytest.mark.parametrize(
+    ("lint", "code", "left", "words"),
+    [
+        ("ruff check --no-cache .", UNDEFINED, True, ["Lint failed", "app.py:5:12: F821"]),
+        (REPORT, UNDEFINED, True, ["still has 1 finding", "?tab=artifacts#panel"]),
+        ("ruff check --no-cache .", b"x = 1\n", False, []),
+        (REPORT, b"x = 1\n", False, []),
+    ],
+)
+def test_what_lint_still_finds_where_nothing_was_fixed_is_said_and_is_no_plain_success(
+    world: World, bench: Bench, origin: RemoteRepository, lint: str, code: bytes, left: bool, words: list[str]
+) -> None:
+    """No fixer of ruff invents a name."""
+    test = FORMATTED.replace(b"2", b"1")
+    origin.add({"ruff.toml": b"output-format = 'concise'\n", "app.py": code, "test_app.py": test})
+    template = BY_KEY["fix-lint-findings"].text
+    document = with_commands(
+        template, StationCommands.typed(lint, "python3 -B -m pytest -q -p no:cacheprovider")
+    )
+    line = publishing.create_line(world.project, "fix-lint-findings", "Fix", document, world.admin)
+    version = publishing.publish(line, user=world.admin, based_on=1)
+    task = world.start(version, title="Do it", inputs={"repository": str(origin.path)})
+    run(bench, task, PROGRAMS)
+    task.refresh_from_db()
+    assert (task.status, task.end) == ("completed", "findings-left" if left else "nothing-to-merge")
+    page = text(client_of(world.operator).get(at(world, "task", task.name)))
+    assert ("Nothing was merged, and problems are left" in page) is left
+    assert all(word in page for word in words)
+    row = Notification.objects.get(kind="completed", task=task)
+    assert ("problems are left: Lint" in COMPLETED.says(row).text) is left
 
 
 def test_a_retry_at_a_later_station_goes_on_with_what_was_left(

@@ -87,6 +87,7 @@ def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
             _set(document, station, argv)
         elif name not in ITS_WORK:
             _leave_out(document, station)
+    _only_observed(document)
     _only_led_back(document)
     return document
 
@@ -106,6 +107,45 @@ def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str])
     elif station.pop("artifacts", None):
         _without_report(station)
         _without_facts(document, key)
+        _by_passing(document, key)
+
+
+def _by_passing(document: dict[str, Any], key: str) -> None:
+    """Rules elsewhere that read its report go by whether it passed: of a visit that did not, nothing is observed."""
+    failed = {"fact": {"path": f"{OTHERS}.{key}.git.files_changed", "op": "missing"}}
+    for rule in _rules(document["stations"]):
+        alternatives = (rule.get("when") or {}).get("all", ())
+        for place, condition in enumerate(alternatives):
+            if any(_path(condition).startswith(f"{OTHERS}.{key}.{fact}.") for fact in FACTS[key]):
+                alternatives[place] = failed
+
+
+def _only_observed(document: dict[str, Any]) -> None:
+    """Drop rules that read what a station observes which is left out, and ends to which no other rule leads."""
+    observed = {f"{OTHERS}.{station['key']}." for station in document["stations"]}
+    targets = set()
+    for station in document["stations"]:
+        blind = [rule for rule in station.get("rules", ()) if not _observable(rule.get("when"), observed)]
+        for rule in blind:
+            station["rules"].remove(rule)
+            targets.add(rule["to"])
+    others = {target for rule in _rules(document["stations"]) for target in _targets(rule)}
+    document["ends"] = [end for end in document["ends"] if end["key"] not in targets - others]
+
+
+def _observable(when: Any, observed: set[str]) -> bool:
+    conditions = (when or {}).get("all", ()) if isinstance(when, dict) else ()
+    paths = [path for condition in conditions if (path := _path(condition)).startswith(f"{OTHERS}.")]
+    return all(any(path.startswith(start) for start in observed) for path in paths)
+
+
+def _path(condition: Mapping[str, Any]) -> str:
+    fact = condition.get("fact")
+    return str(fact.get("path", "")) if isinstance(fact, dict) else ""
+
+
+def _targets(rule: Mapping[str, Any]) -> list[str]:
+    return rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
 
 
 def _without_report(station: dict[str, Any]) -> None:
@@ -127,8 +167,9 @@ def _reads(when: Any, facts: Sequence[str]) -> bool:
         return any(_reads(condition, facts) for condition in when)
     if not isinstance(when, dict):
         return False
-    path = when["fact"].get("path", "") if isinstance(when.get("fact"), dict) else ""
-    return path.partition(".")[0] in facts or any(_reads(condition, facts) for condition in when.values())
+    return _path(when).partition(".")[0] in facts or any(
+        _reads(condition, facts) for condition in when.values()
+    )
 
 
 def _without(when: Any, facts: Sequence[str]) -> Any:
@@ -215,7 +256,7 @@ def _only_reached(document: dict[str, Any]) -> None:
         if key in by_key and key not in reached:
             reached.add(key)
             for rule in by_key[key]["rules"]:
-                ahead += rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
+                ahead += _targets(rule)
     document["stations"][:] = [station for station in document["stations"] if station["key"] in reached]
 
 

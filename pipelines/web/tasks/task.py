@@ -16,6 +16,7 @@ from pipelines.models import ENDED, HostLink, Job, Project, Status, Task, Token
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import usage
 from pipelines.queries.failures import LastWords, failures
+from pipelines.queries.leftovers import leftovers
 from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
 from pipelines.queries.task import TaskView
 from pipelines.queries.task_branch import DeliveryReceipt, branch_of, pushes_of, receipts_of
@@ -177,6 +178,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
         "failure": failure_of(task),
         "unmerged": left_unmerged(task),
+        "leftovers": leftovers(task, view.jobs),
         "branch": branch_of(task) if line.workspace else None,
         "pushes": pushes_of(task) if line.workspace else [],
         # What an issue started has no person who asked for it.

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
-from pipelines.models import Status
+from pipelines.models import Job, Status, Task
 from pipelines.ports.observers import TaskEnded
+from pipelines.queries import versions
+from pipelines.queries.leftovers import reporting
 from pipelines.queries.unmerged import left_unmerged
+from pipelines.routing.sentences.names import station_name
 from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
@@ -17,23 +21,33 @@ SENTENCES = {
     Status.FAILED: "“%(task)s” failed.",
 }
 UNMERGED = "“%(task)s” is completed, but its change is not merged."
+LEFT = "“%(task)s” is completed, nothing was merged, and problems are left: %(stations)s."
 
 
 def _told(end: Status, heard: Heard) -> Iterable[NotificationEvent]:
     for ending in heard.of(TaskEnded):
         task = heard.tasks[ending.task_id]
         if ending.kind == end and task.requester_id is not None:
-            data = {"unmerged": True} if left_unmerged(task) else {}
+            data = _data(task)
             yield NotificationEvent(
                 task.requester_id, str(task.pk), task.project_id, ending.at, task.pk, data
             )
 
 
+def _data(task: Task) -> dict[str, Any]:
+    if left_unmerged(task):
+        return {"unmerged": True}
+    line = versions.by_id(task.pinned_id)
+    stations = [station_name(line, job.station) for job in reporting(task, Job.objects.filter(task=task))]
+    return {"left": stations} if stations else {}
+
+
 def _says(end: Status, row: Notification) -> Said:
     assert row.task is not None
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
-    sentence = UNMERGED if row.data.get("unmerged") else SENTENCES[end]
-    return Said(sentence % {"task": row.task.title}, page, "Open the task")
+    stations = ", ".join(row.data.get("left", ()))
+    sentence = UNMERGED if row.data.get("unmerged") else LEFT if stations else SENTENCES[end]
+    return Said(sentence % {"task": row.task.title, "stations": stations}, page, "Open the task")
 
 
 COMPLETED = NotificationKind(
