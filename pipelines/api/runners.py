@@ -85,12 +85,13 @@ class AgentIn(BaseModel):
 
 
 class TellIn(BaseModel):
-    """`programs`: {name: what it says of its version}, or names alone."""
+    """`programs`: {name: what it says of its version}, or names alone. `registries`: {name: hosts of its packages}."""
 
     stopping: StrictBool | None = None
     no_space: StrictBool | None = None
     agents: Annotated[dict[Word, AgentIn], Field(max_length=100)] | None = None
     programs: Annotated[dict[Word, Word], Field(max_length=500)] | Words | None = None
+    registries: Annotated[dict[Word, Words], Field(max_length=500)] | None = None
 
 
 class WaitingIn(BaseModel):

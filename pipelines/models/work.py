@@ -37,6 +37,10 @@ class Worker(models.Model):
         blank=True,
         help_text="Tools of repositories on the path of stations; null: it did not say.",
     )
+    registries = models.JSONField(
+        default=dict,
+        help_text="{tool: hosts} of tools that say from which hosts they take packages here.",
+    )
     isolation = models.CharField(max_length=40, help_text="What separates stations here, or “none”.")
     cuts_network = models.BooleanField(
         default=False, help_text="Whether a station without the network is kept from it here."

@@ -4,13 +4,14 @@ them, and the hosts of its packages."""
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 import httpx2
 
-from pipelines.models import Project, Repository
+from pipelines.models import Project, Repository, Worker
 from pipelines.queries.workers import with_programs
 from pipelines.routing.document.work.network import host_of
 from pipelines.work.git.probe import Check, ConnectionFact
@@ -25,44 +26,75 @@ TICK = (
     "An administrator of the installation ticks “These hosts may have private addresses” where the commands are "
     "proposed, or under Environment."
 )
+BY_NPM = ("pnpm", "yarn")
+"""Package managers that are packages themselves."""
+WITHOUT_LOCK = "npm install --no-package-lock --legacy-peer-deps"
 LISTED = "An operator lists it in GATELINE_PRIVATE_HOSTS."
 
 
 def needs_of(
-    repository: Repository, proposal: Proposal, guard: Guard, now: datetime
+    repository: Repository, proposal: Proposal, guard: Guard, workers: Sequence[Worker]
 ) -> Iterator[tuple[Check, Callable[[], ConnectionFact]]]:
     """Yield what there is to look for, and the look. An image has programs of its own."""
     stored = Preparation.of_dict(repository.prepare)
-    if proposal.programs and not stored.image:
-        yield "programs", lambda: programs_of(repository.project, proposal, now)
+    if programs := programs_of(repository, proposal, workers):
+        yield "programs", lambda: programs
     if hosts := stored.hosts or proposal.hosts:
         yield "hosts", lambda: hosts_of(hosts, stored.private, guard)
+    elif proposal.installer and not stored.argv:
+        text = (
+            f"Neither a file of the repository nor {proposal.installer} on a runner says where its packages come from. "
+            "Enter the host of your registry as Hosts, where the commands are proposed."
+        )
+        yield "hosts", lambda: ConnectionFact("None known", warning=text)
 
 
-def programs_of(project: Project, proposal: Proposal, now: datetime) -> ConnectionFact:
-    """Say which of the programs lie on the path of stations, and in which version."""
+def serving(now: datetime, project: Project) -> list[Worker]:
+    """Return the runners that are online, run programs and serve the owner; one statement."""
+    return [
+        worker
+        for worker in with_programs(now, project.pk)
+        if worker.owners is None or project.owner.key in worker.owners
+    ]
+
+
+def programs_of(
+    repository: Repository, proposal: Proposal, workers: Sequence[Worker]
+) -> ConnectionFact | None:
+    """Say which of the programs lie on the path of stations, and in which version; None where nothing is needed."""
+    stored = Preparation.of_dict(repository.prepare)
+    if stored.argv:
+        proposal = replace(proposal, prepare=shlex.join(stored.argv))
     names = proposal.programs
-    workers = {
+    if not names or stored.image:
+        return None
+    programs = {
         worker.name: worker.programs
         if isinstance(worker.programs, dict)
         else dict.fromkeys(worker.programs, "")
-        for worker in with_programs(now, project.pk)
-        if worker.programs is not None and (worker.owners is None or project.owner.key in worker.owners)
+        for worker in workers
+        if worker.programs is not None
     }
-    if not workers:
+    if not programs:
         text = "No runner that is online says whether it has them. Start one, and test the connection again."
         return ConnectionFact(", ".join(names), warning=text)
     unfit = [
         f"{name} on {worker} is {version}, and {file} asks for {required}."
         for name, (file, required) in proposal.required.items()
-        for worker, has in workers.items()
-        if (version := has.get(name, "")) and not fits(version, required)
+        for worker, has in programs.items()
+        if (name in names or name not in BY_NPM)
+        and (version := has.get(name, ""))
+        and not fits(version, required)
     ]
-    lacking = {name: [worker for worker, has in workers.items() if name not in has] for name in names}
+    lacking = {name: [worker for worker, has in programs.items() if name not in has] for name in names}
     warnings = [
         f"{name} is not on the path of stations on {', '.join(on)}." for name, on in lacking.items() if on
     ]
     if warnings:
+        by_npm = [
+            name for name in BY_NPM if lacking.get(name) and all("npm" in has for has in programs.values())
+        ]
+        warnings += [_by_npm(name, proposal) for name in by_npm]
         warnings.append(
             "Install what is missing there, choose an image under Environment, or enter other commands."
         )
@@ -72,6 +104,17 @@ def programs_of(project: Project, proposal: Proposal, now: datetime) -> Connecti
             "Install that version there, choose an image under Environment, or change the file.",
         ]
     return ConnectionFact(", ".join(names), warning=" ".join(warnings))
+
+
+def _by_npm(name: str, proposal: Proposal) -> str:
+    """Return how a package manager is installed that a registry of npm has. Corepack is no way: it fetches the program
+    in each station, and those that lint and test have no network."""
+    _file, version = proposal.required.get(name, ("", ""))
+    package = f"{name}@{version.partition('.')[0]}" if version else name
+    words = f"npm is there: npm install --global {package} brings it, and within 15 seconds this page knows."
+    if not proposal.prepare.startswith(name):
+        return words
+    return f"{words} Or enter {WITHOUT_LOCK} as Prepare, which does not read {proposal.lock}."
 
 
 def hosts_of(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:

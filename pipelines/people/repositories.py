@@ -6,7 +6,7 @@ import asyncio
 import re
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -18,10 +18,10 @@ from django.db import IntegrityError, transaction
 from django.views.decorators.debug import sensitive_variables
 
 from pipelines.errors import Conflict, Forbidden, Invalid
-from pipelines.models import Line, Project, Repository, User
+from pipelines.models import Line, Project, Repository, User, Worker
 from pipelines.models.repositories import repository_name
 from pipelines.people import allowed_folders
-from pipelines.people.programs import needs_of
+from pipelines.people.programs import needs_of, programs_of, serving
 from pipelines.ports import audit
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
@@ -37,9 +37,12 @@ from pipelines.work.hosts.errors import HostError
 from pipelines.work.hosts.github_app import git_credential
 from pipelines.work.hosts.probe import probe_host
 from pipelines.work.outgoing.guard import Guard
-from pipelines.work.spec.ecosystems import READ, proposed
+from pipelines.work.spec.ecosystems import READ, Proposal, proposed
 from pipelines.work.transport.local.host_access import host_access, secret_of, stored_for
 
+TYPED = "typed"
+"""Beside a proposal: {command: what people typed in its place}."""
+NEEDS = ("programs", "hosts")
 APP = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -263,9 +266,9 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
             probe = Probe(remote, repository.default_branch, pushes, READ)
             found = [check.to_dict() for check in probe.run()]
         if probe.files is not None:
-            proposal = proposed(probe.files, probe.commit)
-            looks = needs_of(repository, proposal, guard, now)
-            found += [timed(name, look).to_dict() for name, look in looks]
+            workers, typed = serving(now, repository.project), (repository.proposed or {}).get(TYPED, {})
+            proposal = proposed(probe.files, probe.commit).with_hosts(worker.registries for worker in workers)
+            found += _needs(repository, proposal.corrected(typed), guard, workers)
     except (GitRefused, HostError) as refused:
         found = [ConnectionCheck("reach", False, str(refused)).to_dict()]
     if access is not None and (of_host or none_of_host):
@@ -273,10 +276,49 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
         host = probe_host(access, guard, none_of_host, repository.default_branch)
         check = ConnectionCheck("host", host.ok, host.said, seconds=round(time.monotonic() - began, 1))
         found.append({**check.to_dict(), "branch": host.branch, "required": list(host.required)})
-    Repository.objects.filter(pk=repository.pk).update(
-        tested=found, tested_at=now, proposed=proposal.to_dict() if proposal else None
-    )
+    kept = {**proposal.to_dict(), TYPED: typed} if proposal else None
+    Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now, proposed=kept)
     return found
+
+
+def _needs(
+    repository: Repository, proposal: Proposal, guard: Guard, workers: Sequence[Worker]
+) -> list[dict[str, Any]]:
+    return [timed(name, look).to_dict() for name, look in needs_of(repository, proposal, guard, workers)]
+
+
+def proposal_of(repository: Repository) -> Proposal:
+    """Return what is proposed for it, with what people typed in place of it."""
+    stored = repository.proposed or {}
+    return Proposal.of_dict(stored).corrected(stored.get(TYPED, {}))
+
+
+def corrected(repository: Repository, typed: Mapping[str, str], *, now: datetime) -> None:
+    """Keep the commands that people typed, and look again for what they and its environment need: of that nothing is
+    asked of the repository. `typed`: {} where only the environment was changed."""
+    repository.refresh_from_db(fields=["proposed", "prepare", "tested"])
+    if repository.proposed is None:
+        return
+    repository.proposed = {**repository.proposed, TYPED: {**repository.proposed.get(TYPED, {}), **typed}}
+    needs = {
+        check["check"]: check
+        for check in _needs(repository, proposal_of(repository), _guard(), serving(now, repository.project))
+    }
+    others = [check for check in repository.tested or () if check["check"] not in NEEDS]
+    place = next((at for at, check in enumerate(others) if check["check"] == "host"), len(others))
+    repository.tested = [*others[:place], *needs.values(), *others[place:]]
+    repository.save(update_fields=["proposed", "tested"])
+
+
+def current_checks(repository: Repository, workers: Sequence[Worker]) -> list[dict[str, Any]]:
+    """Return what the last test said, and of programs what the runners say now."""
+    checks = []
+    for check in repository.tested or ():
+        if check["check"] != "programs":
+            checks.append(check)
+        elif fact := programs_of(repository, proposal_of(repository), workers):
+            checks.append({**check, "said": fact.said, "warning": fact.warning})
+    return checks
 
 
 def lines_of(project: Project) -> dict[str, list[Line]]:

@@ -11,8 +11,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from pipelines.models import Repository, Worker
+from pipelines.models import Membership, Repository, Worker
+from pipelines.people.repositories import proposal_of
 from tests.factories import World, make_project
+from tests.pages.conftest import As, at, text
 from tests.people.connecting import bare, checks_of, commit, of, source
 from tests.work.remotes import allow
 
@@ -60,6 +62,89 @@ def test_programs_of_the_proposed_commands_are_looked_for_on_the_runners_of_the_
     Worker.objects.filter(name="one").update(programs=[])
     Repository.objects.update(prepare={"image": "node:22"})
     assert "programs" not in [check["check"] for check in checks_of(client, world, str(folder))]
+
+
+PNPM = {
+    "pnpm-lock.yaml": "lockfileVersion: '9.0'\n",
+    "package.json": '{"packageManager": "pnpm@10.33.0", "scripts": {"lint": "oxlint src", "test": "vitest && tsc"}}',
+}
+
+
+def connected(client: Client, world: World, source: Path, files: dict[str, str]) -> dict[str, dict[str, Any]]:
+    for name, content in files.items():
+        (source / name).write_text(content)
+    commit(source)
+    folder = bare(source)
+    allow(world.project.owner, folder)
+    return {check["check"]: check for check in checks_of(client, world, str(folder))}
+
+
+def setup_page(client: Client, world: World, **sent: str) -> str:
+    """What the page says of the repository, without its fields."""
+    place = at(world, "project-setup")
+    answer = client.post(place, sent, follow=True) if sent else client.get(f"{place}?step=repository")
+    assert answer.status_code == 200
+    return text(answer)
+
+
+def test_a_package_manager_that_is_missing_is_told_with_the_way_to_it_until_it_is_there(
+    client: Client, world: World, source: Path, signed_in: As
+) -> None:
+    Worker.objects.all().delete()
+    one = runner(world, "one", {"npm": "10.8.2", "node": ""})
+    warning = connected(client, world, source, PNPM)["programs"]["warning"]
+    assert (
+        "pnpm is not on the path of stations on one. npm is there: npm install --global pnpm@10 brings it"
+        in warning
+    )
+    assert "enter npm install --no-package-lock --legacy-peer-deps as Prepare" in warning
+    admin = signed_in(world.admin)
+    assert "pnpm is not on the path" in setup_page(admin, world)
+    Worker.objects.filter(pk=one.pk).update(programs={"npm": "10.8.2", "pnpm": "10.33.0"})
+    assert "not on the path" not in setup_page(admin, world), "nobody tested the connection again"
+    Worker.objects.filter(pk=one.pk).update(programs={"python3": ""})
+    warning = setup_page(admin, world)
+    assert "pnpm is not on the path" in warning and "npm is there" not in warning
+
+
+def test_what_is_typed_in_place_of_a_proposal_counts_for_what_is_missing(
+    client: Client, world: World, source: Path, signed_in: As
+) -> None:
+    Membership.objects.filter(user=world.admin).update(execute=True)
+    Worker.objects.all().delete()
+    runner(world, "one", {"npm": "10.8.2"})
+    connected(client, world, source, PNPM)
+    admin = signed_in(world.admin)
+    typed = {"command": "npm install", "cache": "", "hosts": "packages.example.com", "lint": "npm run lint"}
+    page = setup_page(
+        admin, world, do="begin", step="template", agent="codemod", template="fix-lint-findings", **typed,
+        tests="npm test",
+    )  # fmt: skip
+    assert "First task" in page and "not on the path" not in page and "None known" not in page
+    repository = Repository.objects.get()
+    assert proposal_of(repository).lint == "npm run lint"
+    place = f"/api/owners/acme/projects/{world.project.key}/repositories/app/test"
+    _token, key = world.token_of(world.admin, "read", "design", "settings")
+    again = client.post(place, headers={"authorization": f"Bearer {key}"}).json()
+    assert of(again, "programs")["warning"] == "", "a new test of the connection forgets nothing"
+
+
+def test_hosts_are_those_that_the_package_manager_of_a_runner_names(
+    client: Client, world: World, source: Path
+) -> None:
+    Worker.objects.all().delete()
+    one = runner(
+        world, "one", {"pnpm": "10.33.0"}, registries={"pnpm": ["packages.example.com"], "go": ["x.example"]}
+    )
+    assert connected(client, world, source, PNPM)["hosts"]["said"] == "packages.example.com"
+    proposed = Repository.objects.get().proposed
+    assert proposed is not None and proposed["hosts"] == ["packages.example.com"]
+    Worker.objects.filter(pk=one.pk).update(registries={})
+    place = f"/api/owners/acme/projects/{world.project.key}/repositories/app/test"
+    _token, key = world.token_of(world.admin, "read", "design", "settings")
+    unknown = of(client.post(place, headers={"authorization": f"Bearer {key}"}).json(), "hosts")
+    assert unknown["ok"] is True and "Enter the host of your registry as Hosts" in unknown["warning"]
+    assert "nor pnpm on a runner says where its packages come from" in unknown["warning"]
 
 
 @pytest.mark.parametrize(

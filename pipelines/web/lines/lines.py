@@ -24,6 +24,7 @@ from pipelines.lines import publish_review, publishing
 from pipelines.lines.starters.catalogue import BY_KEY, STARTERS, Starter
 from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Delivery, Line, Project, Repository, Status
+from pipelines.people.repositories import proposal_of
 from pipelines.queries import lately, unoffered
 from pipelines.queries import tasks as task_queries
 from pipelines.queries import versions as parsed_versions
@@ -40,7 +41,6 @@ from pipelines.web.lines.guarantees import guarantees_of, guarded, proved
 from pipelines.web.lines.overview import gates_of, inputs_of, overview_of
 from pipelines.web.shell.forms import Empty, Import
 from pipelines.web.shell.page import SignedIn, costly, in_project, on_line, show, show_line, tab_trail
-from pipelines.work.spec.ecosystems import Proposal
 
 EXAMPLE = """\
 gateline: 1
@@ -166,7 +166,7 @@ def _begun(
 
 def commands_of(repository: Repository) -> StationCommands | None:
     """As its files propose; None where nothing is known of it."""
-    found = Proposal.of_dict(repository.proposed or {})
+    found = proposal_of(repository)
     if not found.ecosystem:
         return None
     return StationCommands.typed(

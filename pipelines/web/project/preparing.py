@@ -12,6 +12,7 @@ from pipelines.errors import Invalid
 from pipelines.models import Project
 from pipelines.people import preparing
 from pipelines.people.preparing import PrepareText
+from pipelines.people.repositories import corrected
 from pipelines.web.project import repositories
 from pipelines.web.project.prepare_forms import forms_of, place
 from pipelines.web.shell.page import SignedIn, in_project, require
@@ -32,6 +33,7 @@ def prepare(request: SignedIn, project: Project, repository: int) -> HttpRespons
         except Invalid as fault:
             place(form, services, fault)
         else:
+            corrected(found, {}, now=timezone.now())
             messages.success(request, f"The environment of {found.name} is saved")
             return redirect("project-repository", project.owner.key, project.key, found.pk)
     return repositories.shown(request, found, 422, **shown)

@@ -22,6 +22,7 @@ from pipelines.lines import issue_tasks
 from pipelines.models import AllowedFolder, IssueTrigger, Line, Project, Repository, User
 from pipelines.people import allowed_folders, host_notices, repositories
 from pipelines.people.allowed_folders import FolderToAllow
+from pipelines.people.programs import serving
 from pipelines.people.repositories import RepositorySettings
 from pipelines.ports.vault import finding
 from pipelines.ports.vault.store import SECRET
@@ -318,10 +319,15 @@ def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
 def rows_of(project: Project) -> list[RepositoryRow]:
     lines = repositories.lines_of(project)
     chosen = [line for name, each in lines.items() if name.startswith("input.") for line in each]
-    found = Repository.objects.filter(project=project).order_by("name")
+    workers = serving(timezone.now(), project)
     return [
-        RepositoryRow(each, [check_row(said) for said in each.tested or ()], lines.get(each.name, []), chosen)
-        for each in found
+        RepositoryRow(
+            repository,
+            [check_row(check) for check in repositories.current_checks(repository, workers)],
+            lines.get(repository.name, []),
+            chosen,
+        )
+        for repository in Repository.objects.filter(project=project).order_by("name")
     ]
 
 

@@ -314,6 +314,7 @@ def _begin(found: Setup) -> str:
             raise Invalid.at(lacking[0], f"{starter.line.name} needs a command here.")
         if found.repository is not None and found.may_prepare:
             proposals.save_environment(found.repository, form, by=found.request.user)
+            proposals.keep_commands(found.repository, form)
     except Invalid as fault:
         proposals.placed(form, fault)
         return ""

@@ -12,10 +12,10 @@ from django.utils import timezone
 from pipelines.errors import Invalid
 from pipelines.lines.starters.commands import StationCommands
 from pipelines.models import Repository, User
-from pipelines.people import preparing
+from pipelines.people import preparing, repositories
 from pipelines.people.preparing import PrepareText, ServiceText, words
 from pipelines.web.project.prepare_forms import PrepareForm, private_of
-from pipelines.work.spec.ecosystems import Proposal
+from pipelines.work.spec.ecosystems import CORRECTED, Proposal
 from pipelines.work.spec.preparation import Preparation
 
 COMMANDS = ("lint", "tests", "audit", "update", "version", "publish")
@@ -42,7 +42,7 @@ class SetupForm(PrepareForm):
 
 
 def proposal_of(repository: Repository | None) -> Proposal:
-    return Proposal.of_dict((repository.proposed if repository else None) or {})
+    return repositories.proposal_of(repository) if repository else Proposal()
 
 
 def initial(repository: Repository | None) -> dict[str, Any]:
@@ -81,6 +81,12 @@ def save_environment(repository: Repository, form: SetupForm, *, by: User) -> No
     preparing.change(
         repository, PrepareText(**said, image=kept.image, services=services), by=by, now=timezone.now()
     )
+
+
+def keep_commands(repository: Repository, form: SetupForm) -> None:
+    """Keep what was typed in place of the proposal; what was found of it before is looked at again."""
+    typed = {name: form.cleaned_data[name] for name in CORRECTED}
+    repositories.corrected(repository, typed, now=timezone.now())
 
 
 def placed(form: SetupForm, fault: Invalid) -> None:

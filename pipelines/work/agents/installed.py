@@ -23,8 +23,19 @@ SECONDS: Final = 10.0
 LONGEST: Final = 80
 VERSIONED: Final = {"pnpm": "--version", "yarn": "--version", "python3": "--version", "go": "version"}
 """Tools of which repositories ask for a version, and how they say theirs."""
+REGISTRIES: Final = {
+    "npm": ("config", "get", "registry"),
+    "pnpm": ("config", "get", "registry"),
+    "yarn": ("config", "get", "registry"),
+    "go": ("env", "GOPROXY", "GOSUMDB"),
+    "python3": ("-m", "pip", "install", "--help"),
+}
+"""How package managers say where they take packages from: with the settings that they have in a station."""
+INDEX: Final = re.compile(r"--index-url <url>.*?\(default\s+(\S+?)\)", re.DOTALL)
+HOST: Final = re.compile(r"https?://(?:[^/@\s,|]*@)?([\w.-]+(?::\d+)?)|^([\w-]+(?:\.[\w-]+)+)$", re.MULTILINE)
+MOST_HOSTS: Final = 5
 VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")
-OFFLINE: Final = {"COREPACK_ENABLE_NETWORK": "0", "GOTOOLCHAIN": "local"}
+OFFLINE: Final = {"COREPACK_ENABLE_NETWORK": "0", "GOTOOLCHAIN": "local", "COLUMNS": "200"}
 """To say its version no program fetches another one."""
 
 
@@ -54,6 +65,24 @@ def versions_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) ->
     return {name: number[0] if (number := numbers.get(name)) else "" for name in places}
 
 
+def registries_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, list[str]]:
+    """Return the hosts from which each of these package managers takes packages, as it says itself. In a thread."""
+    hosts = {
+        name: _hosts(_printed([places[name][0], *words], path, {}))
+        for name, words in REGISTRIES.items()
+        if name in places
+    }
+    return {name: named for name, named in hosts.items() if named}
+
+
+def _hosts(text: str) -> list[str]:
+    if index := INDEX.search(text):
+        text = index[1]
+    return list(dict.fromkeys(host.lower() for match in HOST.findall(text) for host in match if host))[
+        :MOST_HOSTS
+    ]
+
+
 def installed(found: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, dict[str, Any]]:
     """{key of a preset: {path, version, seconds}}. `version`: its first line, "" where it says none. In a thread."""
     presets = {preset.key: preset for preset in TABLE}
@@ -67,8 +96,12 @@ def _asked(preset: Preset, place: str, path: Sequence[str]) -> dict[str, Any]:
 
 
 def _first_line(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
-    """Return the first line that a program prints. It gets no more of this process than where programs are: nothing
-    that it could tell anybody."""
+    return escaped(_printed(argv, path, more).partition("\n")[0])
+
+
+def _printed(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str]) -> str:
+    """Return what a program prints. It gets no more of this process than where programs are: nothing that it could
+    tell anybody."""
     with tempfile.TemporaryDirectory(prefix="gateline-version-", ignore_cleanup_errors=True) as home:
         env = {"PATH": os.pathsep.join(path), "HOME": home, **OFFLINE, **more}
         try:
@@ -83,4 +116,4 @@ def _first_line(argv: Sequence[str], path: Sequence[str], more: Mapping[str, str
             )
         except (OSError, subprocess.TimeoutExpired):
             return ""
-    return escaped(done.stdout.decode("utf-8", "replace").strip().partition("\n")[0])
+    return done.stdout.decode("utf-8", "replace").strip()

@@ -101,7 +101,7 @@ def claim_of(runner: Worker) -> Claim:
 
 
 def tell(runner: Worker, said: Mapping[str, Any], token: ApiToken) -> None:
-    """`stopping`, `no_space`, `agents`, `programs`. A runner that is drained stays so."""
+    """`stopping`, `no_space`, `agents`, `programs`, `registries`. A runner that is drained stays so."""
     if "stopping" in said:
         said = {**said, "stopping": said["stopping"] or token.drained_at is not None}
     Worker.objects.filter(pk=runner.pk).update(**said)

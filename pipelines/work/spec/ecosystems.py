@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pipelines.work.spec import versions
@@ -53,6 +53,10 @@ class RepositoryFiles:
         return bool(re.search(pattern, self.text("Makefile"), re.MULTILINE))
 
 
+CORRECTED = ("lint", "tests", "audit")
+"""Commands of a proposal in whose place a repository keeps what people typed."""
+
+
 @dataclass(frozen=True)
 class Proposal:
     """Commands as people type them; "" where nothing is known. `hosts`: those that its lock file names. `update` of its
@@ -78,6 +82,21 @@ class Proposal:
         """Name the programs on the path with which preparing, linting and testing begin."""
         commands = (self.prepare, self.lint, self.tests, self.audit)
         return sorted({program for command in commands if (program := program_of(command))})
+
+    @property
+    def installer(self) -> str:
+        """The program that brings the packages; "" where none has to."""
+        return program_of(self.prepare) if self.prepare else ""
+
+    def with_hosts(self, registries: Iterable[Mapping[str, Sequence[str]]]) -> Proposal:
+        """Add the hosts that its package manager names on the runners: {program: hosts} of each."""
+        more = (host for registry in registries for host in registry.get(self.installer, ()))
+        return replace(self, hosts=tuple(dict.fromkeys([*self.hosts, *more]))) if self.installer else self
+
+    def corrected(self, typed: Mapping[str, str]) -> Proposal:
+        """Take what people typed in place of the commands that were proposed."""
+        commands: dict[str, Any] = {name: typed[name] for name in CORRECTED if name in typed}
+        return replace(self, **commands)
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

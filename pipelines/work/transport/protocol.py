@@ -227,7 +227,7 @@ class Transport(JobTransport, Protocol):
     async def register(self, facts: Mapping[str, Any]) -> None: ...
 
     async def tell(self, **facts: Any) -> None:
-        """`stopping`, `no_space`, `agents`."""
+        """`stopping`, `no_space`, `agents`, `programs`, `registries`."""
 
     async def sign_off(self) -> None:
         """Give back whatever it still holds; it is gone."""

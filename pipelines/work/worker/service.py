@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import structlog
 
 from pipelines.ports.terms import DRIVE, EVALUATE, QUICK
-from pipelines.work.agents.installed import installed, programs, tools, versions_of
+from pipelines.work.agents.installed import installed, programs, registries_of, tools, versions_of
 from pipelines.work.config import WorkerConfig
 from pipelines.work.git.mirror import Mirrors
 from pipelines.work.transport.protocol import ServerAway, Transport, TrialTransport
@@ -186,7 +186,8 @@ class Service:
                 try:
                     agents = await asyncio.to_thread(installed, found[0], path)
                     tools_here = await asyncio.to_thread(versions_of, found[1], path)
-                    await self.transport.tell(agents=agents, programs=tools_here)
+                    hosts = await asyncio.to_thread(registries_of, found[1], path)
+                    await self.transport.tell(agents=agents, programs=tools_here, registries=hosts)
                     known = found
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))

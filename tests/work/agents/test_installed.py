@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from pipelines.models import Worker
 from pipelines.work.agents import installed as looking
-from pipelines.work.agents.installed import installed, programs, tools, versions_of
+from pipelines.work.agents.installed import installed, programs, registries_of, tools, versions_of
 from tests.waiting import until
 
 
@@ -38,6 +39,29 @@ def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyt
     program(tmp_path, "claude", "exec sleep 60")
     path = (str(tmp_path), "/usr/bin", "/bin")
     assert installed(programs(path), path)["claude"]["version"] == ""
+
+
+def test_package_managers_say_from_which_hosts_they_take_packages(tmp_path: Path) -> None:
+    program(tmp_path, "npm", '[ "$*" = "config get registry" ] && echo "https://packages.example.com/npm/"')
+    program(tmp_path, "pnpm", 'echo "https://reader:secret@packages.example.com:8443/"')
+    program(tmp_path, "yarn", "echo undefined")
+    program(
+        tmp_path, "go", "echo 'https://one.example.com,https://two.example.com|direct'; echo sums.example.com"
+    )
+    path = (str(tmp_path), "/usr/bin", "/bin")
+    assert registries_of({name: place for name, place in tools(path).items() if name != "python3"}, path) == {
+        "npm": ["packages.example.com"],
+        "pnpm": ["packages.example.com:8443"],
+        "go": ["one.example.com", "two.example.com", "sums.example.com"],
+    }
+
+
+def test_pip_says_its_index_itself() -> None:
+    """The pip of this environment, as it is called in a station: with no settings of ours."""
+    folder = str(Path(sys.executable).parent)
+    asked = "from pip._internal.models.index import PyPI; print(PyPI.netloc)"
+    index = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert registries_of(tools((folder,)), (folder, "/usr/bin", "/bin"))["python3"] == [index.strip()]
 
 
 def test_tools_of_which_repositories_ask_for_a_version_say_theirs(tmp_path: Path) -> None:
