@@ -80,6 +80,12 @@ def needs_password(user: User) -> bool:
     return not user.has_usable_password() and not SocialAccount.objects.filter(user=user).exists()
 
 
+def signs_in_by_provider(user: User) -> bool:
+    """Return true where a provider alone vouches for a person: what else signs in, would after a removal, too."""
+    by_it = settings.OIDC_ISSUER and not user.has_usable_password()
+    return bool(by_it and SocialAccount.objects.filter(user=user).exists())
+
+
 def needs_second_factor(user: User) -> bool:
     """Who has none, and is a member of a project that asks for one."""
     known = getattr(user, "lacks_factor", None)  # as `Backend` has read it

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from pipelines.errors import Forbidden
 from pipelines.models import Membership, Role, User
+from pipelines.people import accounts
 from pipelines.ports import audit
 
 
@@ -26,8 +27,8 @@ def may_manage(admin: User, user: User) -> bool:
 @transaction.atomic
 def reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
     """What a link to set a new password ends in. It works once, and not after the next sign-in or change of the mail
-    address. Raises Forbidden."""
-    if not may_manage(by, user) or not user.is_active:
+    address. Raises Forbidden, also where a provider alone signs them in."""
+    if not may_manage(by, user) or not user.is_active or accounts.signs_in_by_provider(user):
         raise Forbidden
     audit.record("password.link", by=by, at=now, about=audit.ref(user), name=user.username)
     return user_pk_to_url_str(user), default_token_generator.make_token(user)

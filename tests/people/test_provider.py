@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
+from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import Client
@@ -21,6 +22,7 @@ from pipelines.models import AdministrativeAct, Membership, Role, User
 from tests.api.conftest import Api
 from tests.factories import World
 from tests.pages.conftest import client_of, text
+from tests.people.passkey import Passkey
 from tests.people.provider import Provider, provider
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +127,37 @@ def test_whom_the_provider_vouches_for_sets_no_password(company: Provider) -> No
     words = {"new_password1": "something else 1", "new_password2": "something else 1"}
     assert client.post(reverse("password-set"), words).headers["Location"] == reverse("account")
     assert not User.objects.get(username="pat").has_usable_password()
+
+
+def test_whom_the_provider_vouches_for_gets_no_password_by_a_mail_or_an_admin(
+    world: World, company: Provider
+) -> None:
+    """By it they would come in after the provider removed them."""
+    company.claims["groups"] = ["reviewers"]
+    come(Client())
+    user = User.objects.get(username="pat")
+    for email in (user.email, world.viewer.email):
+        Client().post(reverse("account_reset_password"), {"email": email})
+    mails = [str(message.body) for message in mail.outbox]
+    assert ["/sign-in/reset/" in body for body in mails] == [False, True]
+    assert "This account has none: sign in with Acme." in mails[0] and mail.outbox[0].to == [user.email]
+    admin = client_of(world.admin)
+    member = [world.project.owner.key, world.project.key, Membership.objects.get(user=user).pk]
+    page = text(admin.get(reverse("member-change", args=member)))
+    assert "Acme signs this person in" in page and "Create reset link" not in page
+    assert admin.post(reverse("member-reset-link", args=member), {"link": "yes"}).status_code == 400
+
+
+def test_a_passkey_is_no_way_around_the_provider(world: World, company: Provider, settings: Settings) -> None:
+    come(Client())
+    user, client = User.objects.get(username="pat"), Client()
+    passkey = Passkey(user)
+    refused = passkey.sign_in(client)
+    assert refused.status_code == 403 and "Acme signs you in" in text(refused)
+    assert "_auth_user_id" not in client.session
+    assert come(Client()).headers["Location"] == reverse("mfa_authenticate"), "it is the second step"
+    settings.OIDC_ISSUER = ""
+    assert passkey.sign_in(client).headers["Location"] == reverse("home")
 
 
 def test_tokens_of_who_only_connected_a_provider_last_as_they_say(world: World, company: Provider) -> None:

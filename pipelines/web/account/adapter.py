@@ -7,15 +7,18 @@ from typing import Any
 
 import structlog
 from allauth.account.adapter import DefaultAccountAdapter
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.core.mail import EmailMessage, EmailMultiAlternatives
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from pipelines.models import User
+from pipelines.people import accounts
 from pipelines.ports import audit
+from pipelines.web.account import provider
 from pipelines.web.shell.anonymous import client_address
 
 PASSKEY = "mfa_reauthenticate:webauthn"
@@ -31,7 +34,7 @@ CHANGES: dict[str, tuple[str, str]] = {
     "mfa/email/webauthn_removed": ("factor.removed", "A passkey was removed"),
     "mfa/email/recovery_codes_generated": ("", "New recovery codes were made"),
 }
-CHANGED = "account/email/changed"
+CHANGED, BY_PROVIDER = "account/email/changed", "account/email/by_provider"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -46,6 +49,28 @@ class AccountAdapter(DefaultAccountAdapter):
         """By address, too: by the name alone whoever guesses would lock out whom the name belongs to."""
         name = super()._get_login_attempts_cache_key(request, **credentials)
         return f"{self.get_client_ip(request)}:{name}"
+
+    def pre_login(
+        self,
+        request: HttpRequest,
+        user: AbstractBaseUser,
+        *,
+        signal_kwargs: dict[str, Any] | None,
+        **more: Any,
+    ) -> HttpResponse | None:
+        """Refuse what is not the provider where it alone vouches for somebody: a passkey is the second step."""
+        assert isinstance(user, User)
+        if "sociallogin" not in (signal_kwargs or {}) and accounts.signs_in_by_provider(user):
+            return provider.refused(request, "provider")
+        return super().pre_login(request, user, signal_kwargs=signal_kwargs, **more)
+
+    def send_password_reset_mail(self, user: AbstractBaseUser, email: str, context: dict[str, Any]) -> None:
+        """Tell whom the provider alone signs in so: by a password they would come in after it removed them."""
+        assert isinstance(user, User)
+        if accounts.signs_in_by_provider(user):
+            self.send_mail(BY_PROVIDER, email, {**context, "provider_name": settings.OIDC_NAME})
+        else:
+            super().send_password_reset_mail(user, email, context)
 
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
         """In the words of the product: what allauth calls a security key is a passkey everywhere else."""

@@ -31,7 +31,7 @@ def _reachable(view: View) -> View:
             return view(request, provider_id)
         except OSError as problem:  # whatever `requests` raises is one
             log.warning("provider_away", exception=repr(problem))
-            return _refused(request, "failed")
+            return refused(request, "failed")
 
     return guarded
 
@@ -52,7 +52,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
             _settle_roles(user, sociallogin)
         elif sociallogin.state.get("process") != "connect" and _taken(user.email):
             # Whoever typed this address into their account has not shown that it is theirs.
-            raise ImmediateHttpResponse(_refused(request, "taken"))
+            raise ImmediateHttpResponse(refused(request, "taken"))
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
         user = super().save_user(request, sociallogin, form)
@@ -72,7 +72,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         extra_context: Any = None,
     ) -> None:
         log.warning("provider_refused", error=str(error), exception=repr(exception))
-        raise ImmediateHttpResponse(_refused(request, "failed"))
+        raise ImmediateHttpResponse(refused(request, "failed"))
 
 
 def _settle_roles(user: User, sociallogin: SocialLogin) -> None:
@@ -89,5 +89,7 @@ def _taken(email: str) -> bool:
     return bool(email) and User.objects.filter(email__iexact=email).exists()
 
 
-def _refused(request: HttpRequest, why: str) -> HttpResponse:
-    return render(request, "errors/provider.html", {"why": why}, status=409 if why == "taken" else 403)
+def refused(request: HttpRequest, why: str) -> HttpResponse:
+    """Answer that nobody was signed in. `why`: failed, taken, or provider (nothing else signs this person in)."""
+    context = {"why": why, "provider_name": settings.OIDC_NAME}
+    return render(request, "errors/provider.html", context, status=409 if why == "taken" else 403)

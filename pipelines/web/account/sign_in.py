@@ -81,7 +81,7 @@ def set_password(request: SignedIn) -> HttpResponse:
     """The first password. Whoever has one changes it in their account, by the old one; for whom a provider vouches sets
     none, by which they would come in after it removed them."""
     user = request.user
-    if user.has_usable_password() or (settings.OIDC_ISSUER and not accounts.needs_password(user)):
+    if user.has_usable_password() or accounts.signs_in_by_provider(user):
         return redirect("account")
     form = SetPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():

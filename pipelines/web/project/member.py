@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from pipelines.errors import Forbidden
 from pipelines.models import Membership, Project, User
-from pipelines.people import authority, leaving
+from pipelines.people import accounts, authority, leaving
 from pipelines.people import members as members_of
 from pipelines.people.named import named_at
 from pipelines.queries.addresses import absolute, opens_only_here
@@ -138,6 +139,8 @@ def _page(request: SignedIn, found: Membership, **more: Any) -> HttpResponse:
         member=found,
         boxes=role_boxes(found.roles),
         manages=authority.may_manage(request.user, user),
+        by_provider=accounts.signs_in_by_provider(user),
+        provider_name=settings.OIDC_NAME,
         opens_only_here=opens_only_here(),
         me=str(request.user.pk),
         **leaving_context(project, user),
