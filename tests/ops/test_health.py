@@ -26,6 +26,11 @@ from tests.fixtures.site import Site, database_url, free_port, start_web, stop
 from tests.pages.conftest import client_of
 from tests.waiting import LONG, until
 
+WHO_WAITS = (
+    "FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND datname = current_database()"
+)
+"""Backends of this database alone that wait for a lock: other processes of the run use the same server."""
+
 
 def fetch(address: str, **headers: str) -> tuple[int, str]:
     try:
@@ -143,7 +148,7 @@ def test_a_database_lost_in_mid_request_is_a_503(world: World, site: Site, kind:
 
             def answered() -> bool:
                 """What asks again while it ends is cut off again."""
-                killer.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted")
+                killer.execute(f"SELECT pg_terminate_backend(pid) {WHO_WAITS}")
                 return waiting.done()
 
             until(answered, "the answer")
@@ -172,7 +177,7 @@ def test_a_full_disk_of_a_living_worker_is_told(site: Site) -> None:
 
 def _until_someone_waits(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as watcher:
-        until(lambda: watcher.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone())
+        until(lambda: watcher.execute(f"SELECT 1 {WHO_WAITS}").fetchone())
 
 
 def test_a_request_under_way_keeps_no_process_from_ending(
