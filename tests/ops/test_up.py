@@ -14,6 +14,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -237,6 +238,54 @@ def test_the_administrator_may_do_everything_in_the_demo(up: Up) -> None:
     assert lines and lines[0] >= 2
 
 
+def test_an_idle_installation_asks_little_and_sleeps_long(up: Up) -> None:
+    """Counted from one heartbeat of its worker to another: a slow machine makes none of it more."""
+    until(
+        lambda: not [pid for pid in _left(up) if "\0announce" in _command(pid)], "the end of what starts it"
+    )
+    with psycopg.connect(layout.url(up.home), autocommit=True) as database, _statements_logged(database):
+        heartbeats = _heartbeats(up) + 1
+        until(lambda: _heartbeats(up) >= heartbeats, "a heartbeat")
+        statements, wakings = len(_statements(up)), _wakings(up)
+        until(lambda: _heartbeats(up) >= heartbeats + 5, "five heartbeats")
+        statements, wakings = len(_statements(up)) - statements, _wakings(up) - wakings
+    assert 0 < statements <= 60, statements
+    assert 0 < wakings <= 250, wakings
+
+
+@contextmanager
+def _statements_logged(database: psycopg.Connection) -> Iterator[None]:
+    try:
+        for setting in ("log_statement = 'all'", "log_line_prefix = '%a '"):
+            database.execute(f"ALTER SYSTEM SET {setting}")
+        database.execute("SELECT pg_reload_conf()")
+        yield
+    finally:
+        database.execute("ALTER SYSTEM RESET ALL")
+        database.execute("SELECT pg_reload_conf()")
+
+
+def _statements(up: Up) -> list[str]:
+    """The first line of each that the product has sent."""
+    lines = layout.of(up.home).log.read_text(errors="replace").splitlines()
+    return [line for line in lines if re.match(r"gateline\S* ?\w* LOG:  (statement|execute)", line)]
+
+
+def _heartbeats(up: Up) -> int:
+    return sum("procrastinate_update_heartbeat" in line for line in _statements(up))
+
+
+def _wakings(up: Up) -> int:
+    """How often its processes have gone to sleep and waked again."""
+    return sum(
+        int(line.split()[1])
+        for pid in _left(up)
+        for thread in Path(f"/proc/{pid}/task").iterdir()
+        for line in (thread / "status").read_text().splitlines()
+        if line.startswith("voluntary_ctxt_switches")
+    )
+
+
 @pytest.mark.wide
 def test_a_second_start_on_the_same_port_says_so(up: Up) -> None:
     second = up.manage("up", "--port", str(up.port))
@@ -247,10 +296,14 @@ def test_a_second_start_on_the_same_port_says_so(up: Up) -> None:
 @pytest.mark.wide
 def test_a_killed_database_web_or_worker_comes_back(up: Up) -> None:
     for words in ("postgres\0-D", "manage.py\0web", "manage.py\0worker"):
-        doomed = [pid for pid in _left(up) if words in Path(f"/proc/{pid}/cmdline").read_text()]
+        doomed = [pid for pid in _left(up) if words in _command(pid)]
         assert doomed, words
         os.kill(doomed[0], signal.SIGKILL)
         until(lambda: _healthy(up), f"health after the kill of {words}")
+
+
+def _command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def _belongs(pid: int, up: Up) -> bool:
