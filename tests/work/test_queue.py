@@ -20,8 +20,9 @@ from tests.work.driving import in_thread
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LISTENERS = (
-    "FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'gateline-listen'"
+    f"""FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN "{queues.NOTICES}"'"""
 )
+"""Those of the queue: a web process beside listens, too."""
 
 
 class Taken:
