@@ -121,6 +121,9 @@ def test_who_requested_a_task_is_told_at_once_when_it_is_late(world: World) -> N
         "“Add login” is late: its due time has passed.",
         "“Add login” is late: its review is overdue.",
     ]
+    assert [KINDS["waiting"].says(row).facts for row in late] == [
+        [("Where", "build, waiting for review")]
+    ] * 2
     assert not any(KINDS["waiting"].over(row) for row in late)
     world.vote(task, by=reviewer)
     task.refresh_from_db()

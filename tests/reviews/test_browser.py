@@ -48,6 +48,20 @@ def test_approving_says_what_happens_and_takes_a_second_step(
     assert waiting.gate_visits.get().votes.get().reason == "Well done."
 
 
+def test_the_inbox_has_one_heading_on_every_width(
+    page: Page, sign_in: SignIn, world: World, waiting: Task
+) -> None:
+    """On a phone the list is there alone, and the review that stands beside it elsewhere is hidden."""
+    sign_in(page, world.reviewer)
+    for address in ("/inbox/", reverse("gate-visit", args=[world.visit(waiting).pk])):
+        for size in (PHONE, {"width": 1440, "height": 900}):
+            page.set_viewport_size(size)
+            page.goto(address)
+            expect(page.get_by_role("heading", level=1)).to_have_count(1)
+            run_only = {"runOnly": ["page-has-heading-one"]}
+            assert Axe().run(page, None, run_only).response["violations"] == [], (address, size)
+
+
 @pytest.mark.wide
 def test_before_any_script_is_there_a_click_decides_nothing_either(
     new_context: Callable[..., BrowserContext], sign_in: SignIn, world: World, waiting: Task

@@ -63,12 +63,26 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
 def _late(heard: Heard) -> Iterable[NotificationEvent]:
     overdue = [reminder for reminder in heard.of(GateOverdue) if reminder.number == 1]
     both: list[TaskLate | GateOverdue] = [*heard.of(TaskLate), *overdue]
+    positions = _positions(heard, {late.task_id for late in both})
     for late in both:
         task = heard.tasks[late.task_id]
         if task.requester_id is not None:
             about = f"{LATE}{late.visit_id}" if isinstance(late, GateOverdue) else f"{LATE}{task.pk}"
             data = {"late": "review" if isinstance(late, GateOverdue) else "task"}
+            data |= {"where": positions[task.pk]} if task.pk in positions else {}
             yield NotificationEvent(task.requester_id, about, task.project_id, late.at, task.pk, data)
+
+
+def _positions(batch: Heard, task_ids: set[int]) -> dict[int, str]:
+    """Say of each task at which stations it is, and in which state, by one statement."""
+    if not task_ids:
+        return {}
+    words: dict[int, list[str]] = {}
+    for token in Token.objects.filter(task__in=task_ids, forked=False, ended_at=None).order_by("pk"):
+        line = versions.by_id(batch.tasks[token.task_id].pinned_id)
+        place = f"{station_name(line, token.station)}, {Status(token.status).label.lower()}"
+        words.setdefault(token.task_id, []).append(place)
+    return {task: " · ".join(places) for task, places in words.items()}
 
 
 def _why(token: Token, line: ParsedLine) -> dict[str, str]:
@@ -92,7 +106,9 @@ def says(row: Notification) -> Said:
         sentence = "“%(task)s” waits for %(failed)s, which did not complete."
     elif "by" in row.data:
         sentence = "%(by)s put “%(task)s” on hold at %(station)s."
-    facts = [("Reason", row.data["reason"])] if row.data.get("reason") else []
+    facts = [
+        (name, row.data[key]) for name, key in (("Where", "where"), ("Reason", "reason")) if row.data.get(key)
+    ]
     page = ("task", row.project.owner.key, row.project.key, row.task.name)
     return Said(sentence % words, page, "Open the task", facts=facts)
 
