@@ -61,16 +61,16 @@ def test_a_file_is_read_to_its_end_part_by_part(world: World, line: LineVersion)
     leave(world, task, {"long.txt": b"".join(b"row %d\n" % n for n in range(9_000))})
     folded = page(world.reviewer, task, world)
     assert "A large change." in folded
-    assert "1 of 1 changed files was not opened." in text(folded)
+    assert "Approve without opening 1 of 1 changed file" in text(folded)
     shown, client, rows = page(world.reviewer, task, world, unfold="1"), as_(world.reviewer), set()
     for first, last in ((1, 4_000), (4_001, 8_000), (8_001, 9_000)):
         assert f"{first}–{last} of 9000 are shown." in text(shown)
         rows |= set(re.findall(r"row (\d+)", shown))
         if last < 9_000:
-            assert "was not opened" in text(shown)
+            assert "without opening" in text(shown)
             shown = client.get(next(each for each in links(shown) if "rows=" in each)).content.decode()
     assert len(rows) == 9_000
-    assert "was not opened" not in text(shown)
+    assert "without opening" not in text(shown)
 
 
 def test_what_stands_far_to_the_right_is_told_and_shown(world: World, line: LineVersion) -> None:
@@ -86,8 +86,10 @@ def test_an_approval_ticks_how_many_files_were_not_opened(world: World, line: Li
     task = world.start(line)
     leave(world, task, {**FIRST, "pic.bin": b"\0" * 10})
     visit, client = world.visit(task), as_(world.reviewer)
-    assert "3 of 4 changed files were not opened." in text(page(client, task, world))
-    assert "2 of 4 changed files were not opened." in text(page(client, task, world, file="app/views.py"))
+    assert "Approve without opening 3 of 4 changed files" in text(page(client, task, world))
+    assert "Approve without opening 2 of 4 changed files" in text(
+        page(client, task, world, file="app/views.py")
+    )
     # Of a file that no page shows only its mark says that it was looked at.
     assert "2 of 4 changed files" in text(page(client, task, world, file="pic.bin"))
     at = reverse("gate-decide", args=[visit.pk])
@@ -110,17 +112,17 @@ def test_what_changed_since_a_round_says_nothing_of_what_was_not_opened_then(
     lines = [b"row %d\n" % n for n in range(40)]
     long = b"".join([b"steal()\n", *lines])
     leave(world, task, {"a.py": b"a = 1\n", "b.py": long})
-    assert "1 of 2 changed files was not opened." in text(page(client, task, world))
+    assert "Approve without opening 1 of 2 changed files" in text(page(client, task, world))
     send_back(client, world, task, "Say more.")
     leave(world, task, {"a.py": b"a = 1\n", "b.py": long + b"# more\n"})
     shown = page(client, task, world)
     assert "# more" in shown and "steal()" not in shown
-    assert "1 of 2 changed files was not opened." in text(page(client, task, world))
+    assert "Approve without opening 1 of 2 changed files" in text(page(client, task, world))
     whole = page(client, task, world, range="start", file="b.py")
-    assert "steal()" in whole and "not opened" not in text(whole)
+    assert "steal()" in whole and "without opening" not in text(whole)
     send_back(client, world, task, "Say it better.")
     leave(world, task, {"a.py": b"a = 1\n", "b.py": long + b"# best\n"})
-    assert "not opened" not in text(page(client, task, world)), "all of it was shown in the two"
+    assert "without opening" not in text(page(client, task, world)), "all of it was shown in the two"
 
 
 def test_who_opened_everything_is_asked_nothing_and_a_rejection_never(
@@ -131,7 +133,7 @@ def test_who_opened_everything_is_asked_nothing_and_a_rejection_never(
     client, visit = as_(world.reviewer), world.visit(task)
     for path in FIRST:
         shown = page(client, task, world, file=path)
-    assert "not opened" not in shown
+    assert "without opening" not in shown
     assert client.post(reverse("gate-decide", args=[visit.pk]), decision(visit, "approve")).status_code == 302
     assert "unopened" not in Event.objects.get(task=task, kind="gate.voted").data
     other = world.start(line)

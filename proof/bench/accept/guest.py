@@ -54,7 +54,7 @@ class Guest:
         """Approves; a file alone is open from the start, and more are ticked."""
         self.press("Approve")
         if not opened:
-            self.tick("not opened")
+            self.tick("Approve without opening")
         self.press("Confirm approval")
 
     def tick(self, label: str) -> None:
