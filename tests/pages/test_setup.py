@@ -232,6 +232,21 @@ def test_a_template_is_begun_with_the_agent_that_was_chosen(world: World) -> Non
     )
 
 
+def test_the_step_of_templates_leads_on_to_a_line_of_this_repository_alone(
+    world: World, admin: Client, runner: Any, origin: RemoteRepository, tmp_path: Path
+) -> None:
+    connected(world, origin)
+    assert "Go on with" not in page(admin, world, step="template", agent="codemod")
+    send(admin, world, do="begin", step="template", agent="codemod", template="fix-lint-findings")
+    first = page(admin, world, step="template", agent="codemod")
+    assert "Go on with Fix lint findings" in first
+    assert "works in a repository" not in page(admin, world, step="task", line="fix-lint-findings")
+    other = Repository.objects.get()
+    other.pk, other.name, other.address = None, "other", "https://git.example.com/other"
+    other.save()
+    assert "Go on with" not in page(admin, world, step="template", agent="codemod")
+
+
 def test_a_designer_without_the_permission_keeps_the_draft(
     world: World, signed_in: As, runner: Any, origin: RemoteRepository
 ) -> None:

@@ -116,6 +116,22 @@ def test_retry_and_cancel_ask_no_reason(world: World, bench: Bench) -> None:
     assert Task.objects.filter(follows=task).exists()
 
 
+def test_a_retry_begins_at_the_station_that_failed_unless_another_one_is_chosen(
+    world: World, bench: Bench
+) -> None:
+    onward = {"id": "onward", "when": {"result": "failure"}, "to": "tell"}
+    told = {"id": "told", "when": {"result": "success"}, "to": "failed"}
+    checks = [
+        command("check", "raise SystemExit(1)", onward, name="Check"),
+        command("tell", "print(1)", told, name="Tell"),
+    ]
+    task = world.start(world.line(stations=checks))
+    drive(bench, task)
+    assert world.status(task) == "failed"
+    dialog = page_of(world, task).partition('id="retry-ended"')[2].partition("</dialog>")[0]
+    assert re.findall(r'value="(\w+)"\s+selected', dialog) == ["check"], dialog
+
+
 def test_why_here_says_in_words_what_the_machine_failed_at(world: World) -> None:
     lacking = {"id": "full", "when": {"failure_type": "no_space"}, "to": "failed"}
     task = world.start(world.line(stations=[station("check", lacking, name="Check")]))

@@ -15,6 +15,7 @@ from pipelines.engine.commands.supply_preconditions import metadata
 from pipelines.models import ENDED, HostLink, Job, Project, Status, Task, Token
 from pipelines.ports.vault.finding import Reach
 from pipelines.queries import usage
+from pipelines.queries.failure_causes import has_failed
 from pipelines.queries.failures import LastWords, failures
 from pipelines.queries.leftovers import leftovers
 from pipelines.queries.observed import LimitRow, facts_so_far, limits_of
@@ -187,7 +188,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "guarded": guarded(line),
         "observed": facts_so_far(line, view.jobs),
         "ahead": _ahead(view),
-        "retry_from": stations_to_retry(task, view),
+        **retries(task, view),
     }
 
 
@@ -235,10 +236,13 @@ def failure_of(task: Task) -> LastWords | None:
     return failures([task.pk]).get(task.pk)
 
 
-def stations_to_retry(task: Task, view: TaskView) -> list[tuple[str, str]]:
-    """Key and name of the stations at which an ended task can be retried."""
+def retries(task: Task, view: TaskView) -> dict[str, Any]:
+    """Return key and name of the stations at which an ended task can be retried, and the one that is meant: which
+    failed last, else the last one."""
     keys = linked.stations_to_retry(task) if task.status in ENDED else []
-    return [(key, station_name(view.line, key)) for key in keys]
+    failed = [job for job in view.jobs if has_failed(job) and job.station in keys]
+    meant = max(failed, key=lambda job: job.pk).station if failed else next(iter(keys), "")
+    return {"retry_from": [(key, station_name(view.line, key)) for key in keys], "retry_at": meant}
 
 
 def supplied(line: ParsedLine, token: Token) -> list[StartField]:
