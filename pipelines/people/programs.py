@@ -16,7 +16,7 @@ from pipelines.queries.workers import with_programs
 from pipelines.routing.document.work.network import host_of
 from pipelines.work.git.probe import Check, ConnectionFact
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
-from pipelines.work.spec.ecosystems import Proposal
+from pipelines.work.spec.ecosystems import BY_NPM, Proposal
 from pipelines.work.spec.preparation import Preparation
 from pipelines.work.spec.versions import fits
 
@@ -26,8 +26,6 @@ TICK = (
     "An administrator of the installation ticks “These hosts may have private addresses” where the commands are "
     "proposed, or under Environment."
 )
-BY_NPM = ("pnpm", "yarn")
-"""Package managers that are packages themselves."""
 WITHOUT_LOCK = "npm install --no-package-lock --legacy-peer-deps"
 LISTED = "An operator lists it in GATELINE_PRIVATE_HOSTS."
 
@@ -114,7 +112,10 @@ def _by_npm(name: str, proposal: Proposal) -> str:
     words = f"npm is there: npm install --global {package} brings it, and within 15 seconds this page knows."
     if not proposal.prepare.startswith(name):
         return words
-    return f"{words} Or enter {WITHOUT_LOCK} as Prepare, which does not read {proposal.lock}."
+    return (
+        f"{words} Or let npm do it: enter {WITHOUT_LOCK} as Prepare, which does not read {proposal.lock}, and npm in "
+        f"place of {name} in the other commands."
+    )
 
 
 def hosts_of(hosts: Sequence[str], allowed: Sequence[str], guard: Guard) -> ConnectionFact:

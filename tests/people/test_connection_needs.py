@@ -98,6 +98,7 @@ def test_a_package_manager_that_is_missing_is_told_with_the_way_to_it_until_it_i
         in warning
     )
     assert "enter npm install --no-package-lock --legacy-peer-deps as Prepare" in warning
+    assert "pnpm. pnpm is not" not in setup_page(signed_in(world.admin), world), "it is named once"
     admin = signed_in(world.admin)
     assert "pnpm is not on the path" in setup_page(admin, world)
     Worker.objects.filter(pk=one.pk).update(programs={"npm": "10.8.2", "pnpm": "10.33.0"})
@@ -139,9 +140,14 @@ def test_hosts_are_those_that_the_package_manager_of_a_runner_names(
     assert connected(client, world, source, PNPM)["hosts"]["said"] == "packages.example.com"
     proposed = Repository.objects.get().proposed
     assert proposed is not None and proposed["hosts"] == ["packages.example.com"]
-    Worker.objects.filter(pk=one.pk).update(registries={})
+    Worker.objects.filter(pk=one.pk).update(registries={"npm": ["npm.example.com"]})
     place = f"/api/owners/acme/projects/{world.project.key}/repositories/app/test"
     _token, key = world.token_of(world.admin, "read", "design", "settings")
+    by_npm = of(client.post(place, headers={"authorization": f"Bearer {key}"}).json(), "hosts")
+    assert by_npm["said"] == "npm.example.com", (
+        "pnpm is not there, and takes its packages from where npm does"
+    )
+    Worker.objects.filter(pk=one.pk).update(registries={})
     unknown = of(client.post(place, headers={"authorization": f"Bearer {key}"}).json(), "hosts")
     assert unknown["ok"] is True and "Enter the host of your registry as Hosts" in unknown["warning"]
     assert "nor pnpm on a runner says where its packages come from" in unknown["warning"]

@@ -363,4 +363,5 @@ def _fact(said: dict[str, Any]) -> str:
     fact = str(said["said"]) or (
         "as reported by the server, without a push" if said["check"] == "push" else ""
     )
-    return ". ".join(filter(None, (fact, said.get("warning"))))
+    warning = str(said.get("warning", ""))
+    return warning if fact and warning.startswith(fact) else ". ".join(filter(None, (fact, warning)))

@@ -53,6 +53,8 @@ class RepositoryFiles:
         return bool(re.search(pattern, self.text("Makefile"), re.MULTILINE))
 
 
+BY_NPM = ("pnpm", "yarn")
+"""Package managers that are packages of npm themselves, and bring packages of npm."""
 CORRECTED = ("lint", "tests", "audit")
 """Commands of a proposal in whose place a repository keeps what people typed."""
 
@@ -89,8 +91,12 @@ class Proposal:
         return program_of(self.prepare) if self.prepare else ""
 
     def with_hosts(self, registries: Iterable[Mapping[str, Sequence[str]]]) -> Proposal:
-        """Add the hosts that its package manager names on the runners: {program: hosts} of each."""
-        more = (host for registry in registries for host in registry.get(self.installer, ()))
+        """Add the hosts that its package manager names on the runners: {program: hosts} of each. One that is missing
+        there takes packages from where npm does, if its packages are those of npm."""
+        kin = "npm" if self.installer in BY_NPM else ""
+        more = (
+            host for registry in registries for host in registry.get(self.installer) or registry.get(kin, ())
+        )
         return replace(self, hosts=tuple(dict.fromkeys([*self.hosts, *more]))) if self.installer else self
 
     def corrected(self, typed: Mapping[str, str]) -> Proposal:
