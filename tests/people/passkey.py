@@ -20,7 +20,8 @@ from fido2.webauthn import Aaguid, AttestationObject, AttestedCredentialData, Au
 from pipelines.models import User
 
 HOST = "testserver"
-PRESENT, VERIFIED, ATTESTED = 0x01, 0x04, 0x40
+FLAG = AuthenticatorData.FLAG
+UNLOCKED = FLAG.UP | FLAG.UV
 
 
 class Passkey:
@@ -29,7 +30,7 @@ class Passkey:
         self.key = ec.generate_private_key(ec.SECP256R1())
         public = ES256.from_cryptography_key(self.key.public_key())
         credential = AttestedCredentialData.create(Aaguid(bytes(16)), self.id, public)
-        attested = AttestationObject.create("none", self._data(ATTESTED, credential), {})
+        attested = AttestationObject.create("none", self._data(UNLOCKED | FLAG.AT, credential), {})
         response = {
             "attestationObject": websafe_encode(attested),
             **self._client("webauthn.create", websafe_encode(bytes(16))),
@@ -43,7 +44,7 @@ class Passkey:
         asks = {"X-Requested-With": "XMLHttpRequest"}
         options = client.get(reverse("mfa_login_webauthn"), headers=asks, secure=True).json()
         said = self._client("webauthn.get", options["request_options"]["publicKey"]["challenge"])
-        data = bytes(self._data(0, None))
+        data = bytes(self._data(UNLOCKED, None))
         digest = hashlib.sha256(self._text).digest()
         response = {
             **said,
@@ -54,9 +55,11 @@ class Passkey:
         form = {"credential": json.dumps(self._credential(response))}
         return client.post(reverse("mfa_login_webauthn"), form, secure=True)
 
-    def _data(self, more: int, credential: AttestedCredentialData | None) -> AuthenticatorData:
+    def _data(
+        self, flags: AuthenticatorData.FLAG, credential: AttestedCredentialData | None
+    ) -> AuthenticatorData:
         of_host = hashlib.sha256(HOST.encode()).digest()
-        return AuthenticatorData.create(of_host, PRESENT | VERIFIED | more, 0, credential or b"")
+        return AuthenticatorData.create(of_host, flags, 0, credential or b"")
 
     def _client(self, kind: str, challenge: str) -> dict[str, str]:
         said = {"type": kind, "challenge": challenge, "origin": f"https://{HOST}"}
