@@ -1616,7 +1616,7 @@ MODELS = [
                     base_field=models.CharField(max_length=40),
                     blank=True,
                     default=list,
-                    help_text="Who pushed to the branch of the task: person:7. Besides whoever reported the job.",
+                    help_text="Who worked on it by hand, or pushed to the branch: person:7. Besides whoever reported the job.",
                     size=None,
                 ),
             ),

@@ -61,7 +61,7 @@ class GateVisit(models.Model):
         models.CharField(max_length=40),
         default=list,
         blank=True,
-        help_text="Who pushed to the branch of the task: person:7. Besides whoever reported the job.",
+        help_text="Who worked on it by hand, or pushed to the branch: person:7. Besides whoever reported the job.",
     )
     state = models.CharField(max_length=8, choices=State.choices, default=State.OPEN)
     word = models.CharField(max_length=10, choices=Word.choices, blank=True)

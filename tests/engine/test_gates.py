@@ -260,6 +260,32 @@ def test_the_producer_may_not_decide_unless_the_gate_lets_them(world: World, may
             world.vote(task, by=world.reviewer)
 
 
+def test_a_branch_beside_is_no_past_of_a_gate_and_one_that_was_joined_is(world: World) -> None:
+    """Of two who work by hand side by side, each may decide about the part of the other, and neither about both."""
+    gates = [{"key": key, "name": key} for key in ("left", "both")]
+    stations = [
+        station("fork", {"id": "split", "to": ["one", "two"]}),
+        station("one", {"id": "first", "to": "meet", "gates": ["left"]}, kind="manual"),
+        station("two", {"id": "second", "to": "meet"}, kind="manual"),
+        station("meet", {"id": "on", "to": "ship", "gates": ["both"]}, join={"wait_for": ["one", "two"]}),
+        "ship",
+    ]
+    one, two, third = world.reviewers(3)
+    task = world.start(world.line(stations=stations, gates=gates))
+    world.report(task, station="fork")
+    world.report(task, OUTPUT, station="two", by=f"person:{two.pk}")
+    world.report(task, OUTPUT, station="one", by=f"person:{one.pk}")
+    with pytest.raises(Forbidden, match="produced"):
+        world.vote(task, gate="left", by=one)
+    assert world.vote(task, gate="left", by=two).moved
+    if world.status(task) != "awaiting_review":
+        world.report(task, station="meet")
+    for person in (one, two):
+        with pytest.raises(Forbidden, match="produced"):
+            world.vote(task, gate="both", by=person)
+    assert world.vote(task, gate="both", by=third).moved
+
+
 @pytest.mark.parametrize("producing", [False, True])
 def test_in_a_project_of_one_its_member_decides_and_it_is_self_approved(
     world: World, producing: bool

@@ -31,7 +31,7 @@ from reviews.channels import interactions
 from reviews.decision import mail_link
 from reviews.models import ChatAccount, MailLink
 from tests.api.conftest import Apis, gate_path
-from tests.factories import World, make_member
+from tests.factories import World, make_member, station
 from tests.pages.conftest import client_of
 from tests.reviews.conftest import gated
 from tests.reviews.test_channels import Chat, chat, connect  # noqa: F401 a fixture
@@ -62,7 +62,8 @@ class Court:
                 linked_at=timezone.now(),
             )
 
-    def line(self, may: bool) -> Any:
+    def line(self, may: bool, last: str = "") -> Any:
+        """`last`: a station of its own, behind the one that is done by hand, at which the gate is."""
         given = gated(
             approval={
                 "who": [{"group": "security", "count": 1}],
@@ -74,6 +75,10 @@ class Court:
         )
         given["stations"][0]["work"] = {"kind": "manual", "instructions": "Build it."}
         given["workspace"] = {"git": {"repository": "app"}}
+        if last:
+            gates = given["stations"][0]["rules"]
+            given["stations"][0]["rules"] = [{"id": "on", "to": last}]
+            given["stations"].insert(1, station(last, *gates))
         return self.world.line(**given)
 
 
@@ -95,6 +100,11 @@ def produced(court: Court, may: bool) -> Task:
 def pushed(court: Court, may: bool) -> Task:
     """To the branch, after the gate was open: it asks again, about what was pushed."""
     task = court.world.start(court.line(may))
+    pushed_to(court, task)
+    return task
+
+
+def pushed_to(court: Court, task: Task) -> None:
     job = court.world.started(task)
     court.world.report(task)
     VisitCommit.objects.create(
@@ -104,10 +114,46 @@ def pushed(court: Court, may: bool) -> Task:
     said = engine.Pushed("3" * 40, court.barred.username, (court.barred.pk,), 1, True)
     assert engine.take_over(task.pk, said) == "taken"
     court.world.report(task)
+
+
+def worked_before(court: Court, may: bool) -> Task:
+    """By hand at a station before the one that is reviewed."""
+    task = court.world.start(court.line(may, "check"))
+    court.world.report(task, by=f"person:{court.barred.pk}")
+    court.world.report(task)
     return task
 
 
-BARS = {"requester": requested, "producer": produced, "pusher": pushed}
+def answered(court: Court, may: bool) -> Task:
+    """The question of a station that ran again with it."""
+    task = court.world.start(court.line(may))
+    hold = {"verdict": "hold", "reason": "Which colour?", "meta": {"question": "Which colour?"}}
+    court.world.report(task, {"result": "success", "signals": [hold]})
+    token = court.world.token(task)
+    engine.answer(token.pk, user=court.barred, token_version=token.version, text="Blue.")
+    court.world.report(task)
+    return task
+
+
+def pushed_before(court: Court, may: bool) -> Task:
+    """To the branch of a task that this one repeats, files and all, from the station that follows."""
+    old = court.world.start(court.line(may, "check"))
+    court.world.report(old)
+    pushed_to(court, old)
+    engine.cancel(old.pk, actor=engine.Actor.person(court.world.operator))
+    task = engine.retry_ended(old.pk, station="check", actor=engine.Actor.person(court.world.operator))
+    court.world.report(task)
+    return task
+
+
+BARS = {
+    "requester": requested,
+    "producer": produced,
+    "pusher": pushed,
+    "worked before": worked_before,
+    "answered": answered,
+    "pushed before": pushed_before,
+}
 
 
 # What becomes of them meanwhile

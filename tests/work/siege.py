@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from pipelines import engine
-from pipelines.models import GateVisit, Line, Membership, Task, User
+from pipelines.models import ApiToken, GateVisit, Line, Membership, Task, User
 from pipelines.ports.vault import keys
 from reviews.models import ChatAccount
 from tests.api.conftest import Api
@@ -163,3 +163,16 @@ def run_again(siege: Siege) -> Task:
     answer = client_of(siege.mallory).post(reverse("task-retry-ended", args=names), said)
     assert answer.status_code == 302, answer.content[-300:]
     return Task.objects.get(follows=task)
+
+
+def run_again_by_a_machine(siege: Siege) -> Task:
+    """Requested by Bob, who gave it up; a token that Mallory made lets it run again."""
+    old = siege.world.start(siege.world.line(siege.line()), by=siege.bob)
+    engine.cancel(old.pk, actor=engine.Actor.person(siege.bob))
+    made, secret = siege.world.machine("report")
+    ApiToken.objects.filter(pk=made.pk).update(created_by=siege.mallory)
+    answer = Api(old.project, secret).post(
+        f"/stages/line/tasks/{old.name}/retry", {"station": "fix", "reason": "Again."}
+    )
+    assert answer.status_code == 200, answer.content
+    return Task.objects.get(follows=old)

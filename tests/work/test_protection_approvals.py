@@ -18,7 +18,16 @@ from tests.reviews.test_channels import Chat, chat  # noqa: F401 a fixture
 from tests.work.driving import Bench
 from tests.work.remotes import RemoteRepository
 from tests.work.repository_lines import origin, run
-from tests.work.siege import Siege, besieged, done_by_hand, of_a_machine, of_an_issue, own, run_again
+from tests.work.siege import (
+    Siege,
+    besieged,
+    done_by_hand,
+    of_a_machine,
+    of_an_issue,
+    own,
+    run_again,
+    run_again_by_a_machine,
+)
 
 __all__ = ["origin"]
 pytestmark = [
@@ -51,10 +60,11 @@ WAYS: list[tuple[Start, Callable[..., int]]] = [
     (of_an_issue, bans.by_page),
     (done_by_hand, bans.by_page),
     (run_again, bans.by_page),
+    (run_again_by_a_machine, bans.by_page),
 ]
 
 
-@pytest.mark.smoke(28)
+@pytest.mark.smoke(30)
 @pytest.mark.parametrize("protected", [False, True])
 @pytest.mark.parametrize(("begin", "way"), WAYS, ids=lambda value: value.__name__)
 def test_nobody_approves_their_own_change(

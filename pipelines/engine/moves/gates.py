@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,11 +13,12 @@ from django.db.models import BigIntegerField, QuerySet
 from pipelines.engine.core import payload, sampling
 from pipelines.engine.core.decision_context import DecisionContext
 from pipelines.engine.core.working_time import WorkingTime
+from pipelines.engine.moves import producers
 from pipelines.engine.moves.completion import GATE_DUE, SOON
 from pipelines.engine.moves.entitlement import has_company
 from pipelines.engine.moves.waiting import stay
 from pipelines.engine.statements import LOG_DIGEST
-from pipelines.models import UNKNOWN, Artifact, BranchPush, GateVisit, Job, Status, Task
+from pipelines.models import UNKNOWN, Artifact, GateVisit, Job, Status, Task
 from pipelines.models.plumbing.compiled import Question, kept
 from pipelines.models.plumbing.statements import ask as ask_together
 from pipelines.ports import observers
@@ -55,11 +56,14 @@ def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
         stay(turn, Status.HELD, {**where.wait, "rejection": naming})
         return
     stay(turn, where.status, where.wait)
+    people = _producers(turn, left.by_hand)
     for position, (key, shown) in enumerate(zip(answer.gates, evidence, strict=True)):
-        _open(turn, key, position, shown)
+        _open(turn, key, position, shown, people)
 
 
-def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, Any]) -> None:
+def _open(
+    turn: DecisionContext, key: str, position: int, evidence: dict[str, Any], people: list[str]
+) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
     gate = gate_of(turn.judged_by, key)
     times = gate.due if gate else None
@@ -75,7 +79,7 @@ def _open(turn: DecisionContext, key: str, position: int, evidence: dict[str, An
         token_version=token.version,
         evidence=evidence,
         evidence_digest=payload.digest(evidence),
-        producers=_producers(task, bool(turn.judged_by.workspace)),
+        producers=people,
         opened_at=batch.now,
         due_at=later(task, times, batch.now, times.after) if times and times.after else None,
     )
@@ -113,39 +117,44 @@ def later(task: Task, times: DuePolicy, start: datetime, seconds: float) -> date
     return start + timedelta(seconds=float(seconds))
 
 
-def _producers(task: Task, in_repository: bool) -> list[str]:
-    """List everybody known who pushed to its branch, as what is reviewed holds their work (law §15); and
-    for whom nobody vouches, of those or of who asked for it. In a project of one there is nobody else."""
-    people: list[int] = []
+def _producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> list[str]:
+    """List everybody known who worked by hand on what is reviewed, or pushed to its branch (law §12, §15), also in the
+    tasks that this one repeats; and for whom nobody vouches, of those or of who asked for it. In a project of one there
+    is nobody else."""
+    task = turn.task
+    people = [*producers.of_repeated(task), *producers.by_hand(turn.batch, task, turn.token, hands)]
     unknown = [UNKNOWN_REQUESTER] if UNKNOWN in task.requesters else []
-    if in_repository:
-        pushes = BranchPush.objects.filter(task=task)
+    if turn.judged_by.workspace:
+        pushes = producers.pushes_to(task)
         known = pushes.filter(people__isnull=False).order_by("people").values_list("people", flat=True)
-        people = list(known.distinct())
+        people += [f"person:{pk}" for pk in known.distinct()]
         unknown += [UNPROVEN] if pushes.filter(by_host=False).exists() else []
     if unknown and not has_company(task.project_id):
         unknown = []
-    return [*(f"person:{pk}" for pk in people), *unknown]
+    return [*dict.fromkeys(people), *unknown]
 
 
 @dataclass(frozen=True)
 class _Left:
-    """What a job left behind, as it is shown, and whether a gate of its task was decided before."""
+    """What a job left behind, as it is shown, whether a gate of its task was decided before, and who worked in it."""
 
     job: Job
     artifacts: list[dict[str, Any]]
     log: str
     decided: bool
+    by_hand: list[producers.HandRow]
 
 
 def _left(job: Job) -> _Left:
-    found, [(log,)], decided = ask_together(
+    found, [(log,)], decided, reported, answered = ask_together(
         _artifacts.question(job=job.pk),
         Question(LOG_DIGEST, [job.pk, job.attempt]),
         _decided.question(task=job.task_id),
+        producers.reported_by_hand.question(task=job.task_id),
+        producers.answered_by_hand.question(task=job.task_id),
     )
     artifacts = [{"name": name, "digest": digest, "size": size} for name, digest, size in found]
-    return _Left(job, artifacts, log or "", bool(decided))
+    return _Left(job, artifacts, log or "", bool(decided), [*reported, *answered])
 
 
 def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _Left) -> dict[str, Any]:

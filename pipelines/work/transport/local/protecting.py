@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
 from django.db.models import Q
 
-from pipelines.models import BranchPush, Event, GateVisit, Job, MigrationEntry, Task, User, Vote, Word
+from pipelines.engine.moves.producers import of_tasks
+from pipelines.models import ApiToken, BranchPush, Event, GateVisit, MigrationEntry, Task, User, Vote, Word
 from pipelines.routing.decide.approval import UNPROVEN
 from pipelines.routing.document.line import ParsedLine
 from pipelines.routing.guarantees.protection import ExactApproval, Protection, missing
 
-PERSON = "person:"
+PERSON, MACHINE = "person:", "machine:"
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,25 @@ def involved_in(task: Task, line: ParsedLine) -> Involved:
     # Whoever lets an ended task run again wants the change as well.
     authors = (actor for link in chain for actor in link.requesters)
     requesters |= {pk for actor in (*began, *authors) if (pk := _person(actor))}
-    reported = Job.objects.filter(task__in=ids).order_by().values_list("reported_by", flat=True).distinct()
+    made, unmade = _makers(began)
+    requesters |= made
     pushed = GateVisit.objects.filter(task__in=ids).order_by().values_list("producers", flat=True).distinct()
-    actors = {*reported, *(actor for actors in pushed for actor in actors)}
+    actors = {*of_tasks(ids), *(actor for actors in pushed for actor in actors)}
     producers = {pk for actor in actors if (pk := _person(actor))}
     pushes = BranchPush.objects.filter(task__in=ids)
     producers |= set(pushes.filter(people__isnull=False).values_list("people", flat=True))
     unknown = UNPROVEN in actors or pushes.filter(Q(people__isnull=True) | Q(by_host=False)).exists()
     head = line.workspace is not None and bool(line.workspace.head)
-    return Involved(frozenset(requesters), frozenset(producers), anonymous or unknown or head)
+    return Involved(frozenset(requesters), frozenset(producers), anonymous or unmade or unknown or head)
+
+
+def _makers(actors: Iterable[str]) -> tuple[set[int], bool]:
+    """Find who made the tokens among those who let a task run (law §15), and whether one of them is not known."""
+    tokens = {int(actor.removeprefix(MACHINE)) for actor in actors if actor.startswith(MACHINE)}
+    makers = (
+        set(ApiToken.objects.filter(pk__in=tokens).values_list("created_by", flat=True)) if tokens else set()
+    )
+    return {pk for pk in makers if pk}, None in makers
 
 
 def exact_approvals(visits: list[GateVisit]) -> Iterator[ExactApproval]:

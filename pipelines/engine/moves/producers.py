@@ -1,0 +1,85 @@
+"""Producers of what a gate shows, beside whoever reported the outcome under review (law §12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.db.models import BigIntegerField, F, QuerySet
+
+from pipelines.engine.core.batch import Batch
+from pipelines.engine.core.decision_context import past_of
+from pipelines.models import BranchPush, Event, Job, Task, Token
+from pipelines.models.plumbing.compiled import kept
+
+PERSON = "person:"
+ANSWER = "answer"
+"""The trigger of the visit that begins with a person's answer to the question of a station."""
+HandRow = tuple[int, str]
+"""Position and person: who reported a visit there by hand, or answered a question."""
+
+
+@kept(task=BigIntegerField())
+def reported_by_hand(task: Any) -> QuerySet[Job, HandRow]:
+    return _reported(Job.objects.filter(task=task))
+
+
+@kept(task=BigIntegerField())
+def answered_by_hand(task: Any) -> QuerySet[Event, HandRow]:
+    return _answered(Event.objects.filter(task=task))
+
+
+def _reported(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
+    done = jobs.filter(state=Job.State.DONE, reported_by__startswith=PERSON).exclude(result="cancelled")
+    return done.order_by("pk").values_list("token_id", "reported_by")
+
+
+def _answered(events: QuerySet[Event, Event]) -> QuerySet[Event, HandRow]:
+    answers = events.filter(kind="token.moved", trigger=ANSWER, actor__startswith=PERSON)
+    # Written with every event of a position.
+    return answers.order_by("task", "seq").values_list(F("token_id"), "actor")
+
+
+def by_hand(batch: Batch, task: Task, token: Token, stored: Iterable[HandRow]) -> list[str]:
+    """List the people who worked in the past of a position. `stored`: what the two statements above found; what this
+    transaction reported is in no row yet."""
+    jobs = (job for job in batch.jobs.values() if job.task_id == task.pk and job.state == Job.State.DONE)
+    recent = (
+        (job.token_id, job.reported_by)
+        for job in jobs
+        if job.reported_by.startswith(PERSON) and job.result != "cancelled"
+    )
+    rows = [*stored, *recent]
+    if any(position != token.pk for position, _person in rows):
+        tokens = {row.pk: row for row in task.tokens.only("parent", "joined")}
+        # Where branches meet in this transaction, their rows do not say so yet.
+        tokens |= {row.pk: row for row in batch.tokens.values() if row.task_id == task.pk}
+        past = past_of(token.pk, [(row.pk, row.parent_id, row.joined_id) for row in tokens.values()])
+        rows = [row for row in rows if row[0] in past]
+    return list(dict.fromkeys(person for _position, person in rows))
+
+
+def repeated(task: Task) -> Iterator[Task]:
+    """Yield the tasks whose files and context a retry has."""
+    link = task
+    while link.retry_of_id is not None and link.follows is not None:
+        link = link.follows
+        yield link
+
+
+def of_repeated(task: Task) -> list[str]:
+    """List the people who worked in those by hand."""
+    return of_tasks([link.pk for link in repeated(task)])
+
+
+def of_tasks(ids: list[int]) -> list[str]:
+    """List the people who worked by hand in these tasks, wherever that was."""
+    if not ids:
+        return []
+    rows = [*_reported(Job.objects.filter(task__in=ids)), *_answered(Event.objects.filter(task__in=ids))]
+    return list(dict.fromkeys(person for _position, person in rows))
+
+
+def pushes_to(task: Task) -> QuerySet[BranchPush]:
+    """Select what people pushed to the branch of a task, and of those that it repeats."""
+    return BranchPush.objects.filter(task__in=[task.pk, *(link.pk for link in repeated(task))])
