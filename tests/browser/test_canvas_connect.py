@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from tests.browser.canvas import draft, node, saved
+from tests.browser.canvas import add_station, draft, node, saved
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
 
@@ -61,3 +61,45 @@ def test_what_is_dropped_on_a_tool_over_the_canvas_stands_below_it(line: Line, e
     page.get_by_role("button", name="No-op", exact=True).drag_to(page.get_by_role("group", name="Changes"))
     expect(page.locator(".ed-station")).to_have_count(4)
     saved(page)
+
+
+HOLD = """() => {
+  const post = Worker.prototype.postMessage, held = [];
+  Worker.prototype.postMessage = function (...asked) { held.push(() => post.apply(this, asked)) };
+  window.layOut = () => new Promise((done) => {
+    Worker.prototype.postMessage = function (...asked) {
+      // After the canvas has taken the answer and drawn it.
+      this.addEventListener('message', () => requestAnimationFrame(() => setTimeout(done)), { once: true });
+      post.apply(this, asked);
+    };
+    const [last] = held.slice(-1);
+    last && last.call();
+  });
+}"""
+"""Delay the requests to the layout worker until `layOut`."""
+
+
+def test_a_layout_that_comes_while_a_rule_is_drawn_moves_nothing_away(
+    line: Line, enter_canvas: Enter
+) -> None:
+    page = enter_canvas(line)
+    settled, busy = (page.locator(f'.react-flow[aria-busy="{each}"]') for each in ("false", "true"))
+    expect(settled).to_be_visible()
+    page.evaluate(HOLD)
+    add_station(page)
+    manual = node(page, "manual")
+    expect(manual).to_be_visible()
+    expect(busy).to_be_visible()
+    node(page, "test").locator('[data-port="@new"]').hover()
+    page.mouse.down()
+    before = manual.bounding_box()
+    assert before
+    # At its edge: where it will not be.
+    page.mouse.move(before["x"] + before["width"] - 10, before["y"] + before["height"] / 2, steps=8)
+    page.evaluate("layOut()")
+    assert manual.bounding_box() == before
+    page.mouse.up()
+    expect(settled).to_be_visible()
+    assert manual.bounding_box() != before
+    saved(page)
+    assert draft(line)["stations"][2]["rules"][-1]["to"] == "manual"

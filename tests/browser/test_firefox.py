@@ -80,7 +80,7 @@ def write(page: Page, field: str, text: str) -> None:
 
 
 def drag(page: Page, start: Locator, end: Locator) -> None:
-    # What was added is still being laid out, away from where it was.
+    # What was added is laid out by then, and stays where it is.
     expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
     start.hover()
     page.mouse.down()
@@ -140,13 +140,8 @@ def _grows_by_mouse(page: Page, line: Line) -> None:
     page.get_by_role("tab", name="Rules").click()
     rules = page.locator(".ed-inspector .ed-rule[data-rule]")
 
-    def connected() -> bool:
-        """Again where the port moved between the look at it and the press: then the canvas was moved instead."""
-        if rules.count() == 0:
-            drag(page, node(page, "manual").locator('[data-port="@new"]'), node(page, "lint"))
-        return rules.count() == 1
-
-    until(connected, "the rule that was drawn", page)
+    drag(page, node(page, "manual").locator('[data-port="@new"]'), node(page, "lint"))
+    expect(rules).to_have_count(1)
     saved(page)
     [made] = [each for each in draft(line)["stations"] if each["key"] == "manual"]
     assert [rule["to"] for rule in made["rules"]] == ["lint"]

@@ -83,9 +83,11 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
   const latest = useMemo(() => laidOut(line, findings), [line, findings, layout]);
   const [dragging, setDragging] = useState(false);
+  const { drawing, holding, handlers } = useDrawing(editor, flow, mayEdit, openTargets);
   const held = useRef({ line, laid: latest });
-  // A layout that comes while something is dragged is taken over when it is let go.
-  if (!dragging || held.current.line !== line) held.current = { line, laid: latest };
+  // A layout that comes while something is dragged or connected is taken over when it is let go: nothing moves away from
+  // below the pointer.
+  if (!(dragging || holding) || held.current.line !== line) held.current = { line, laid: latest };
   const { laid } = held.current;
   const near = useZoomed(line, laid.boxes, zoom);
   useStill(laid, selection.keys, first, size, () => viewOf(line, findings, size));
@@ -107,7 +109,6 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
     return before.current;
   }, [line, laid, findings]);
   const underWay = useDragged(line, laid, findings, drawn, nodes);
-  const { drawing, handlers } = useDrawing(editor, flow, mayEdit, openTargets);
 
   // While something is dragged only the drawing moves; the line changes once, when it is let go.
   const onNodesChange = useCallback(
@@ -169,7 +170,7 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
           onlyRenderVisibleElements={many}
           proOptions={{ hideAttribution: true }}
           aria-label={say("canvas")}
-          aria-busy={laid.provisional}
+          aria-busy={!laid.exact}
         >
           <Background variant={BackgroundVariant.Dots} gap={24} size={1.5} />
           {level === "near" ? null : <Rows rows={laid.rows} line={line} />}

@@ -34,12 +34,14 @@ export function useDrawing(
 ) {
   const held = useRef<Held | undefined>(undefined);
   const [drawing, setDrawing] = useState<{ from: Point; to: Point; fresh: boolean }>();
+  const [holding, setHolding] = useState(false);
 
   const down = (event: PointerEvent<HTMLElement>): void => {
     const found = event.button === 0 && mayEdit ? heldAt(event.target as Element, editor) : undefined;
     if (!found) return;
     const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
     held.current = { ...found, from: [at.x, at.y], begin: [event.clientX, event.clientY], moved: false };
+    setHolding(true);
     event.currentTarget.setPointerCapture(event.pointerId);
     event.stopPropagation();
   };
@@ -58,9 +60,7 @@ export function useDrawing(
   const up = (event: PointerEvent<HTMLElement>): void => {
     const now = held.current;
     if (!now) return;
-    held.current = undefined;
-    setDrawing(undefined);
-    mark(undefined);
+    release();
     const place = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
     const at: DropPoint = { screen: [event.clientX, event.clientY], canvas: [place.x, place.y] };
     if (now.moved)
@@ -69,15 +69,18 @@ export function useDrawing(
     else openTargets(now.station);
   };
 
-  const cancel = (): void => {
+  const release = (): void => {
     held.current = undefined;
+    setHolding(false);
     setDrawing(undefined);
     mark(undefined);
   };
 
   return {
     drawing,
-    handlers: { onPointerDownCapture: down, onPointerMove: move, onPointerUp: up, onPointerCancel: cancel },
+    /** True while the button is down on a port or a grip. */
+    holding,
+    handlers: { onPointerDownCapture: down, onPointerMove: move, onPointerUp: up, onPointerCancel: release },
   };
 }
 
