@@ -24,9 +24,9 @@ function paletteCss(): string {
 
 function steps(scale: string, file: string): string[] {
   const css = readFileSync(require.resolve(`@radix-ui/colors/${file}.css`), "utf8");
-  const found = [...css.matchAll(new RegExp(`--${scale}-(\\d+): (#[0-9a-f]{6});`, "g"))];
-  if (found.length !== 12) throw new Error(`@radix-ui/colors/${file}.css has ${found.length} steps, not 12`);
-  return found.map((match) => match[2] as string);
+  const colors = [...css.matchAll(new RegExp(`--${scale}-(\\d+): (#[0-9a-f]{6});`, "g"))];
+  if (colors.length !== 12) throw new Error(`@radix-ui/colors/${file}.css has ${colors.length} steps, not 12`);
+  return colors.map((match) => match[2] as string);
 }
 
 /** A PostCSS plugin: `@palette;` becomes the scales. (Vite's own hooks never see an imported sheet.) */

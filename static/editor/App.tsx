@@ -96,10 +96,10 @@ export function App({ editor, mayEdit }: Page) {
     },
     [editor],
   );
-  const seen = useRef(view);
+  const lastView = useRef(view);
   useEffect(() => {
-    if (seen.current === view) return undefined;
-    seen.current = view;
+    if (lastView.current === view) return undefined;
+    lastView.current = view;
     // The canvas has another width now, which it learns after it was drawn.
     const later = window.setTimeout(fit, 100);
     return () => window.clearTimeout(later);
@@ -111,16 +111,16 @@ export function App({ editor, mayEdit }: Page) {
   const closeMenu = useCallback(() => setMenu(undefined), []);
 
   useEffect(() => {
-    const asked = (event: MouseEvent): void => {
+    const onSimulate = (event: MouseEvent): void => {
       const at = menuAt(desk, event);
       if (!at) return;
       event.preventDefault();
       setMenu(at);
     };
-    document.addEventListener("contextmenu", asked);
+    document.addEventListener("contextmenu", onSimulate);
     const stops = [startKeys(desk), startOffers(desk), startClipboard(desk), startDrops(desk)];
     return () => {
-      document.removeEventListener("contextmenu", asked);
+      document.removeEventListener("contextmenu", onSimulate);
       for (const stop of stops) stop();
     };
   }, [desk]);
@@ -162,16 +162,16 @@ export function App({ editor, mayEdit }: Page) {
 
   // A test without anything chosen leaves its room to the canvas.
   const nothing = selection.keys.length === 0 && !selection.gate && !selection.part;
-  const beside = testing && !nothing;
+  const showsTests = testing && !nothing;
   useEffect(() => {
-    if (!beside) return undefined;
+    if (!showsTests) return undefined;
     // The settings took room from the canvas: the test still stands in view.
     const later = window.setTimeout(() => {
       const here = testOf(editor).state.walked?.tokens.find((each) => !each.over)?.station;
       if (here) bringIntoView(editor, flow, { kind: "node", id: here });
     }, 100);
     return () => window.clearTimeout(later);
-  }, [beside, editor, flow]);
+  }, [showsTests, editor, flow]);
   const drops = useDrops(editor);
   const empty = history.line.stations.length === 0;
   const picture = (

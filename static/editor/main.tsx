@@ -19,20 +19,20 @@ interface Page extends Given {
 }
 
 const place = document.getElementById("editor");
-const given = parse(document.getElementById("editor-data")?.textContent ?? "null") as Page | null;
+const page = parse(document.getElementById("editor-data")?.textContent ?? "null") as Page | null;
 
-if (place && given && canBeDrawn(given.document)) {
-  takeSprite(given.icons);
-  takeKinds(given.kinds);
-  const editor = new Editor(given);
+if (place && page && canBeDrawn(page.document)) {
+  takeSprite(page.icons);
+  takeKinds(page.kinds);
+  const editor = new Editor(page);
   togetherOf(editor).start();
   // What the server wrote there for pages without a canvas; here it is kept up to date.
   document.getElementById("editor-draft")?.remove();
   createRoot(place).render(
     <StrictMode>
       <ReactFlowProvider>
-        <Guard code={given.mayEdit ? given.urls.code : undefined}>
-          <App editor={editor} mayEdit={given.mayEdit} />
+        <Guard code={page.mayEdit ? page.urls.code : undefined}>
+          <App editor={editor} mayEdit={page.mayEdit} />
         </Guard>
       </ReactFlowProvider>
     </StrictMode>,

@@ -53,7 +53,7 @@ export function startChoosing(): void {
     const box = line?.querySelector<HTMLInputElement>("[data-choose]");
     const following = next.querySelector<HTMLInputElement>("[data-choose]");
     if (box && following && chosen.has(box.value) && chosen.has(following.value)) chosen.delete(box.value);
-    else for (const each of [box, following]) if (each) chosen.add(each.value);
+    else for (const checkbox of [box, following]) if (checkbox) chosen.add(checkbox.value);
   }
   draw();
 }

@@ -28,9 +28,9 @@ function connect(root: HTMLElement, input: HTMLInputElement, value: HTMLInputEle
     nav.stop();
   };
   const filter = (): void => {
-    const wanted = input.value === chosen ? "" : input.value.toLowerCase();
+    const typed = input.value === chosen ? "" : input.value.toLowerCase();
     for (const option of list.querySelectorAll<HTMLElement>("[role=option]")) {
-      option.hidden = !(option.textContent ?? "").toLowerCase().includes(wanted);
+      option.hidden = !(option.textContent ?? "").toLowerCase().includes(typed);
     }
   };
 

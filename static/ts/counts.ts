@@ -10,19 +10,19 @@ export function startCounts(): void {
   const source = document.querySelector<HTMLElement>(`[${COUNT}][hx-get]`);
   if (!source) return;
   const name = `gl-needs ${source.dataset.reader ?? ""} ${source.getAttribute("hx-get")}`;
-  let heard = false;
+  let isStale = false;
   document.body.addEventListener("gl:inbox", () => {
-    heard = true;
+    isStale = true;
   });
   document.addEventListener("submit", (event) => {
     if (event.target instanceof HTMLFormElement && event.target.method === "post") sessionStorage.removeItem(name);
   });
   source.addEventListener("htmx:beforeRequest", (event) => {
-    const kept = heard ? null : keptAt(name);
-    heard = false;
-    if (kept === null) return;
+    const stored = isStale ? null : keptAt(name);
+    isStale = false;
+    if (stored === null) return;
     event.preventDefault();
-    show(kept);
+    show(stored);
   });
   document.addEventListener("htmx:afterSwap", (event) => {
     if (event.target !== source) return;
@@ -39,10 +39,10 @@ function keptAt(name: string): string | null {
 }
 
 function show(text: string): void {
-  const said = text === "0" ? "" : text;
-  for (const badge of document.querySelectorAll(`[${COUNT}]`)) badge.textContent = said;
-  document.title = titled(document.title, said);
-  mark(said !== "");
+  const count = text === "0" ? "" : text;
+  for (const badge of document.querySelectorAll(`[${COUNT}]`)) badge.textContent = count;
+  document.title = titled(document.title, count);
+  mark(count !== "");
 }
 
 /** The title of a page with the number in front of it, whatever number stood there before. */
@@ -56,6 +56,6 @@ function mark(dotted: boolean): void {
   const icon = document.querySelector<HTMLLinkElement>("link[rel=icon][data-dotted]");
   if (!icon) return;
   icon.dataset.plain ??= icon.href;
-  const wanted = dotted ? (icon.dataset.dotted ?? "") : icon.dataset.plain;
-  if (icon.getAttribute("href") !== wanted) icon.setAttribute("href", wanted);
+  const image = dotted ? (icon.dataset.dotted ?? "") : icon.dataset.plain;
+  if (icon.getAttribute("href") !== image) icon.setAttribute("href", image);
 }

@@ -21,8 +21,8 @@ export function startDecision(): void {
       for (const button of buttons()) button.setAttribute("aria-pressed", String(button === chosen));
       for (const part of bar.querySelectorAll<HTMLElement>("[data-when]"))
         part.hidden = part.dataset.when !== chosen?.value;
-      const found = panel();
-      if (found) found.hidden = !chosen;
+      const decisionPanel = panel();
+      if (decisionPanel) decisionPanel.hidden = !chosen;
     };
     const open = (chosen: HTMLButtonElement): void => {
       show(chosen);

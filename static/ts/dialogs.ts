@@ -1,18 +1,18 @@
 import { each, on } from "./dom";
 
 function openByAddress(hash: string): boolean {
-  const named = document.getElementById(new URLSearchParams(hash.slice(1)).get("open") ?? "");
-  if (named?.dataset.byAddress === undefined) return false;
+  const dialog = document.getElementById(new URLSearchParams(hash.slice(1)).get("open") ?? "");
+  if (dialog?.dataset.byAddress === undefined) return false;
   const address = window.location.href;
-  openDialog(named.id);
+  openDialog(dialog.id);
   // Of a page that was loaded with it the browser knows no opener: closed, it leads back to the link to it, which may
   // be drawn only after the page was.
   const leadBack = () => {
-    const held = document.activeElement;
+    const focused = document.activeElement;
     // What had the focus within keeps it until the browser draws next.
-    if (held === document.body || named.contains(held)) linkTo(address)?.focus({ preventScroll: true });
+    if (focused === document.body || dialog.contains(focused)) linkTo(address)?.focus({ preventScroll: true });
   };
-  named.addEventListener("close", leadBack, { once: true });
+  dialog.addEventListener("close", leadBack, { once: true });
   return true;
 }
 

@@ -26,14 +26,14 @@ export function on<K extends keyof DocumentEventMap>(
 }
 
 /** What was said before stays beside it: two things that happen at once are both read. */
-const SAID = 3;
+const MOST_MESSAGES = 3;
 
 /** Says a change to those who do not see it. */
 export function announce(text: string): void {
   const place = document.getElementById("announcer");
   if (!place) return;
-  const said = document.createElement("p");
-  said.textContent = text;
-  place.append(said);
-  while (place.childElementCount > SAID) place.firstElementChild?.remove();
+  const message = document.createElement("p");
+  message.textContent = text;
+  place.append(message);
+  while (place.childElementCount > MOST_MESSAGES) place.firstElementChild?.remove();
 }

@@ -9,26 +9,26 @@ export function startFocus(): void {
 }
 
 function keep(beforehand: string, afterwards: string): void {
-  let held: Place | null = null;
+  let place: Place | null = null;
   let unfolded: Place[] = [];
   const before = (event: Event): void => {
     const focused = document.activeElement;
-    held = null;
+    place = null;
     unfolded = event.target instanceof Element ? [...event.target.querySelectorAll("details[open]")].map(placeOf) : [];
     if (!(event.target instanceof Element) || !focused || !event.target.contains(focused)) return;
-    held = placeOf(focused);
+    place = placeOf(focused);
   };
   const after = (): void => {
-    for (const each of unfolded) {
-      const again = found(each);
+    for (const part of unfolded) {
+      const again = found(part);
       if (again instanceof HTMLDetailsElement) again.open = true;
     }
     unfolded = [];
-    if (held && document.activeElement === document.body) {
-      const again = found(held);
+    if (place && document.activeElement === document.body) {
+      const again = found(place);
       if (again instanceof HTMLElement) again.focus({ preventScroll: true });
     }
-    held = null;
+    place = null;
   };
   document.addEventListener(beforehand, before);
   document.addEventListener(afterwards, after);

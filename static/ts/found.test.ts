@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 
 import { found, isRead } from "./found";
 
-const named = (...paths: string[]): { path: string; file: number }[] => paths.map((path, file) => ({ path, file }));
+const files = (...paths: string[]): { path: string; file: number }[] => paths.map((path, file) => ({ path, file }));
 const names = (...paths: string[]): unknown =>
-  found(named(...paths)).map(({ name, files }) => [name, files.map(({ path }) => path)]);
+  found(files(...paths)).map(({ name, files }) => [name, files.map(({ path }) => path)]);
 
 describe("documents among files", () => {
   it("takes each file for one", () => {

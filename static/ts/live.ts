@@ -296,19 +296,19 @@ interface RequestDetail {
  */
 function watchRequests(): () => void {
   let news = 0;
-  const asked = new WeakMap<XMLHttpRequest, { at: number; quiet: boolean }>();
+  const requests = new WeakMap<XMLHttpRequest, { at: number; quiet: boolean }>();
   const byPeople = new Map<string, XMLHttpRequest>();
   const byItself = new Map<string, XMLHttpRequest>();
   document.addEventListener("htmx:beforeRequest", (event) => {
     const { elt, target, xhr } = (event as CustomEvent<RequestDetail>).detail;
     const quiet = elt instanceof HTMLElement && elt.dataset.quiet !== undefined;
-    asked.set(xhr, { at: performance.now(), quiet });
+    requests.set(xhr, { at: performance.now(), quiet });
     if (target.id) (quiet ? byItself : byPeople).set(target.id, xhr);
   });
   const settling = new Map<string, number>();
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { detail } = event as CustomEvent<RequestDetail>;
-    const request = asked.get(detail.xhr);
+    const request = requests.get(detail.xhr);
     if (!request) return;
     const { id } = detail.target;
     if (request.quiet && isUnderWay(byPeople.get(id))) detail.shouldSwap = false;

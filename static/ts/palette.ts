@@ -60,12 +60,12 @@ export function startPalette(): void {
       offer();
     });
     // What Enter would take: what somebody walked to, else the first.
-    const taken = (within: Element): HTMLElement | null =>
+    const selected = (within: Element): HTMLElement | null =>
       within.querySelector('[aria-selected="true"], [data-combobox-option-default="true"]');
     dialog.addEventListener(
       "keydown",
       (event) => {
-        if (event.key !== "Enter" || event.isComposing || input.value === answered || taken(own)) return;
+        if (event.key !== "Enter" || event.isComposing || input.value === answered || selected(own)) return;
         event.preventDefault();
         event.stopPropagation();
         pending = true;
@@ -79,7 +79,7 @@ export function startPalette(): void {
       answered = requested;
       // Who already walked to something that stays keeps it.
       if (!list.querySelector('[aria-selected="true"]')) nav.resetSelection();
-      if (pending && input.value === answered) taken(list)?.click();
+      if (pending && input.value === answered) selected(list)?.click();
     });
     list.addEventListener("combobox-commit", (event) => {
       const result = event.target as HTMLElement;
@@ -90,9 +90,9 @@ export function startPalette(): void {
 }
 
 function offered(words: string): Offer[] {
-  const asked: Asked = { words, offers: [] };
-  document.dispatchEvent(new CustomEvent("gl:palette", { detail: asked }));
-  return asked.offers;
+  const question: Asked = { words, offers: [] };
+  document.dispatchEvent(new CustomEvent("gl:palette", { detail: question }));
+  return question.offers;
 }
 
 /** As the cotton component `option` draws one. */

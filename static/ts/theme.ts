@@ -34,7 +34,7 @@ function submitWith(form: HTMLFormElement, button: HTMLButtonElement): void {
 
 function show(form: HTMLFormElement, button: HTMLButtonElement): void {
   document.documentElement.dataset[button.name] = button.value;
-  for (const each of form.querySelectorAll<HTMLButtonElement>(`button[name="${button.name}"]`)) {
-    each.setAttribute("aria-checked", String(each === button));
+  for (const other of form.querySelectorAll<HTMLButtonElement>(`button[name="${button.name}"]`)) {
+    other.setAttribute("aria-checked", String(other === button));
   }
 }

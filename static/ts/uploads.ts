@@ -67,14 +67,14 @@ function upload(place: HTMLElement): void {
 
   function answered(request: XMLHttpRequest): void {
     if (request !== running) return;
-    const said = parsed(request.responseText);
-    if (request.status === 201 && said) {
-      show(said as unknown as Uploaded);
+    const answer = parsed(request.responseText);
+    if (request.status === 201 && answer) {
+      show(answer as unknown as Uploaded);
       // Else the form would send it again.
       chosen.value = "";
       announce(find("name").textContent ?? "");
     } else {
-      fail(typeof said?.detail === "string" ? said.detail : say("uploadFailed"));
+      fail(typeof answer?.detail === "string" ? answer.detail : say("uploadFailed"));
     }
   }
 
@@ -119,24 +119,24 @@ async function preview(file: File): Promise<HTMLElement | null> {
       stream: true,
     });
     if (!text || text.includes("\0")) return null;
-    const shown = document.createElement("pre");
-    shown.className = "file-text";
-    shown.tabIndex = 0;
-    shown.textContent = text;
-    return shown;
+    const code = document.createElement("pre");
+    code.className = "file-text";
+    code.tabIndex = 0;
+    code.textContent = text;
+    return code;
   } catch {
     return null;
   }
 }
 
 function drawn(picture: ImageBitmap): HTMLElement {
-  const shown = document.createElement("canvas");
+  const canvas = document.createElement("canvas");
   const scale = Math.min(1, PICTURE / Math.max(picture.width, picture.height));
-  shown.width = Math.max(1, Math.round(picture.width * scale));
-  shown.height = Math.max(1, Math.round(picture.height * scale));
-  shown.className = "file-picture";
-  shown.getContext("2d")?.drawImage(picture, 0, 0, shown.width, shown.height);
-  return shown;
+  canvas.width = Math.max(1, Math.round(picture.width * scale));
+  canvas.height = Math.max(1, Math.round(picture.height * scale));
+  canvas.className = "file-picture";
+  canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  return canvas;
 }
 
 function sized(bytes: number): string {

@@ -70,13 +70,13 @@ function mend(added: Node): void {
 }
 
 function mendText(text: Text): void {
-  const shown = visible(text.data);
+  const readable = visible(text.data);
   // Written only where something changes: what is written is observed again.
-  if (shown !== text.data && !text.parentElement?.closest(AS_IT_IS)) text.data = shown;
+  if (readable !== text.data && !text.parentElement?.closest(AS_IT_IS)) text.data = readable;
 }
 
 function mendAttribute(element: Element, name: string): void {
-  const said = element.getAttribute(name) ?? "";
-  const shown = visible(said);
-  if (shown !== said) element.setAttribute(name, shown);
+  const attribute = element.getAttribute(name) ?? "";
+  const readable = visible(attribute);
+  if (readable !== attribute) element.setAttribute(name, readable);
 }

@@ -45,9 +45,9 @@ export async function ask<T, R = Refusal>(
     });
     if (response.redirected || response.status === 401) return { is: "signed-out" };
     if (response.status >= 500 || response.status === 429) return { is: "away" };
-    const said = response.status === 204 ? undefined : parse(await response.text());
-    if (response.ok) return { is: "ok", said: said as T };
-    return { is: "refused", status: response.status, problem: said as R };
+    const parsedBody = response.status === 204 ? undefined : parse(await response.text());
+    if (response.ok) return { is: "ok", said: parsedBody as T };
+    return { is: "refused", status: response.status, problem: parsedBody as R };
   } catch {
     return { is: "away" };
   }

@@ -54,7 +54,7 @@ export function Zoom({ desk }: { desk: Desk }) {
 
 /** Shows or hides a side of the page. */
 export function Fold({ side, desk, open }: { side: "palette" | "inspector"; desk: Desk; open: boolean }) {
-  const each = action(side === "palette" ? "togglePalette" : "toggleInspector");
+  const toggle = action(side === "palette" ? "togglePalette" : "toggleInspector");
   const name = say(`${open ? "hide" : "show"}${side === "palette" ? "Palette" : "Inspector"}`);
   return (
     <div className="ed-tools">
@@ -63,8 +63,8 @@ export function Fold({ side, desk, open }: { side: "palette" | "inspector"; desk
         className="button button-quiet button-icon"
         aria-label={name}
         aria-expanded={open}
-        title={`${name} (${shown(each.keys[0] ?? "")})`}
-        onClick={() => each.run(desk)}
+        title={`${name} (${shown(toggle.keys[0] ?? "")})`}
+        onClick={() => toggle.run(desk)}
       >
         <Icon name={side === "palette" ? "rail" : "rail-end"} />
       </button>

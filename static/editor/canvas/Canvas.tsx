@@ -84,11 +84,11 @@ function Flow({ editor, mayEdit, openTargets, size }: Given & { size: Size }) {
   const latest = useMemo(() => laidOut(line, findings), [line, findings, layout]);
   const [dragging, setDragging] = useState(false);
   const { drawing, holding, handlers } = useDrawing(editor, flow, mayEdit, openTargets);
-  const held = useRef({ line, laid: latest });
+  const latestLaid = useRef({ line, laid: latest });
   // A layout that comes while something is dragged or connected is taken over when it is let go: nothing moves away from
   // below the pointer.
-  if (!(dragging || holding) || held.current.line !== line) held.current = { line, laid: latest };
-  const { laid } = held.current;
+  if (!(dragging || holding) || latestLaid.current.line !== line) latestLaid.current = { line, laid: latest };
+  const { laid } = latestLaid.current;
   const near = useZoomed(line, laid.boxes, zoom);
   useStill(laid, selection.keys, first, size, () => viewOf(line, findings, size));
   const computed = useMemo(
@@ -311,7 +311,7 @@ function select(editor: Editor, changes: readonly NodeChange<AnyNode>[]): void {
   const picked = changes.filter((each) => each.type === "select");
   if (picked.length === 0) return;
   const keys = new Set(editor.state.selection.keys);
-  for (const each of picked) each.selected ? keys.add(each.id) : keys.delete(each.id);
+  for (const part of picked) part.selected ? keys.add(part.id) : keys.delete(part.id);
   if (keys.size === 1 && keys.has(START_ID)) editor.select({ keys: [], part: "inputs" });
   else editor.select({ keys: [...keys].filter((key) => key !== START_ID) });
 }
@@ -332,12 +332,12 @@ function withGroups(changes: NodeChange<AnyNode>[], nodes: readonly AnyNode[]): 
 }
 
 function places(changes: readonly NodeChange<AnyNode>[]): Positions {
-  const found: Positions = {};
-  for (const each of changes) {
-    if (each.type === "position" && each.position)
-      found[each.id] = [Math.round(each.position.x), Math.round(each.position.y)];
+  const positions: Positions = {};
+  for (const change of changes) {
+    if (change.type === "position" && change.position)
+      positions[change.id] = [Math.round(change.position.x), Math.round(change.position.y)];
   }
-  return found;
+  return positions;
 }
 
 /** A click on an edge, its words or gates: by what it is about; on where the policy leads, its row among the rules; on what
@@ -352,7 +352,7 @@ function choose(editor: Editor, target: Element, show: (key: string) => void): v
   }
   const id = target.closest<HTMLElement | SVGElement>("[data-rule]")?.dataset.rule;
   const gate = target.closest<HTMLElement>("[data-gate]")?.dataset.gate;
-  const found = id === undefined ? undefined : ruleOf(line, id);
+  const chosenRule = id === undefined ? undefined : ruleOf(line, id);
   const policy = line.stations.find((each) => onwardId(each.key) === id);
   const refused = ruleOf(line, rejectingRule(id ?? "") ?? "");
   if (policy) editor.select({ keys: [policy.key], part: "rules" });
@@ -360,8 +360,8 @@ function choose(editor: Editor, target: Element, show: (key: string) => void): v
     const { station, rule } = refused;
     const gate = rule.gates?.find((key) => editor.state.findings.rejected[key] !== undefined);
     editor.select({ keys: [station.key], rule: rule.id, ...(gate ? { gate } : {}) });
-  } else if (found) {
-    const { rule, station } = found;
+  } else if (chosenRule) {
+    const { rule, station } = chosenRule;
     if (gate === undefined) editor.select({ keys: [station.key], rule: rule.id });
     else editor.select({ keys: [station.key], rule: rule.id, gate: nextGate(editor, rule.gates ?? [], gate) });
   } else if (gate !== undefined) {

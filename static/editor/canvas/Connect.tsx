@@ -31,8 +31,8 @@ export function Connect({
   const from = stationOf(line, keys[0] ?? "");
   const ruled = rule === undefined ? undefined : ruleOf(line, rule)?.rule;
   const [marked, setMarked] = useState<readonly string[]>(() => {
-    const led = ruled ? targetsOf(ruled) : [];
-    return led.length > 1 ? led : [];
+    const targets = ruled ? targetsOf(ruled) : [];
+    return targets.length > 1 ? targets : [];
   });
   const [active, setActive] = useState(0);
   const [making, setMaking] = useState<"station" | "end">();
@@ -55,10 +55,10 @@ export function Connect({
   const title = ruled ? say("leadRule", ruleName(line, ruled.id)) : say("connectFrom", nameOf(from));
   const done = (): void => dialog.current?.close();
   const names = (targets: readonly string[]): string => targets.map((key) => partName(line, key)).join(", ");
-  const told = (to: string): string =>
+  const hintOf = (to: string): string =>
     ruled ? say("retargeted", ruleName(line, ruled.id), to) : say("connected", nameOf(from), to);
   const lead = (targets: readonly string[]): void => {
-    const label = told(names(targets));
+    const label = hintOf(names(targets));
     editor.run(ruled ? leadTo(label, ruled.id, targets) : connectTo(label, from.key, targets));
     done();
   };
@@ -67,7 +67,7 @@ export function Connect({
     const before = new Set(editor.line.stations.map((each) => each.key));
     const at = dropped && !ruled ? onGrid(dropped) : undefined;
     // Drawn before the dialog hands the focus back: React would keep that where it is, and the editor choose what has it.
-    flushSync(() => editor.run(connectToNew(told(made.name), from.key, at ? { ...made, at } : made, ruled?.id)));
+    flushSync(() => editor.run(connectToNew(hintOf(made.name), from.key, at ? { ...made, at } : made, ruled?.id)));
     const fresh = editor.line.stations.find((each) => !before.has(each.key));
     done();
     if (fresh) editor.begin(fresh.key);
@@ -86,11 +86,11 @@ export function Connect({
   const mark = (option: Option | undefined): void => {
     if (!option?.station) return;
     // One more place than where the rule leads: it forks.
-    const led = ruled ? targetsOf(ruled).filter((key) => key !== option.key && stationOf(line, key)) : [];
+    const others = ruled ? targetsOf(ruled).filter((key) => key !== option.key && stationOf(line, key)) : [];
     setMarked((now) =>
       now.includes(option.key)
         ? now.filter((each) => each !== option.key)
-        : [...(now.length === 0 ? led : now), option.key],
+        : [...(now.length === 0 ? others : now), option.key],
     );
   };
   const typed = (event: React.KeyboardEvent): void => {

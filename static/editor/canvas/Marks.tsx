@@ -83,21 +83,21 @@ function One({ editor, mark, box }: { editor: Editor; mark: Mark; box: Box }) {
 function openComments(editor: Editor, { kind, key }: Part): void {
   if (kind === "gate") editor.select({ keys: [], gate: key });
   else if (kind === "rule") {
-    const found = ruleOf(editor.line, key);
-    if (found) editor.select({ keys: [found.station.key], rule: key });
+    const ofRule = ruleOf(editor.line, key);
+    if (ofRule) editor.select({ keys: [ofRule.station.key], rule: key });
   } else editor.select({ keys: [key] });
   editor.showTab("comments");
 }
 
 function marksOf(line: LineDocument, others: readonly Other[], threads: readonly Thread[]): Mark[] {
-  const found = new Map<string, Mark>();
+  const marks = new Map<string, Mark>();
   const at = (kind: PartKind, key: string): Mark | undefined => {
     const name = `${kind} ${key}`;
-    const known = found.get(name);
+    const known = marks.get(name);
     const place = known ?? placeOf(line, kind, key);
     if (!place) return undefined;
     const mark = known ?? { kind, key, ...place, others: [], comments: 0 };
-    found.set(name, mark);
+    marks.set(name, mark);
     return mark;
   };
   others.forEach((other, index) => {
@@ -108,7 +108,7 @@ function marksOf(line: LineDocument, others: readonly Other[], threads: readonly
     const mark = thread.resolved || thread.kind === "line" ? undefined : at(thread.kind, thread.key);
     if (mark) mark.comments += 1;
   }
-  return [...found.values()];
+  return [...marks.values()];
 }
 
 function placeOf(line: LineDocument, kind: PartKind, key: string): { node: string; port?: string } | undefined {

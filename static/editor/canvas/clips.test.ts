@@ -80,10 +80,10 @@ describe("what undo says of it", () => {
       stations: [{ key: "a", name: "Alpha", rules: [] }],
       gates: [{ key: "g", name: "A look" }],
     };
-    const said = ({ label }: { label: string | ((before: LineDocument) => string) }): string =>
+    const textOf = ({ label }: { label: string | ((before: LineDocument) => string) }): string =>
       typeof label === "string" ? label : label(line);
-    expect(said(removeParts(["a", "@note:note-1"]))).toMatch(/^Deleted Alpha, /);
-    expect(said(removeGate("g"))).toBe("Deleted A look");
+    expect(textOf(removeParts(["a", "@note:note-1"]))).toMatch(/^Deleted Alpha, /);
+    expect(textOf(removeGate("g"))).toBe("Deleted A look");
   });
 });
 

@@ -18,10 +18,10 @@ const APART = 48;
 export function partsOf(line: LineDocument, keys: readonly string[]): Parts {
   const chosen = new Set(keys);
   const notes = notesOf(line).filter((note) => chosen.has(noteId(note.key)));
-  const taken = clip(line, keys);
+  const clipped = clip(line, keys);
   const positions = Object.fromEntries(Object.entries(positionsOf(line)).filter(([key]) => chosen.has(key)));
   return {
-    ...taken,
+    ...clipped,
     ...(notes.length > 0 ? { notes } : {}),
     ...(Object.keys(positions).length > 0 ? { positions } : {}),
   };
@@ -38,10 +38,10 @@ export function pasteParts(parts: Parts): Command {
       const down = depthOf(parts, notes);
       let next = parts.stations.length > 0 ? paste(parts).apply(line) : line;
       const places: Positions = {};
-      const named = new Map<string, string>();
+      const newKeys = new Map<string, string>();
       next.stations.slice(line.stations.length).forEach((station, index) => {
         const from = parts.stations[index]?.key ?? "";
-        named.set(from, station.key);
+        newKeys.set(from, station.key);
         const at = parts.positions?.[from];
         if (isPlace(at)) places[station.key] = [at[0], at[1] + down];
       });
@@ -53,7 +53,7 @@ export function pasteParts(parts: Parts): Command {
         };
       }
       for (const note of notes) {
-        const copy = { ...overCopies(note, named), key: freshNoteKey(next), y: note.y + down };
+        const copy = { ...overCopies(note, newKeys), key: freshNoteKey(next), y: note.y + down };
         next = withNotes(next, [...notesOf(next), copy]);
       }
       return next;

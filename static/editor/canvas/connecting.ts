@@ -51,9 +51,9 @@ export function likelyKinds(line: LineDocument, from: Station): string[] {
     }
   }
   const usual = USUAL[kindOf(from)] ?? ELSE;
-  const seen = [...counts].sort(([, one], [, other]) => other - one).map(([kind]) => kind);
+  const byFrequency = [...counts].sort(([, one], [, other]) => other - one).map(([kind]) => kind);
   const known = allKinds().map((kind) => kind.key);
-  return [...new Set([...seen, ...usual, ...known])].filter((kind) => known.includes(kind));
+  return [...new Set([...byFrequency, ...usual, ...known])].filter((kind) => known.includes(kind));
 }
 
 export const freshKind = (key: string): string | undefined =>
@@ -62,7 +62,7 @@ export const freshKind = (key: string): string | undefined =>
 /** New stations of likely kinds, then what the station does not lead to yet, in the order of the line from there on; the
  * station itself never before another. What is searched for by name comes before what would be made. */
 export function optionsFor(line: LineDocument, from: Station, search: string): Option[] {
-  const wanted = search.trim().toLowerCase();
+  const term = search.trim().toLowerCase();
   const option = (key: string, note: string, icon: string, station = false): Option => ({
     key,
     name: partName(line, key),
@@ -70,12 +70,12 @@ export function optionsFor(line: LineDocument, from: Station, search: string): O
     icon,
     station,
   });
-  const led = new Set(rulesOf(from).flatMap(targetsOf));
+  const reached = new Set(rulesOf(from).flatMap(targetsOf));
   const at = line.stations.indexOf(from);
   const others = [...line.stations.slice(at + 1), ...line.stations.slice(0, at)];
   const stations = [
-    ...others.filter((each) => !led.has(each.key)),
-    ...others.filter((each) => led.has(each.key)),
+    ...others.filter((each) => !reached.has(each.key)),
+    ...others.filter((each) => reached.has(each.key)),
     from,
   ];
   const ends = [...new Set([...endsOf(line), ...ALWAYS_ENDS.map((end) => end.key)])];
@@ -84,7 +84,7 @@ export function optionsFor(line: LineDocument, from: Station, search: string): O
     ...ends.map((key) => option(key, say("anEnd"), `end-${endOf(line, key)?.kind ?? "completed"}`)),
     option(ORIGIN, "", "send-back"),
     option(BLOCKED, "", "status-blocked"),
-  ].filter((each) => `${each.name} ${each.key}`.toLowerCase().includes(wanted));
+  ].filter((each) => `${each.name} ${each.key}`.toLowerCase().includes(term));
   const kinds = likelyKinds(line, from)
     .map((kind) => ({
       key: NEW_KIND + kind,
@@ -93,11 +93,11 @@ export function optionsFor(line: LineDocument, from: Station, search: string): O
       icon: kindIcon(kind),
       station: false,
     }))
-    .filter((each) => (wanted ? each.name.toLowerCase().includes(wanted) : true))
+    .filter((each) => (term ? each.name.toLowerCase().includes(term) : true))
     .slice(0, LIKELY);
   const fresh = (what: "station" | "end"): Option => ({
     key: `+${what}`,
-    name: wanted
+    name: term
       ? say(what === "station" ? "newStationNamed" : "newEndNamed", search.trim())
       : say(what === "station" ? "newStation" : "newEnd"),
     note: "",
@@ -105,7 +105,7 @@ export function optionsFor(line: LineDocument, from: Station, search: string): O
     station: false,
   });
   const made = [fresh("station"), fresh("end")];
-  return wanted ? [...targets, ...kinds, ...made] : [...kinds, ...targets, ...made];
+  return term ? [...targets, ...kinds, ...made] : [...kinds, ...targets, ...made];
 }
 
 const GAP = 8;

@@ -26,13 +26,13 @@ const line = {
 } as unknown as LineDocument;
 
 test("while a station is dragged only the edges at it are made anew, and all others are the same", () => {
-  let asked = 0;
+  let requests = 0;
   // An edge that is made asks what is said of its rule.
   const rules = new Proxy<Findings["rules"]>(
     {},
     {
       get: () => {
-        asked += 1;
+        requests += 1;
         return undefined;
       },
     },
@@ -44,15 +44,15 @@ test("while a station is dragged only the edges at it are made anew, and all oth
   const box = laid.boxes.find((each) => each.key === "s40");
   if (!box) throw new Error("s40 stands nowhere");
   const there = dragged(laid, new Map([["s40", [box.x + 8, box.y + 8]]]));
-  asked = 0;
+  requests = 0;
   const after = drawnOf(line, there, findings, before);
-  expect(asked).toBeGreaterThan(0);
-  expect(asked).toBeLessThan(20);
+  expect(requests).toBeGreaterThan(0);
+  expect(requests).toBeLessThan(20);
   expect(after.filter((each, index) => each !== before[index]).map((each) => each.station)).toEqual(["s40", "s40"]);
   // Without the drawing of before there is nothing to leave as it was.
-  asked = 0;
+  requests = 0;
   drawnOf(line, dragged(laid, new Map()), findings);
-  expect(asked).toBeGreaterThan(COUNT);
+  expect(requests).toBeGreaterThan(COUNT);
 });
 
 test("what is drawn already is not drawn again for the view of it", () => {

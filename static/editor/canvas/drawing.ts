@@ -127,29 +127,42 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   const parts = new Map(laid.graph.parts.map((part) => [part.key, part]));
   const main = new Set(laid.graph.mainRules);
-  const met = meetings([...laid.ways.values()].flat());
+  const crossings = meetings([...laid.ways.values()].flat());
   const old = new Map(before.map((each) => [each.id, each]));
-  const found: Drawn[] = [];
+  const ways: Drawn[] = [];
   const add = (each: Drawn): void => {
     const was = old.get(each.id);
-    found.push(was && isSame(was, each) ? was : each);
+    ways.push(was && isSame(was, each) ? was : each);
   };
-  const kept = (box: Box, outlet: Outlet, id: string): boolean => {
+  const isStill = (box: Box, outlet: Outlet, id: string): boolean => {
     const was = old.get(id);
     // What it shares with others changes with theirs.
-    const shares = was?.shares || laid.ways.get(id)?.some((way) => met.has(way));
+    const shares = was?.shares || laid.ways.get(id)?.some((way) => crossings.has(way));
     if (!was || shares || !stays(box, outlet)) return false;
-    found.push(was);
+    ways.push(was);
     return true;
   };
   const draw = (box: Box, part: Part, outlet: Outlet, station: Station | undefined, index: number): void => {
     const rule = station && rulesOf(station)[index];
-    if (outlet.rejected && rule && !kept(box, outlet, outlet.rejected.id))
-      add(rejectionOf({ line, laid, box, outlet, rule, rejected: outlet.rejected, met, findings }));
-    if (kept(box, outlet, outlet.id)) return;
+    if (outlet.rejected && rule && !isStill(box, outlet, outlet.rejected.id))
+      add(rejectionOf({ line, laid, box, outlet, rule, rejected: outlet.rejected, met: crossings, findings }));
+    if (isStill(box, outlet, outlet.id)) return;
     const kind = rule ? "rule" : station ? "onward" : "start";
     add(
-      edgeOf({ line, laid, findings, box, part, outlet, station, rule, index, kind, met, main: main.has(outlet.id) }),
+      edgeOf({
+        line,
+        laid,
+        findings,
+        box,
+        part,
+        outlet,
+        station,
+        rule,
+        index,
+        kind,
+        met: crossings,
+        main: main.has(outlet.id),
+      }),
     );
   };
   const [begin, first] = [boxes.get(START_ID), parts.get(START_ID)];
@@ -163,7 +176,7 @@ function drawnAnew(line: LineDocument, laid: Laid, findings: Findings, before: r
       draw(box, part, outlet, station, index);
     });
   }
-  return found;
+  return ways;
 }
 
 interface Asked {

@@ -36,7 +36,7 @@ export const EdgeLayer = memo(function EdgeLayer({
 }: Shown) {
   const view = useDeferredValue(useView(cull));
   const inView = view ? drawn.filter((each) => meets(each.bounds, view)) : drawn;
-  const seen = underFirst(inView, marks);
+  const marksInView = underFirst(inView, marks);
   const chosen = (each: Drawn): boolean => each.id === chosenRule;
   const [pointed, setPointed] = useState<string>();
   const point = ({ target }: { target: EventTarget }): void =>
@@ -52,13 +52,13 @@ export const EdgeLayer = memo(function EdgeLayer({
         onFocus={point}
         onBlur={() => setPointed(undefined)}
       >
-        {level === "far" ? <Far drawn={seen} chosen={chosenRule} marks={marks} /> : null}
+        {level === "far" ? <Far drawn={marksInView} chosen={chosenRule} marks={marks} /> : null}
         {level === "far"
           ? null
-          : seen.map((each) => (
+          : marksInView.map((each) => (
               <Way key={each.id} drawn={each} chosen={chosen(each)} mark={marks[edgeMark(each.id)]} />
             ))}
-        {level === "far" ? null : <Shared drawn={seen} lit={[chosenRule, pointed]} marks={marks} />}
+        {level === "far" ? null : <Shared drawn={marksInView} lit={[chosenRule, pointed]} marks={marks} />}
         {drawing?.fresh ? (
           <rect
             className="ed-ghost"
@@ -73,7 +73,7 @@ export const EdgeLayer = memo(function EdgeLayer({
       </svg>
       {level === "far" ? null : (
         <div>
-          {seen.map((each) => (
+          {marksInView.map((each) => (
             <Words key={each.id} drawn={each} chosen={chosen(each)} chosenGate={chosenGate} near={level === "near"} />
           ))}
         </div>
@@ -105,17 +105,17 @@ const Far = memo(function Far({
   marks: Shown["marks"];
 }) {
   const looks = new Map<string, { first: Drawn; path: string }>();
-  for (const each of drawn) {
+  for (const way of drawn) {
     const look = [
-      each.id === chosen,
-      each.main,
-      each.state === "dead",
-      each.kind === "onward",
-      marks[edgeMark(each.id)],
+      way.id === chosen,
+      way.main,
+      way.state === "dead",
+      way.kind === "onward",
+      marks[edgeMark(way.id)],
     ].join(" ");
     const same = looks.get(look);
-    if (same) same.path += pathOf(each);
-    else looks.set(look, { first: each, path: pathOf(each) });
+    if (same) same.path += pathOf(way);
+    else looks.set(look, { first: way, path: pathOf(way) });
   }
   const gates = drawn.map(({ gateAt }) => (gateAt ? hexagon(gateAt) : "")).join("");
   const ways = [...looks].map(([look, { first, path }]) => (
@@ -314,14 +314,14 @@ interface GateShown {
 /** A hexagon on the edge; of several the first stands on top, and their number beside its name. */
 function Gates({ at: [x, y], gates, drawn: { id: rule, gateRows, rejects }, edge, near, chosen }: GateShown) {
   const mark = useContext(GatePath)?.[rule];
-  const shown = gates.find((gate) => gate.key === chosen) ?? gates[0];
-  if (!shown) return null;
+  const chosenGate = gates.find((gate) => gate.key === chosen) ?? gates[0];
+  if (!chosenGate) return null;
   const names = gates.map((gate) => gate.name).join(", ");
   return (
     <button
       type="button"
       className="ed-gate nodrag nopan"
-      data-gate={shown.key}
+      data-gate={chosenGate.key}
       data-edge={edge}
       data-rule={rule}
       data-chosen={gates.some((gate) => gate.key === chosen) || undefined}
@@ -334,7 +334,7 @@ function Gates({ at: [x, y], gates, drawn: { id: rule, gateRows, rejects }, edge
       style={at(x, y)}
     >
       <span className="ed-hexagon">
-        <Icon name={`gate-${shown.mode}`} size={14} />
+        <Icon name={`gate-${chosenGate.mode}`} size={14} />
       </span>
       {near && gates.length > 1 ? <span className="ed-gate-count">{gates.length}</span> : null}
       {near ? <span className="ed-gate-name">{gateRows.join("\n")}</span> : null}

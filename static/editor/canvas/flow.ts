@@ -82,21 +82,22 @@ export const edgeId = (rule: string, target: string): string => `${rule}>${targe
 export function edgesOf(line: LineDocument, said: Pick<Findings, "onward" | "rejected" | "rules">): Reach[] {
   const there = new Set([...line.stations.map((station) => station.key), ...endsOf(line)]);
   const start = startOf(line);
-  const found: Reach[] =
+  const reaches: Reach[] =
     start && there.has(start) ? [{ id: edgeId(START_ID, start), source: START_ID, target: start, rule: "" }] : [];
   for (const station of line.stations) {
     for (const rule of rulesOf(station)) {
       for (const target of targetsOf(rule)) {
-        if (there.has(target)) found.push({ id: edgeId(rule.id, target), source: station.key, target, rule: rule.id });
+        if (there.has(target))
+          reaches.push({ id: edgeId(rule.id, target), source: station.key, target, rule: rule.id });
       }
       for (const target of rejectionsOf(line, station, rule, said))
-        found.push({ id: edgeId(rejectedId(rule.id), target), source: station.key, target, rule: "" });
+        reaches.push({ id: edgeId(rejectedId(rule.id), target), source: station.key, target, rule: "" });
     }
     const target = said.onward[station.key];
     if (target !== undefined && there.has(target) && target !== station.key)
-      found.push({ id: edgeId(onwardId(station.key), target), source: station.key, target, rule: "" });
+      reaches.push({ id: edgeId(onwardId(station.key), target), source: station.key, target, rule: "" });
   }
-  return found;
+  return reaches;
 }
 
 type Made = { made: string; node: AnyNode };
@@ -112,21 +113,21 @@ export class Nodes {
     marks: Readonly<Record<string, string>>,
   ): AnyNode[] {
     const chosen = new Set(selection.keys);
-    const said = new Map<string, Finding[]>();
+    const byPart = new Map<string, Finding[]>();
     for (const finding of findings.findings) {
       const key = finding.station ?? "";
-      said.set(key, [...(said.get(key) ?? []), finding]);
+      byPart.set(key, [...(byPart.get(key) ?? []), finding]);
     }
     const next = new Map<string, Made>();
     const keep = (node: AnyNode): AnyNode => {
       const made = JSON.stringify(node);
       const before = this.#before.get(node.id);
-      const kept = before?.made === made ? before : { made, node };
-      next.set(node.id, kept);
-      return kept.node;
+      const entry = before?.made === made ? before : { made, node };
+      next.set(node.id, entry);
+      return entry.node;
     };
     const nodes = boxes.map((box) =>
-      keep(nodeOf(line, box, findings, said.get(box.key) ?? [], chosen.has(box.key), marks)),
+      keep(nodeOf(line, box, findings, byPart.get(box.key) ?? [], chosen.has(box.key), marks)),
     );
     const notes = placedNotes(line, boxes).map((note) => keep(noteNode(note, chosen.has(noteId(note.key)))));
     this.#before = next;
@@ -162,16 +163,16 @@ function nodeOf(
   const base = { id: box.key, position: { x: box.x, y: box.y }, width: box.width, height: box.height, selected };
   const station = stationOf(line, box.key);
   if (station) {
-    const found = stationData(line, station, findings, own);
-    const rules = found.rules.map((rule) =>
+    const stationNode = stationData(line, station, findings, own);
+    const rules = stationNode.rules.map((rule) =>
       rule.retry ? { ...rule, retry: { ...rule.retry, mark: marks[edgeMark(rule.id)] } } : rule,
     );
     const port = box.ports[rules.length];
     const onward =
       port === undefined
         ? undefined
-        : { id: onwardId(station.key), port, title: say("otherwiseDoes", found.otherwise) };
-    const data = { ...found, rules, ports: box.ports, onward, nextPort: nextPort(box), bar: box.bar, mark };
+        : { id: onwardId(station.key), port, title: say("otherwiseDoes", stationNode.otherwise) };
+    const data = { ...stationNode, rules, ports: box.ports, onward, nextPort: nextPort(box), bar: box.bar, mark };
     return { ...base, type: "station", data, ariaLabel: spoken(data) };
   }
   if (box.key === START_ID) {

@@ -13,9 +13,9 @@ const LINE: LineDocument = {
   ],
 };
 const boxOf = (line: LineDocument, key: string): Box => {
-  const found = laidOut(line).boxes.find((box) => box.key === key);
-  if (!found) throw new Error(`${key} is not drawn`);
-  return found;
+  const boxOfKey = laidOut(line).boxes.find((box) => box.key === key);
+  if (!boxOfKey) throw new Error(`${key} is not drawn`);
+  return boxOfKey;
 };
 
 it("puts what is new beside what leads to it, over nothing else", () => {

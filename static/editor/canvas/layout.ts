@@ -54,7 +54,7 @@ export interface Laid {
 
 const LONG = 60;
 let window: readonly [number, number] = [0, 0];
-let said: Said = NOTHING;
+let labels: Said = NOTHING;
 let last: { line: LineDocument; said: Said; edition: number; window: object; laid: Laid } | undefined;
 let lastPlaced: { placed: Placed; graph: string; positions: string; found: Laid } | undefined;
 
@@ -64,8 +64,8 @@ export function drawnIn(width: number, height: number): void {
 }
 
 /** `findings`: what the server said of it, which stands in words on the edges; without, what was known last. */
-export function laidOut(line: LineDocument, findings: Said = said): Laid {
-  said = findings;
+export function laidOut(line: LineDocument, findings: Said = labels): Laid {
+  labels = findings;
   if (last?.line === line && last.said === findings && last.edition === edition() && last.window === window)
     return last.laid;
   const graph = graphOf(line, findings, window);
@@ -85,9 +85,9 @@ function withPlaces(whole: Graph, placed: Placed, exact: boolean, positions: Pos
     lastPlaced.graph === drawn;
   if (same && lastPlaced) return lastPlaced.found;
   const places = placesOf(graph, positions);
-  const found = { ...laidFrom(graph, placed.provisional ? put(placed, places) : moved(graph, placed, places)), exact };
-  lastPlaced = { placed, graph: drawn, positions: written, found };
-  return found;
+  const laid = { ...laidFrom(graph, placed.provisional ? put(placed, places) : moved(graph, placed, places)), exact };
+  lastPlaced = { placed, graph: drawn, positions: written, found: laid };
+  return laid;
 }
 
 /** Where a person put parts of what has no edges yet. */
@@ -144,8 +144,8 @@ function rowsOf(graph: Graph, placed: Placed, boxes: readonly Box[]): Row[] {
   return placed.rows.flatMap((keys): Row[] => {
     const own = new Set(keys);
     const here = stations.filter((box) => own.has(box.key)).sort((a, b) => a.x - b.x);
-    const named = here.filter((box) => main.has(box.key));
-    const [first, last] = [named[0] ?? here[0], named.at(-1) ?? here.at(-1)];
+    const onMainWay = here.filter((box) => main.has(box.key));
+    const [first, last] = [onMainWay[0] ?? here[0], onMainWay.at(-1) ?? here.at(-1)];
     if (!first || !last) return [];
     const [x, y] = [Math.min(...here.map((box) => box.x)), Math.min(...here.map((box) => box.y))];
     return [{ first: first.key, last: last.key, x, y }];

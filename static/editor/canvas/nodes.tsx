@@ -100,7 +100,7 @@ function Closer({ data }: { data: StationNode["data"] }) {
 }
 
 function Badge({ data }: { data: StationNode["data"] }) {
-  const said =
+  const label =
     data.dead > 0
       ? ["danger", "danger", say("deadRules", String(data.dead))]
       : data.errors > 0
@@ -111,15 +111,15 @@ function Badge({ data }: { data: StationNode["data"] }) {
   const many = data.rules.length > 1;
   return (
     <>
-      {many || (!said && data.signs.length > 0) ? (
+      {many || (!label && data.signs.length > 0) ? (
         <span className="ed-count">
           {many ? say("rulesCount", String(data.rules.length)) : null}
           <Signs data={data} />
         </span>
       ) : null}
-      {said ? (
-        <span className={`ed-badge ed-badge-${said[0]}`}>
-          <Icon name={said[1] ?? ""} size={12} /> {said[2]}
+      {label ? (
+        <span className={`ed-badge ed-badge-${label[0]}`}>
+          <Icon name={label[1] ?? ""} size={12} /> {label[2]}
           {many ? null : <Signs data={data} />}
         </span>
       ) : null}

@@ -25,7 +25,7 @@ function colours(): Record<"canvas" | "fill" | "line" | "edge" | "text" | "muted
     probe.style.color = `var(${token})`;
     return getComputedStyle(probe).color;
   };
-  const found = {
+  const picture = {
     canvas: read("--canvas"),
     fill: read("--shape-fill"),
     line: read("--shape-line"),
@@ -36,7 +36,7 @@ function colours(): Record<"canvas" | "fill" | "line" | "edge" | "text" | "muted
     note: read("--attention-bg"),
   };
   probe.remove();
-  return found;
+  return picture;
 }
 
 const safe = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
@@ -63,7 +63,7 @@ function pictureOf({ line, state }: Editor): string {
     const joins = each.joins.map(([x, y]) => `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"/>`).join("");
     return `<path d="${pathOf(each)}" fill="none" stroke="${colour}" stroke-width="${width}"${dashes}/><path d="${heads}" fill="${colour}"/>${fork}${joins}`;
   };
-  const said = (each: Drawn): string => {
+  const labelOf = (each: Drawn): string => {
     const at = each.labelAt;
     const label = at
       ? each.lines
@@ -134,8 +134,8 @@ function pictureOf({ line, state }: Editor): string {
       const [x, y] = [box.x + BADGE.first + BADGE.width * index, box.y + box.height - 10];
       const most = state.findings.signs.rules[rule.id]?.most;
       const number = (station.rules ?? []).indexOf(rule) + 1;
-      const said = most === undefined ? `${number} ↻` : `${number} ↻ ${say("atMost", String(most))}`;
-      return rect({ x, y, width: BADGE.width - 6, height: 20 }, 10, tone.fill) + words(said, x + 8, y + 14, 12);
+      const limit = most === undefined ? `${number} ↻` : `${number} ↻ ${say("atMost", String(most))}`;
+      return rect({ x, y, width: BADGE.width - 6, height: 20 }, 10, tone.fill) + words(limit, x + 8, y + 14, 12);
     });
     const bar = station.gate
       ? `<path d="M${right - 2} ${box.y + 5}V${box.y + box.height - 5}" stroke="${tone.text}" stroke-width="4"/>`
@@ -166,7 +166,7 @@ function pictureOf({ line, state }: Editor): string {
     notes.map(note).join("") +
     drawn.map(edge).join("") +
     laid.boxes.map(part).join("") +
-    drawn.map(said).join("") +
+    drawn.map(labelOf).join("") +
     "</svg>\n"
   );
 }

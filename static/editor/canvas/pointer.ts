@@ -32,22 +32,22 @@ export function useDrawing(
   mayEdit: boolean,
   openTargets: (station: string, at?: DropPoint) => void,
 ) {
-  const held = useRef<Held | undefined>(undefined);
+  const grabbed = useRef<Held | undefined>(undefined);
   const [drawing, setDrawing] = useState<{ from: Point; to: Point; fresh: boolean }>();
   const [holding, setHolding] = useState(false);
 
   const down = (event: PointerEvent<HTMLElement>): void => {
-    const found = event.button === 0 && mayEdit ? heldAt(event.target as Element, editor) : undefined;
-    if (!found) return;
+    const grip = event.button === 0 && mayEdit ? heldAt(event.target as Element, editor) : undefined;
+    if (!grip) return;
     const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
-    held.current = { ...found, from: [at.x, at.y], begin: [event.clientX, event.clientY], moved: false };
+    grabbed.current = { ...grip, from: [at.x, at.y], begin: [event.clientX, event.clientY], moved: false };
     setHolding(true);
     event.currentTarget.setPointerCapture(event.pointerId);
     event.stopPropagation();
   };
 
   const move = (event: PointerEvent<HTMLElement>): void => {
-    const now = held.current;
+    const now = grabbed.current;
     if (!now) return;
     now.moved ||= Math.hypot(event.clientX - now.begin[0], event.clientY - now.begin[1]) > STILL;
     if (!now.moved) return;
@@ -58,7 +58,7 @@ export function useDrawing(
   };
 
   const up = (event: PointerEvent<HTMLElement>): void => {
-    const now = held.current;
+    const now = grabbed.current;
     if (!now) return;
     release();
     const place = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
@@ -70,7 +70,7 @@ export function useDrawing(
   };
 
   const release = (): void => {
-    held.current = undefined;
+    grabbed.current = undefined;
     setHolding(false);
     setDrawing(undefined);
     mark(undefined);
@@ -93,8 +93,8 @@ function heldAt(target: Element, editor: Editor): Pick<Held, "station" | "rule" 
   }
   const grip = target.closest<SVGElement>("[data-grip]");
   const rule = grip?.closest<SVGElement>("[data-rule]")?.dataset.rule;
-  const found = rule === undefined ? undefined : ruleOf(editor.line, rule);
-  return found && grip ? { station: found.station.key, rule, target: grip.dataset.grip } : undefined;
+  const ofRule = rule === undefined ? undefined : ruleOf(editor.line, rule);
+  return ofRule && grip ? { station: ofRule.station.key, rule, target: grip.dataset.grip } : undefined;
 }
 
 const partAt = (x: number, y: number): HTMLElement | undefined =>
@@ -102,7 +102,8 @@ const partAt = (x: number, y: number): HTMLElement | undefined =>
 
 /** Shows where it would be dropped. */
 export function mark(part: Element | undefined): void {
-  for (const each of document.querySelectorAll("[data-drop]")) if (each !== part) each.removeAttribute("data-drop");
+  for (const target of document.querySelectorAll("[data-drop]"))
+    if (target !== part) target.removeAttribute("data-drop");
   part?.setAttribute("data-drop", "");
 }
 

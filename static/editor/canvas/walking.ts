@@ -45,8 +45,8 @@ function ofNode(map: Map, id: string, to: Direction, from?: string): Spot | unde
 
 /** What no edge leads on from or back from: its neighbour in the order of the line. */
 function beside(map: Map, id: string, step: 1 | -1): Spot | undefined {
-  const found = map.nodes[map.nodes.findIndex((each) => each.id === id) + step];
-  return found && node(found.id);
+  const nextNode = map.nodes[map.nodes.findIndex((each) => each.id === id) + step];
+  return nextNode && node(nextNode.id);
 }
 
 function ofEdge(map: Map, id: string, to: Direction): Spot | undefined {
@@ -62,6 +62,6 @@ function ofEdge(map: Map, id: string, to: Direction): Spot | undefined {
 /** The one before or after in the order of the line, edges left out: this way everything is reached. */
 export function step(map: Map, id: string | undefined, by: 1 | -1): Spot | undefined {
   const at = map.nodes.findIndex((each) => each.id === id);
-  const found = at < 0 ? map.nodes[by > 0 ? 0 : map.nodes.length - 1] : map.nodes[at + by];
-  return found && node(found.id);
+  const neighbour = at < 0 ? map.nodes[by > 0 ? 0 : map.nodes.length - 1] : map.nodes[at + by];
+  return neighbour && node(neighbour.id);
 }

@@ -158,10 +158,10 @@ export default function Pane({
               update.view.hasFocus &&
               update.transactions.some((each) => each.isUserEvent("select"))
             ) {
-              const wanted = selectionAt(editor.line, editor.state.text.places, update.state.selection.main.head);
-              if (!wanted) return;
+              const selected = selectionAt(editor.line, editor.state.text.places, update.state.selection.main.head);
+              if (!selected) return;
               fromHere.current = true;
-              editor.select(wanted);
+              editor.select(selected);
             }
           }),
         ],
@@ -187,8 +187,8 @@ export default function Pane({
     const here = view.current;
     if (!here) return;
     // Of the text that was last read: with what is typed since, its places move by themselves.
-    const shown = findingsIn(findings.findings, editor.state.text, here.state.doc.length);
-    here.dispatch(setDiagnostics(here.state, shown.map(asDiagnostic)));
+    const diagnostics = findingsIn(findings.findings, editor.state.text, here.state.doc.length);
+    here.dispatch(setDiagnostics(here.state, diagnostics.map(asDiagnostic)));
   }, [editor, findings, text.fault, text.places]);
 
   useEffect(() => {
@@ -203,11 +203,11 @@ export default function Pane({
   useEffect(() => {
     const here = view.current;
     if (!here) return;
-    const found = chosenPlace(editor.line, selection, text.places);
-    const inside = found && found.to <= here.state.doc.length;
-    const effects: StateEffect<unknown>[] = [choose.of(inside ? found : null)];
+    const chosenPart = chosenPlace(editor.line, selection, text.places);
+    const inside = chosenPart && chosenPart.to <= here.state.doc.length;
+    const effects: StateEffect<unknown>[] = [choose.of(inside ? chosenPart : null)];
     if (inside && !fromHere.current)
-      effects.push(EditorView.scrollIntoView(here.state.doc.lineAt(found.from).from, { y: "start", yMargin: 48 }));
+      effects.push(EditorView.scrollIntoView(here.state.doc.lineAt(chosenPart.from).from, { y: "start", yMargin: 48 }));
     fromHere.current = false;
     here.dispatch({ effects });
   }, [editor, selection, text.places]);
@@ -280,8 +280,8 @@ async function meaning(editor: Editor, view: EditorView, at: number) {
   const from = line.from + word.index;
   const known = await loaded(editor.given.urls.schema);
   const spot = spotOf(view.state.sliceDoc(0, from));
-  const found = spot.at === "key" ? known?.meaning(stepsOfKey(spot, word[0])) : undefined;
-  if (!found || (!found.about && found.values.length === 0)) return null;
+  const description = spot.at === "key" ? known?.meaning(stepsOfKey(spot, word[0])) : undefined;
+  if (!description || (!description.about && description.values.length === 0)) return null;
   return {
     pos: from,
     end: from + word[0].length,
@@ -289,9 +289,9 @@ async function meaning(editor: Editor, view: EditorView, at: number) {
     create: () => {
       const dom = document.createElement("div");
       dom.className = "ed-code-meaning";
-      if (found.about) dom.appendChild(document.createElement("p")).textContent = found.about;
-      if (found.values.length > 0)
-        dom.appendChild(document.createElement("p")).textContent = say("schemaGives", found.values.join(", "));
+      if (description.about) dom.appendChild(document.createElement("p")).textContent = description.about;
+      if (description.values.length > 0)
+        dom.appendChild(document.createElement("p")).textContent = say("schemaGives", description.values.join(", "));
       return { dom };
     },
   };

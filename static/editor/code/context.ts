@@ -40,8 +40,8 @@ export function spotOf(before: string, after = ""): Spot {
     inner,
   );
   const steps = [...outer, ...(open?.steps ?? [])];
-  const beside = open ? open.beside : at === "key" ? keysBeside(lines, after, column) : [];
-  return { steps, at, from: before.length - word.length, beside };
+  const neighbours = open ? open.beside : at === "key" ? keysBeside(lines, after, column) : [];
+  return { steps, at, from: before.length - word.length, beside: neighbours };
 }
 
 /** The dashes and the key at the beginning of a line, and what stands behind them. */
@@ -87,17 +87,17 @@ function above(lines: string[], own: Mark[], column: number): Step[] {
 }
 
 function keysBeside(lines: string[], _after: string, column: number): string[] {
-  const found: string[] = [];
+  const openBrackets: string[] = [];
   for (let index = lines.length - 1; index >= 0; index -= 1) {
     const line = lines[index] ?? "";
     if (line.trim() === "" || line.trimStart().startsWith("#")) continue;
     const { marks } = marksOf(line);
-    const beside = marks.find((mark) => mark.column === column && mark.key !== undefined);
-    if (beside?.key) found.push(beside.key);
+    const neighbour = marks.find((mark) => mark.column === column && mark.key !== undefined);
+    if (neighbour?.key) openBrackets.push(neighbour.key);
     const least = marks[0]?.column ?? 0;
     if (least < column) break;
   }
-  return found;
+  return openBrackets;
 }
 
 /** The braces that are open at the end of a text, from outside in. */

@@ -14,34 +14,34 @@ describe("two edits of one text", () => {
   });
 
   it("keeps both where they are apart", () => {
-    const mine = text("# mine", "one", "two", "three", "four", "five", "");
+    const edited = text("# mine", "one", "two", "three", "four", "five", "");
     const theirs = text("one", "two", "three", "four", "5", "six", "");
-    expect(merge3(BASE, mine, theirs)).toBe(text("# mine", "one", "two", "three", "four", "5", "six", ""));
+    expect(merge3(BASE, edited, theirs)).toBe(text("# mine", "one", "two", "three", "four", "5", "six", ""));
   });
 
   it("keeps a line that one took out and the other did not touch out", () => {
-    const mine = text("one", "three", "four", "five", "");
+    const edited = text("one", "three", "four", "five", "");
     const theirs = text("one", "two", "three", "four", "5", "");
-    expect(merge3(BASE, mine, theirs)).toBe(text("one", "three", "four", "5", ""));
+    expect(merge3(BASE, edited, theirs)).toBe(text("one", "three", "four", "5", ""));
   });
 
   it("keeps mine where both changed the same lines, and theirs elsewhere", () => {
-    const mine = text("one", "mine", "three", "four", "five", "");
+    const edited = text("one", "mine", "three", "four", "five", "");
     const theirs = text("one", "theirs", "three", "four", "5", "");
-    expect(merge3(BASE, mine, theirs)).toBe(text("one", "mine", "three", "four", "5", ""));
+    expect(merge3(BASE, edited, theirs)).toBe(text("one", "mine", "three", "four", "5", ""));
   });
 
   it("takes what both did alike once", () => {
-    const mine = text("one", "two", "2b", "three", "four", "five", "");
+    const edited = text("one", "two", "2b", "three", "four", "five", "");
     const theirs = text("one", "two", "2b", "three", "four", "5", "");
-    expect(merge3(BASE, mine, theirs)).toBe(text("one", "two", "2b", "three", "four", "5", ""));
+    expect(merge3(BASE, edited, theirs)).toBe(text("one", "two", "2b", "three", "four", "5", ""));
   });
 
   it("puts together long texts that have little in common", () => {
     const many = (name: string): string => Array.from({ length: 5_000 }, (_, at) => `${name} ${at}`).join("\n");
     const base = text("head", many("base"), "tail");
-    const mine = text("head", many("mine"), "tail");
-    expect(merge3(base, mine, text("head", many("base"), "tail", "end"))).toBe(text(mine, "end"));
+    const edited = text("head", many("mine"), "tail");
+    expect(merge3(base, edited, text("head", many("base"), "tail", "end"))).toBe(text(edited, "end"));
   });
 
   it("puts together long texts whose lines repeat", () => {

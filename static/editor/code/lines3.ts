@@ -8,27 +8,27 @@ export function merge3(base: string, mine: string, theirs: string): string {
   const ours = hunks(lines, mine.split("\n"));
   const apart = hunks(lines, theirs.split("\n")).filter((each) => !ours.some((own) => touches(own, each)));
   const all = [...ours, ...apart].sort((a, b) => a.from - b.from);
-  const found: string[] = [];
+  const merged: string[] = [];
   let at = 0;
   for (const hunk of all) {
-    found.push(...lines.slice(at, hunk.from), ...hunk.lines);
+    merged.push(...lines.slice(at, hunk.from), ...hunk.lines);
     at = hunk.to;
   }
-  return [...found, ...lines.slice(at)].join("\n");
+  return [...merged, ...lines.slice(at)].join("\n");
 }
 
 const touches = (one: Hunk, other: Hunk): boolean => one.from <= other.to && other.from <= one.to;
 
 /** What turns `before` into `after`: the lines between those that stay. */
 function hunks(before: string[], after: string[]): Hunk[] {
-  const kept = common(before, after);
-  const found: Hunk[] = [];
+  const commonLines = common(before, after);
+  const changes: Hunk[] = [];
   let [i, j] = [0, 0];
-  for (const [k, l] of [...kept, [before.length, after.length] as const]) {
-    if (k > i || l > j) found.push({ from: i, to: k, lines: after.slice(j, l) });
+  for (const [k, l] of [...commonLines, [before.length, after.length] as const]) {
+    if (k > i || l > j) changes.push({ from: i, to: k, lines: after.slice(j, l) });
     [i, j] = [k + 1, l + 1];
   }
-  return found;
+  return changes;
 }
 
 const MOST = 4_000_000;
@@ -61,12 +61,12 @@ function longest(before: string[], after: string[]): [number, number][] {
       length[i * width + j] = before[i] === after[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
     }
   }
-  const found: [number, number][] = [];
+  const pairs: [number, number][] = [];
   let [i, j] = [0, 0];
   while (i < before.length && j < after.length) {
-    if (before[i] === after[j]) found.push([i++, j++]);
+    if (before[i] === after[j]) pairs.push([i++, j++]);
     else if (at(i + 1, j) >= at(i, j + 1)) i += 1;
     else j += 1;
   }
-  return found;
+  return pairs;
 }

@@ -16,8 +16,8 @@ export function join(path: string, step: string | number): string {
 
 /** The path itself, or the nearest part around it that has a place. */
 export function nearest(path: string, places: Places): string {
-  let found = path;
-  while (found && !Object.hasOwn(places, found))
-    found = found.replace(/(?:\[(?:"(?:[^"\\]|\\.)*"|\d+)\]|\.?[^.[]+)$/, "");
-  return found;
+  let nearestPath = path;
+  while (nearestPath && !Object.hasOwn(places, nearestPath))
+    nearestPath = nearestPath.replace(/(?:\[(?:"(?:[^"\\]|\\.)*"|\d+)\]|\.?[^.[]+)$/, "");
+  return nearestPath;
 }

@@ -14,8 +14,8 @@ interface Range {
 export function pathOf(line: LineDocument, { keys, rule, gate, part }: Selection): string | undefined {
   const gateAt = gate === undefined ? -1 : (line.gates ?? []).findIndex((each) => each.key === gate);
   if (gateAt >= 0) return `gates[${gateAt}]`;
-  const found = rule === undefined ? undefined : ruleOf(line, rule);
-  if (found) return `stations[${line.stations.indexOf(found.station)}].rules[${found.index}]`;
+  const ofRule = rule === undefined ? undefined : ruleOf(line, rule);
+  if (ofRule) return `stations[${line.stations.indexOf(ofRule.station)}].rules[${ofRule.index}]`;
   if (part) return part;
   const station = line.stations.findIndex((each) => each.key === keys[0]);
   if (station >= 0) return `stations[${station}]`;

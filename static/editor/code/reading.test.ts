@@ -89,10 +89,10 @@ describe("a text that cannot be read", () => {
 
   it("is no bomb of aliases", () => {
     const lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"];
-    for (let each = 1; each < 8; each += 1)
+    for (let depth = 1; depth < 8; depth += 1)
       lines.push(
-        `a${each}: &a${each} [${Array(10)
-          .fill(`*a${each - 1}`)
+        `a${depth}: &a${depth} [${Array(10)
+          .fill(`*a${depth - 1}`)
           .join(",")}]`,
       );
     expect(faultOf(`${lines.join("\n")}\n`).message).toContain("the document holds more than");

@@ -190,8 +190,8 @@ class Reader {
   }
 
   private scalar(node: Scalar, at: number): Json {
-    const said = String(node.source ?? node.value ?? "");
-    const unstorable = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.exec(said);
+    const source = String(node.source ?? node.value ?? "");
+    const unstorable = /\0|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.exec(source);
     if (unstorable) {
       const what = unstorable[0] === "\0" ? "a NUL character" : "half of a surrogate pair";
       throw new TextError(`the text holds ${what} at position ${unstorable.index}`, at);
@@ -201,8 +201,8 @@ class Reader {
     }
     const tag = node.tag;
     if (tag && tag !== "!" && tag !== TEXT_TAG) throw new TextError(`tags are not supported: ${tag}`, at);
-    if (tag || node.type !== Scalar.PLAIN) return said;
-    return this.plain(said, at);
+    if (tag || node.type !== Scalar.PLAIN) return source;
+    return this.plain(source, at);
   }
 
   private hasHalf(node: Scalar): boolean {
@@ -240,15 +240,15 @@ function beginningOf({ code, pos }: YAMLError, tree: Document.Parsed, text: stri
     const last = { "[": "]", "{": "}", '"': '"', "'": "'" }[first];
     return last !== undefined && from < pos[0] && pos[0] <= to + 1 && (to - from < 2 || text[to - 1] !== last);
   };
-  let found = pos[0];
+  let place = pos[0];
   if (code === "MISSING_CHAR" || code === "BAD_INDENT") {
     visit(tree, {
       Node: (_, node) => {
-        if (isOpen(node as Node)) found = (node as Node).range?.[0] ?? found;
+        if (isOpen(node as Node)) place = (node as Node).range?.[0] ?? place;
       },
     });
   }
-  return found;
+  return place;
 }
 
 const leaf = (value: Json): Built => ({ value, size: 1, height: 0 });
@@ -256,9 +256,9 @@ const leaf = (value: Json): Built => ({ value, size: 1, height: 0 });
 function holder(value: Json, members: Built[]): Built {
   let size = 1;
   let height = 0;
-  for (const each of members) {
-    size += each.size;
-    height = Math.max(height, each.height);
+  for (const member of members) {
+    size += member.size;
+    height = Math.max(height, member.height);
   }
   return { value, size, height: height + 1 };
 }
@@ -285,7 +285,7 @@ function decimal(text: string): [string, number] {
   const sign = mantissa.startsWith("-") ? "-" : "";
   const [whole = "", fraction = ""] = mantissa.replace(/^[-+]/, "").split(".");
   const all = (whole + fraction).replace(/^0+/, "");
-  const kept = all.replace(/0+$/, "");
-  if (!kept) return ["0", 0];
-  return [sign + kept, Number(power) - fraction.length + (all.length - kept.length)];
+  const digits = all.replace(/0+$/, "");
+  if (!digits) return ["0", 0];
+  return [sign + digits, Number(power) - fraction.length + (all.length - digits.length)];
 }

@@ -23,7 +23,7 @@ stations:
     rules: []
 `;
 
-const said = (text: string): Obj => {
+const documentOf = (text: string): Obj => {
   const answer = read(text);
   if (!answer.ok) throw new Error(answer.message);
   return structuredClone(answer.value);
@@ -37,11 +37,11 @@ interface Line {
 
 /** Rewritten by what `change` does to the value; it has to say that value. */
 function changed(text: string, change: (line: Line) => void): string {
-  const wanted = said(text);
-  change(wanted as unknown as Line);
-  const found = rewrite(text, wanted);
-  expect(said(found)).toEqual(wanted);
-  return found;
+  const document = documentOf(text);
+  change(document as unknown as Line);
+  const rewritten = rewrite(text, document);
+  expect(documentOf(rewritten)).toEqual(document);
+  return rewritten;
 }
 
 /** Lines that are in one text only. */
@@ -52,38 +52,38 @@ function apart(before: string, after: string): { gone: string[]; come: string[] 
 
 describe("a text that is to say something else", () => {
   it("stays the very same where nothing changed", () => {
-    expect(rewrite(TEXT, said(TEXT))).toBe(TEXT);
+    expect(rewrite(TEXT, documentOf(TEXT))).toBe(TEXT);
   });
 
   it("changes one value and nothing else, comments included", () => {
-    const found = changed(TEXT, (line) => {
+    const rewritten = changed(TEXT, (line) => {
       Object.assign(line.stations[0]?.rules[0] ?? {}, { to: "review" });
     });
-    expect(found).toBe(TEXT.replace("to: check}", "to: review}"));
+    expect(rewritten).toBe(TEXT.replace("to: check}", "to: review}"));
   });
 
   it("keeps the quotes around what did not change, and the rest of the list", () => {
-    const found = changed(TEXT, (line) => {
+    const rewritten = changed(TEXT, (line) => {
       line.stations[0]?.rules.reverse();
     });
-    expect(found).toContain("name: 'Build it'");
-    expect(found).toContain("# the way on");
-    expect(found.indexOf("id: broken")).toBeLessThan(found.indexOf("id: built"));
+    expect(rewritten).toContain("name: 'Build it'");
+    expect(rewritten).toContain("# the way on");
+    expect(rewritten.indexOf("id: broken")).toBeLessThan(rewritten.indexOf("id: built"));
   });
 
   it("puts a new member at the place where it is usually written", () => {
-    const found = changed(TEXT, (line) => {
+    const rewritten = changed(TEXT, (line) => {
       Object.assign(line.stations[1] ?? {}, { name: "Check it" });
     });
-    expect(apart(TEXT, found)).toEqual({ gone: [], come: ["    name: Check it"] });
+    expect(apart(TEXT, rewritten)).toEqual({ gone: [], come: ["    name: Check it"] });
   });
 
   it("takes a station out with the comment that belongs to it", () => {
-    const found = changed(TEXT, (line) => {
+    const rewritten = changed(TEXT, (line) => {
       line.stations.shift();
     });
-    expect(found).toContain("# The line of the team.");
-    expect(found).not.toContain("build");
+    expect(rewritten).toContain("# The line of the team.");
+    expect(rewritten).not.toContain("build");
   });
 
   it("keeps the indentation of JSON", () => {
@@ -139,27 +139,27 @@ function someValue(next: (below: number) => number, depth: number): Json {
 
 it("writes keys in the order of the documentation", () => {
   const text = "stations:\n  - key: build\n    work:\n      kind: command\n      argv: [make]\n    rules: []\n";
-  const wanted = said(text);
-  const [station] = wanted.stations as [Obj];
+  const document = documentOf(text);
+  const [station] = document.stations as [Obj];
   station.join = { wait_for: ["one"] };
   station.labels = ["python"];
   station.name = "Build";
   Object.assign(station.work as Obj, { cwd: "sub", env: { A: "b" }, prompt: "x" });
-  const keys = [...rewrite(text, wanted).matchAll(/^ *(?:- )?(\w+):/gm)].map((found) => found[1]);
+  const keys = [...rewrite(text, document).matchAll(/^ *(?:- )?(\w+):/gm)].map((found) => found[1]);
   expect(keys).toEqual("stations key name work kind argv prompt env cwd labels join rules".split(" "));
 });
 
 it("says what is wanted, whatever it said before", () => {
   const next = numbers(7);
   let text = TEXT;
-  for (let each = 0; each < 120; each += 1) {
-    const wanted: Obj = said(text);
-    wanted[`k${next(4)}`] = someValue(next, 3);
-    if (next(4) === 0) delete wanted[Object.keys(wanted)[next(Object.keys(wanted).length)] ?? ""];
+  for (let round = 0; round < 120; round += 1) {
+    const document: Obj = documentOf(text);
+    document[`k${next(4)}`] = someValue(next, 3);
+    if (next(4) === 0) delete document[Object.keys(document)[next(Object.keys(document).length)] ?? ""];
     if (next(5) === 0)
-      wanted.stations = Array.from({ length: next(3) }, (_, at) => ({ key: `s${at}`, x: someValue(next, 2) }));
-    if (Object.keys(wanted).length === 0) continue;
-    text = rewrite(text, wanted);
-    expect(same(said(text), wanted), text).toBe(true);
+      document.stations = Array.from({ length: next(3) }, (_, at) => ({ key: `s${at}`, x: someValue(next, 2) }));
+    if (Object.keys(document).length === 0) continue;
+    text = rewrite(text, document);
+    expect(same(documentOf(text), document), text).toBe(true);
   }
 });

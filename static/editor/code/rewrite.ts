@@ -21,8 +21,8 @@ export function rewrite(text: string, wanted: Obj): string {
   ];
   for (const way of ways) {
     const tried = way();
-    const said = tried === undefined ? undefined : read(tried);
-    if (tried !== undefined && said?.ok && same(said.value, wanted)) return tried;
+    const answer = tried === undefined ? undefined : read(tried);
+    if (tried !== undefined && answer?.ok && same(answer.value, wanted)) return tried;
   }
   return `${write(wanted, 2)}\n`;
 }
@@ -67,16 +67,16 @@ class Rewriter {
 
   private parts(node: YAMLMap | YAMLSeq): Part[] {
     const indent = this.column(node.range?.[0] ?? 0);
-    const found = node.items.map((item, index): Part => {
+    const parts = node.items.map((item, index): Part => {
       const [start, end] = isMap(node) ? this.ofPair(item as Entry) : this.ofItem(node as YAMLSeq, index);
       const to = this.lineEnd(end);
       return { from: this.withComment(start, indent), to, gap: "" };
     });
-    found.forEach((part, index) => {
-      const next = found[index + 1];
+    parts.forEach((part, index) => {
+      const next = parts[index + 1];
       if (next) part.gap = this.text.slice(part.to, Math.max(next.from, part.to));
     });
-    return found;
+    return parts;
   }
 
   private ofPair(pair: Entry): Range {
@@ -124,7 +124,7 @@ class Rewriter {
     const parts = this.parts(node);
     const first = parts[0];
     if (first && start !== undefined) first.from = start;
-    const kept: { key: string; text: string; gap: string }[] = [];
+    const members: { key: string; text: string; gap: string }[] = [];
     (node.items as Entry[]).forEach((pair, index) => {
       const part = parts[index] as Part;
       const key = keyOf(pair);
@@ -133,19 +133,19 @@ class Rewriter {
         const text = unchanged
           ? this.text.slice(part.from, part.to)
           : this.pair(pair, part, own(before, key), after[key] as Json, indent);
-        kept.push({ key, text, gap: part.gap });
+        members.push({ key, text, gap: part.gap });
       } else if (part.gap.includes("#")) {
-        const above = kept.at(-1);
+        const above = members.at(-1);
         if (above) above.gap += part.gap;
       }
     });
     for (const key of Object.keys(after)) {
       if (Object.hasOwn(before, key)) continue;
-      const at = kept.findIndex((each) => rank(each.key) > rank(key));
-      const index = at < 0 ? kept.length : at === 0 && this.isMidLine(parts[0]) ? 1 : at;
-      kept.splice(index, 0, { key, text: member(key, after[key] as Json, indent), gap: "" });
+      const at = members.findIndex((each) => rank(each.key) > rank(key));
+      const index = at < 0 ? members.length : at === 0 && this.isMidLine(parts[0]) ? 1 : at;
+      members.splice(index, 0, { key, text: member(key, after[key] as Json, indent), gap: "" });
     }
-    return this.assembled(kept, this.isMidLine(first));
+    return this.assembled(members, this.isMidLine(first));
   }
 
   private pair(pair: Entry, part: Part, before: Json | undefined, after: Json, indent: number): string {
@@ -174,7 +174,7 @@ class Rewriter {
     const left = new Set(parts.keys());
     const usual =
       parts.length > 1 && parts.slice(0, -1).every((each) => each.gap === parts[0]?.gap) ? (parts[0]?.gap ?? "") : "";
-    const kept = after.map((value, place) => {
+    const items = after.map((value, place) => {
       const index = matching(before, value, left, place);
       const part = index === undefined ? undefined : parts[index];
       if (index === undefined || !part) {
@@ -187,10 +187,10 @@ class Rewriter {
     });
     for (const index of left) {
       const comment = parts[index]?.gap ?? "";
-      const above = kept[Math.min(index, kept.length) - 1];
+      const above = items[Math.min(index, items.length) - 1];
       if (comment.includes("#") && above) above.gap += comment;
     }
-    return this.assembled(kept, this.isMidLine(parts[0]));
+    return this.assembled(items, this.isMidLine(parts[0]));
   }
 
   private item(item: Node | null, part: Part, before: Json | undefined, after: Json, indent: number): string {
@@ -247,17 +247,17 @@ class Rewriter {
   }
 
   private flowMap(node: YAMLMap, before: Obj, after: Obj): string {
-    const kept = (node.items as Entry[])
+    const pairs = (node.items as Entry[])
       .filter((pair) => Object.hasOwn(after, keyOf(pair)))
       .map((pair) => ({ key: keyOf(pair), text: this.flowPair(pair, before, after) }));
     for (const key of Object.keys(after)) {
       if (Object.hasOwn(before, key)) continue;
-      const at = kept.findIndex((each) => rank(each.key) > rank(key));
-      kept.splice(at < 0 ? kept.length : at, 0, { key, text: `${inline(key)}: ${inline(after[key] as Json)}` });
+      const at = pairs.findIndex((each) => rank(each.key) > rank(key));
+      pairs.splice(at < 0 ? pairs.length : at, 0, { key, text: `${inline(key)}: ${inline(after[key] as Json)}` });
     }
     return this.braced(
       node,
-      kept.map((each) => each.text),
+      pairs.map((each) => each.text),
     );
   }
 
@@ -277,7 +277,7 @@ class Rewriter {
 
   private flowList(node: YAMLSeq, before: Json[], after: Json[]): string {
     const left = new Set(before.keys());
-    const kept = after.map((value, place) => {
+    const members = after.map((value, place) => {
       const index = matching(before, value, left, place);
       if (index === undefined) return inline(value);
       left.delete(index);
@@ -285,7 +285,7 @@ class Rewriter {
       if (!same(before[index], value)) return this.flowValue(item, before[index], value);
       return item?.range ? this.text.slice(item.range[0], item.range[1]) : inline(value);
     });
-    return this.braced(node, kept);
+    return this.braced(node, members);
   }
 
   private braced(node: YAMLMap | YAMLSeq, members: string[]): string {
@@ -300,8 +300,8 @@ class Rewriter {
   }
 
   private lineEnd(at: number): number {
-    const found = this.text.indexOf("\n", at);
-    return found < 0 ? this.text.length : found + 1;
+    const lineBreak = this.text.indexOf("\n", at);
+    return lineBreak < 0 ? this.text.length : lineBreak + 1;
   }
 
   private line(at: number): string {
@@ -316,16 +316,16 @@ class Rewriter {
 const keyOf = (pair: Entry): string => (isScalar(pair.key) ? String(pair.key.source ?? pair.key.value ?? "") : "");
 
 const rank = (key: string): number => {
-  const found = RANK.indexOf(key);
-  return found < 0 ? RANK.length : found;
+  const place = RANK.indexOf(key);
+  return place < 0 ? RANK.length : place;
 };
 
 /** The member that a value was before: by its identity, else by being the same, else by its place. */
 function matching(before: readonly Json[], value: Json, left: ReadonlySet<number>, place: number): number | undefined {
   const identity = idOf(value);
   for (const index of left) {
-    const each = before[index];
-    if (identity === undefined ? same(each, value) : idOf(each) === identity) return index;
+    const member = before[index];
+    if (identity === undefined ? same(member, value) : idOf(member) === identity) return index;
   }
   if (
     identity === undefined &&

@@ -18,20 +18,20 @@ export class Schema {
 
   /** All schemas that may hold at the end of these steps. */
   at(steps: readonly Step[]): Obj[] {
-    let found = this.open(this.root);
-    for (const step of steps) found = found.flatMap((each) => this.below(each, step));
-    return found;
+    let fit = this.open(this.root);
+    for (const step of steps) fit = fit.flatMap((each) => this.below(each, step));
+    return fit;
   }
 
   keys(steps: readonly Step[]): Fit[] {
-    const found = new Map<string, Fit>();
+    const fits = new Map<string, Fit>();
     for (const schema of this.at(steps)) {
       const required = Array.isArray(schema.required) ? schema.required : [];
       for (const [key, value] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
         const about = this.about(value);
         const detail = required.includes(key) ? "*" : undefined;
-        if (!found.has(key))
-          found.set(key, {
+        if (!fits.has(key))
+          fits.set(key, {
             label: key,
             type: "property",
             ...(detail ? { detail } : {}),
@@ -39,12 +39,12 @@ export class Schema {
           });
       }
     }
-    return [...found.values()];
+    return [...fits.values()];
   }
 
   values(steps: readonly Step[], named: Named): Fit[] {
-    const found = new Map<string, Fit>();
-    const add = (label: string, type: Fit["type"]): void => void found.set(label, { label, type });
+    const fits = new Map<string, Fit>();
+    const add = (label: string, type: Fit["type"]): void => void fits.set(label, { label, type });
     for (const schema of this.at(steps)) {
       const known = Array.isArray(schema.enum)
         ? schema.enum
@@ -56,14 +56,14 @@ export class Schema {
       for (const value of known) add(String(value), typeof value === "string" ? "enum" : "constant");
     }
     for (const label of referred(steps, named)) add(label, "class");
-    return [...found.values()];
+    return [...fits.values()];
   }
 
   /** What a key means: its description, and what may stand there. */
   meaning(steps: readonly Step[]): { about: string; values: string[] } | undefined {
-    const found = this.at(steps);
-    if (found.length === 0) return undefined;
-    const about = found.map((each) => each.description).find((each) => typeof each === "string") ?? "";
+    const fit = this.at(steps);
+    if (fit.length === 0) return undefined;
+    const about = fit.map((each) => each.description).find((each) => typeof each === "string") ?? "";
     return {
       about: String(about),
       values: this.values(steps, { stations: [], ends: [], gates: [], inputs: [] }).map((each) => each.label),
@@ -95,8 +95,8 @@ export class Schema {
 
   private below(schema: Obj, step: Step): Obj[] {
     if (step === "[]") return this.open(schema.items);
-    const named = isObject(schema.properties) ? schema.properties[step] : undefined;
-    return this.open(named ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined));
+    const property = isObject(schema.properties) ? schema.properties[step] : undefined;
+    return this.open(property ?? (isObject(schema.additionalProperties) ? schema.additionalProperties : undefined));
   }
 }
 

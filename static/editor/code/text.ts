@@ -78,10 +78,10 @@ export class LineText {
   }
 
   async #restored(): Promise<void> {
-    const kept = await this.#kept.found();
-    if (!kept) return;
-    const text = await this.#brought(kept);
-    if (kept.leads) this.typed(text);
+    const copy = await this.#kept.found();
+    if (!copy) return;
+    const text = await this.#brought(copy);
+    if (copy.leads) this.typed(text);
     else await this.#write(text, this.port.line());
   }
 
@@ -137,17 +137,17 @@ export class LineText {
     await this.#joining;
     if (this.#shown.text === undefined || !this.#good) return undefined;
     if (this.#good.line === line) return this.#good.text;
-    const said = await client.write(this.#texts.get(line) ?? this.#good.text, line);
-    if (line === this.port.line()) this.#took(said, line);
-    return said.ok ? said.text : undefined;
+    const written = await client.write(this.#texts.get(line) ?? this.#good.text, line);
+    if (line === this.port.line()) this.#took(written, line);
+    return written.ok ? written.text : undefined;
   }
 
   /** Somebody else's text and this one put together, so that it says `line`. */
   async merged(theirs: string, line: LineDocument): Promise<string> {
-    const mine = this.#good?.text ?? "";
-    const both = theirs && mine ? await client.merge(this.given.text, mine, theirs) : theirs || mine;
-    const said = await client.write(both, line);
-    return said.text;
+    const ours = this.#good?.text ?? "";
+    const both = theirs && ours ? await client.merge(this.given.text, ours, theirs) : theirs || ours;
+    const written = await client.write(both, line);
+    return written.text;
   }
 
   /** `line`, which comes next, was read from this text: its comments come with it. */
@@ -155,9 +155,9 @@ export class LineText {
     await this.open();
     const before = this.port.line();
     const was = await this.textOf(before);
-    const said = await client.write(text, line);
+    const written = await client.write(text, line);
     if (was !== undefined) this.#texts.set(before, was);
-    if (said.ok) this.#texts.set(line, said.text);
+    if (written.ok) this.#texts.set(line, written.text);
   }
 
   /** The server has this text now. */
@@ -179,17 +179,17 @@ export class LineText {
 
   async #joined(): Promise<void> {
     const [theirs, good, base, line] = [this.#theirs, this.#good, this.given.text, this.port.line()];
-    const mine = good?.text ?? "";
+    const ours = good?.text ?? "";
     // A text that cannot be read has no document to be put together with; once it can be, it is.
     if (this.#isAhead || (this.#shown.text === undefined && !theirs)) return;
-    const both = theirs && mine ? await client.merge(base, mine, theirs) : theirs || mine;
-    const said = await client.write(both, line);
+    const both = theirs && ours ? await client.merge(base, ours, theirs) : theirs || ours;
+    const written = await client.write(both, line);
     if (this.#isAhead || this.#theirs !== theirs) return;
     if (this.#good !== good) return this.#joined();
     if (theirs !== undefined) this.given.text = theirs;
     this.#theirs = undefined;
-    this.#took(said, line);
-    if (said.text === this.given.text) this.#kept.forget();
+    this.#took(written, line);
+    if (written.text === this.given.text) this.#kept.forget();
   }
 
   /** Brings whoever edits the text to what cannot be read. */
@@ -212,20 +212,20 @@ export class LineText {
 
   async #read(): Promise<void> {
     const text = this.#shown.text ?? "";
-    const asked = this.#asked;
-    const said = await client.read(text);
-    if (asked !== this.#asked) return;
+    const question = this.#asked;
+    const answer = await client.read(text);
+    if (question !== this.#asked) return;
     this.#unread = false;
-    if (!said.ok) return this.#faulty(text, said);
-    if (!canBeDrawn(said.value)) {
-      const at = said.places[nearest(undrawablePath(said.value) ?? "", said.places)]?.[0] ?? 0;
+    if (!answer.ok) return this.#faulty(text, answer);
+    if (!canBeDrawn(answer.value)) {
+      const at = answer.places[nearest(undrawablePath(answer.value) ?? "", answer.places)]?.[0] ?? 0;
       return this.#faulty(text, { message: say("textNotDrawn"), at });
     }
     const before = this.port.line();
-    const line = client.shared<LineDocument>(before, said.value);
+    const line = client.shared<LineDocument>(before, answer.value);
     const from = this.#good?.line ?? before;
     this.#good = { text, line };
-    this.#set({ fault: undefined, places: said.places });
+    this.#set({ fault: undefined, places: answer.places });
     if (line === before) {
       this.port.worded();
       this.#good = { text, line: this.port.line() };
@@ -248,10 +248,10 @@ export class LineText {
     // Their text first: where the line's own change is written before it, their comment there would go.
     if (this.#theirs !== undefined) return this.othersChanged();
     this.#asked += 1;
-    const asked = this.#asked;
-    const said =
+    const question = this.#asked;
+    const written =
       good.line === line ? await client.read(good.text) : await client.write(this.#texts.get(line) ?? good.text, line);
-    if (asked === this.#asked && line === this.port.line()) this.#took(said, line);
+    if (question === this.#asked && line === this.port.line()) this.#took(written, line);
   }
 
   async #write(text: string, line: LineDocument): Promise<void> {

@@ -20,8 +20,8 @@ export function same(one: Json | undefined, other: Json | undefined): boolean {
 /** Stations, gates, ends and inputs have a key, rules an id. */
 export function idOf(value: Json | undefined): string | undefined {
   if (!isObject(value)) return undefined;
-  const found = value.key ?? value.id ?? value.var;
-  return typeof found === "string" ? found : undefined;
+  const identity = value.key ?? value.id ?? value.var;
+  return typeof identity === "string" ? identity : undefined;
 }
 
 /** In which order keys are written where a text does not say. */

@@ -23,8 +23,10 @@ function answer(asked: Asked): Answered {
     const document = parse(asked.document) as { [key: string]: Json };
     text = text.trim() === "" ? whole(document) : rewrite(text, document);
   }
-  const said = read(text);
-  return said.ok ? { ok: true, text, value: said.value, places: said.places } : { ...said, text };
+  const parsedText = read(text);
+  return parsedText.ok
+    ? { ok: true, text, value: parsedText.value, places: parsedText.places }
+    : { ...parsedText, text };
 }
 
 self.onmessage = ({ data }: MessageEvent<{ id: number; asked: Asked }>): void => {

@@ -8,7 +8,7 @@ import { WORDS } from "./zones";
 /** From words to what is not theirs. */
 const APART = 5;
 /** From an upright piece to the words beside it. */
-const BESIDE = 3;
+const NEIGHBOURS = 3;
 /** From the corners of an edge: there is room for a sign of what changed. */
 const ENDS = 14;
 const STEP = 16;
@@ -30,9 +30,9 @@ export function alongOf(graph: Graph, rules: readonly string[]): Graph {
 /** With a place for each of these words; `without`: the rules for whose words there is none. */
 export function strung(graph: Graph, placed: Placed): { placed: Placed; without: string[] } {
   const outlets = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, each] as const)));
-  const taken = boxesOf(graph, placed);
+  const boxes = boxesOf(graph, placed);
   const without: string[] = [];
-  const found = new Map<Way, Rect>();
+  const rects = new Map<Way, Rect>();
   const shortOf = (way: Way): number => outlets.get(way.rule)?.short ?? 0;
   // Near their ports those that have a limit to say, too, which needs room beside them; then the longest first, for they
   // fit in the fewest places.
@@ -43,7 +43,7 @@ export function strung(graph: Graph, placed: Placed): { placed: Placed; without:
     const isFree = (box: Rect): boolean => {
       const room = grown(box, APART);
       return (
-        !taken.some((each) => meet(room, each)) &&
+        !boxes.some((each) => meet(room, each)) &&
         !placed.ways.some((other) => other.rule !== way.rule && passes(other.points, room))
       );
     };
@@ -53,10 +53,10 @@ export function strung(graph: Graph, placed: Placed): { placed: Placed; without:
       without.push(way.rule);
       continue;
     }
-    taken.push(wordsAt);
-    found.set(way, wordsAt);
+    boxes.push(wordsAt);
+    rects.set(way, wordsAt);
   }
-  const ways = placed.ways.map((way) => (found.has(way) ? { ...way, wordsAt: found.get(way) } : way));
+  const ways = placed.ways.map((way) => (rects.has(way) ? { ...way, wordsAt: rects.get(way) } : way));
   return { placed: { ...placed, ways }, without };
 }
 
@@ -104,8 +104,8 @@ function placesOn(points: readonly Point[], width: number): Rect[] {
     return steps(room).flatMap((at) => {
       const y = Math.round(ay < by ? ay + APART + at : ay - APART - at - height);
       return [
-        { x: ax + BESIDE, y, width, height },
-        { x: ax - BESIDE - width, y, width, height },
+        { x: ax + NEIGHBOURS, y, width, height },
+        { x: ax - NEIGHBOURS - width, y, width, height },
       ];
     });
   });

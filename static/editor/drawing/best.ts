@@ -28,9 +28,9 @@ const SMALLER = 0.97;
 /** How much wider than it can be a line stands that has the room: as wide as it is seen well. */
 const WIDE = [1.8, 1.4, 1];
 
-const WHOLE: Left = {};
+const COMPLETE: Left = {};
 /** What each of that is worth, in zoom. */
-const SAID = 0.01;
+const LABEL_COST = 0.01;
 
 interface Drawn {
   placed: Placed;
@@ -45,8 +45,8 @@ interface Drawn {
 
 export async function best(graph: Graph, engine: Engine): Promise<Placed> {
   const { placed, left } = await new Layout(graph, engine).chosen();
-  const shown = shownOf(graph, left);
-  return { ...freed(shown, shared(shown, placed)), ...left };
+  const visible = shownOf(graph, left);
+  return { ...freed(visible, shared(visible, placed)), ...left };
 }
 
 type Options = Readonly<Record<string, string>>;
@@ -79,13 +79,13 @@ class Layout {
 
   async chosen(): Promise<Drawn> {
     const graph = this.#graph;
-    if (graph.window[0] === 0) return this.#clearest(WHOLE, await this.#inOneRow(WHOLE));
+    if (graph.window[0] === 0) return this.#clearest(COMPLETE, await this.#inOneRow(COMPLETE));
     if (graph.parts.length > LONG) {
       const { rowOf } = rowsFor(graph, countOf(graph));
-      return this.#inRows(WHOLE, rowOf, {});
+      return this.#inRows(COMPLETE, rowOf, {});
     }
-    const one = await this.#inOneRow(WHOLE);
-    if (one.zoom >= WELL) return this.#clearest(WHOLE, one);
+    const one = await this.#inOneRow(COMPLETE);
+    if (one.zoom >= WELL) return this.#clearest(COMPLETE, one);
     const along = alongRules(graph);
     const row = await this.#saying(one, await this.#strung({ quiet: true, folded: true, along }));
     if (row) return this.#clearest(row.left, row);
@@ -93,22 +93,22 @@ class Layout {
     if (rows.zoom >= LEAST) return rows;
     const fewer = await this.#broken({ quiet: true, folded: true }, one, [2, 3]);
     if (fewer.zoom >= LEAST) return fewer;
-    return rows.placed.rows.length > 0 ? rows : this.#clearest(WHOLE, one);
+    return rows.placed.rows.length > 0 ? rows : this.#clearest(COMPLETE, one);
   }
 
   /** The one row that says most of those that can be read well, else the nearest; none where no row can be read. */
   async #saying(one: Drawn, least: Drawn): Promise<Drawn | undefined> {
     if (Math.max(one.zoom, least.zoom) < LEAST) return undefined;
-    const worthOf = ({ zoom, left }: Drawn): number => zoom - SAID * Object.keys(left).length;
-    let found = worthOf(one) < worthOf(least) ? least : one;
+    const worthOf = ({ zoom, left }: Drawn): number => zoom - LABEL_COST * Object.keys(left).length;
+    let better = worthOf(one) < worthOf(least) ? least : one;
     const along = least.left.along ?? [];
     const ways: readonly Left[] = [{ quiet: true }, ...(along.length > 0 ? [{ quiet: true as const, along }] : [])];
     for (const left of ways) {
       const drawn = await this.#strung(left);
       if (drawn.zoom >= WELL) return drawn;
-      if (worthOf(drawn) > worthOf(found)) found = drawn;
+      if (worthOf(drawn) > worthOf(better)) better = drawn;
     }
-    return least.zoom >= WELL ? least : found.zoom >= LEAST ? found : undefined;
+    return least.zoom >= WELL ? least : better.zoom >= LEAST ? better : undefined;
   }
 
   /** In one row; words that find no place on their edge stand beside its port after all. */
@@ -126,19 +126,19 @@ class Layout {
     // What can be read at once counts first, then what can be read from above to below, then how little is torn apart.
     const worthOf = (drawn: Drawn, cut: number): number =>
       (drawn.zoom >= LEAST ? 2 : isWide(drawn) ? 1 : 0) + drawn.zoom - CUT * cut;
-    let found: { drawn: Drawn; rowOf?: RowOf } = { drawn: one };
+    let chosenDrawing: { drawn: Drawn; rowOf?: RowOf } = { drawn: one };
     let worth = worthOf(one, 0);
     for (const count of counts) {
       const { rowOf, cut } = rowsFor(graph, count);
       const drawn = await this.#inRows(left, rowOf, {});
       if (worthOf(drawn, cut) > worth) {
         worth = worthOf(drawn, cut);
-        found = { drawn, rowOf };
+        chosenDrawing = { drawn, rowOf };
       }
       // All of its width is read, and more rows are only higher.
       if (isWide(drawn) && drawn.zoom * drawn.width < width - 1) break;
     }
-    const { drawn, rowOf } = found;
+    const { drawn, rowOf } = chosenDrawing;
     return rowOf ? this.#clearer(drawn, OTHERWISE, FEW, (other) => this.#inRows(left, rowOf, other)) : drawn;
   }
 
@@ -156,15 +156,15 @@ class Layout {
     enough: number,
     lay: (other: Options) => Promise<Drawn>,
   ): Promise<Drawn> {
-    let found = { drawn: first, cost: this.#costOf(first) };
+    let cheapest = { drawn: first, cost: this.#costOf(first) };
     for (const other of others) {
-      if (found.cost <= enough) break;
+      if (cheapest.cost <= enough) break;
       const drawn = await lay(other);
       const cost = this.#costOf(drawn);
-      const isSmall = drawn.zoom < SMALLER * first.zoom && found.cost < BENT;
-      if (cost < found.cost && !isSmall && drawn.without.length === 0) found = { drawn, cost };
+      const isSmall = drawn.zoom < SMALLER * first.zoom && cheapest.cost < BENT;
+      if (cost < cheapest.cost && !isSmall && drawn.without.length === 0) cheapest = { drawn, cost };
     }
-    return found.drawn;
+    return cheapest.drawn;
   }
 
   #costOf({ placed, left }: Drawn): number {
@@ -173,8 +173,8 @@ class Layout {
 
   async #inOneRow(left: Left, other: Options = {}): Promise<Drawn> {
     const graph = shownOf(this.#graph, left);
-    const wanted = asked(graph);
-    const laid = await this.#engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
+    const request = asked(graph);
+    const laid = await this.#engine.layout({ ...request, layoutOptions: { ...request.layoutOptions, ...other } });
     return this.#drawn(left, answered(graph, laid));
   }
 
@@ -184,9 +184,9 @@ class Layout {
     // What left the row before highest comes in highest.
     let order: string[] = [];
     for (let row = 0; row <= Math.max(...rowOf.values()); row += 1) {
-      const wanted = asked(graph, { rowOf, row, order });
-      if (wanted.children?.length === 0) continue;
-      const laid = await this.#engine.layout({ ...wanted, layoutOptions: { ...wanted.layoutOptions, ...other } });
+      const request = asked(graph, { rowOf, row, order });
+      if (request.children?.length === 0) continue;
+      const laid = await this.#engine.layout({ ...request, layoutOptions: { ...request.layoutOptions, ...other } });
       rows.push(laid);
       const exits = (laid.children ?? []).filter((node) => node.id.startsWith(exitOf("")));
       exits.sort((a, b) => (a.y ?? 0) - (b.y ?? 0));
@@ -206,12 +206,12 @@ class Layout {
     if (graph.window[0] === 0 || graph.parts.length > LONG || wide.fit >= 1) return wide;
     // Only so much narrower that it is seen as it is, or, where it is far away, well.
     const isFar = wide.zoom < MOST;
-    let found = wide;
-    for (const each of isFar ? WIDE : WIDE.slice(0, -1)) {
-      found = this.#seen(left, narrowed(graph, laid, each));
-      if (isFar ? found.zoom >= MOST : found.fit >= 1) break;
+    let fitting = wide;
+    for (const width of isFar ? WIDE : WIDE.slice(0, -1)) {
+      fitting = this.#seen(left, narrowed(graph, laid, width));
+      if (isFar ? fitting.zoom >= MOST : fitting.fit >= 1) break;
     }
-    return found;
+    return fitting;
   }
 
   #seen(left: Left, laid: Placed): Drawn {

@@ -299,17 +299,17 @@ function fromStart(graph: Graph, laid: ElkNode): ElkNode {
 
 /** Without points that lie on a straight line between others, or twice. */
 export function plain(points: readonly Point[]): Point[] {
-  const found: Point[] = [];
+  const corners: Point[] = [];
   for (const point of points) {
-    const [before, last] = [found.at(-2), found.at(-1)];
+    const [before, last] = [corners.at(-2), corners.at(-1)];
     if (last && last[0] === point[0] && last[1] === point[1]) continue;
     if (
       before &&
       last &&
       ((before[0] === last[0] && last[0] === point[0]) || (before[1] === last[1] && last[1] === point[1]))
     )
-      found.pop();
-    found.push(point);
+      corners.pop();
+    corners.push(point);
   }
-  return found;
+  return corners;
 }

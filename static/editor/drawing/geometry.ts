@@ -50,7 +50,7 @@ export function drawnThings(graph: Graph, placed: Placed): { things: Thing[]; li
         x = from + STUB.between;
       }
       const gate = gates.get(outlet.id);
-      if (outlet.gate > 0 && gate) for (const each of gateBoxes(gate, outlet)) add("gate", outlet.id, each);
+      if (outlet.gate > 0 && gate) for (const box of gateBoxes(gate, outlet)) add("gate", outlet.id, box);
       const word = gate && rejectedBox(gate, outlet);
       if (word && outlet.rejected) add("words", outlet.rejected.id, word);
       for (const { rule, target, points } of placed.ways)
@@ -175,7 +175,7 @@ export function bent(graph: Graph, placed: Placed): string[] {
 }
 
 function distance(points: readonly Point[], { x, y, width, height }: Rect): number {
-  let found = Number.POSITIVE_INFINITY;
+  let nearest = Number.POSITIVE_INFINITY;
   points.forEach((point, index) => {
     const before = points[index - 1];
     if (!before) return;
@@ -183,9 +183,9 @@ function distance(points: readonly Point[], { x, y, width, height }: Rect): numb
     const [top, bottom] = [Math.min(before[1], point[1]), Math.max(before[1], point[1])];
     const across = Math.max(0, left - (x + width), x - right);
     const down = Math.max(0, top - (y + height), y - bottom);
-    found = Math.min(found, Math.hypot(across, down));
+    nearest = Math.min(nearest, Math.hypot(across, down));
   });
-  return found;
+  return nearest;
 }
 
 /** How often edges of different rules cross. */

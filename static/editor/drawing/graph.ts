@@ -65,13 +65,13 @@ export function rejectionsOf(
   rule: Rule,
   { rejected, rules }: Pick<Said, "rejected" | "rules">,
 ): string[] {
-  const found = new Set((rule.gates ?? []).flatMap((key) => rejected[key] ?? []));
-  found.delete(station.key);
-  if (found.size === 0 || isBadge(station, rule) || rules[rule.id]?.status === "dead") return [];
+  const rejecting = new Set((rule.gates ?? []).flatMap((key) => rejected[key] ?? []));
+  rejecting.delete(station.key);
+  if (rejecting.size === 0 || isBadge(station, rule) || rules[rule.id]?.status === "dead") return [];
   const at = (key: string): number => line.stations.findIndex((each) => each.key === key);
   const here = at(station.key);
   const isNear = (place: number): boolean => line.stations.length <= LONG || Math.abs(place - here) <= FAR;
-  return [...found].filter((key) => at(key) >= 0 && isNear(at(key)));
+  return [...rejecting].filter((key) => at(key) >= 0 && isNear(at(key)));
 }
 
 export function graphOf(line: LineDocument, said: Said, window: readonly [number, number]): Graph {
@@ -82,13 +82,13 @@ export function graphOf(line: LineDocument, said: Said, window: readonly [number
   const links: Link[] = [];
   const begins = start !== undefined && at.has(start);
   if (begins) links.push({ from: START_ID, to: start, rule: START_ID, order: 0, ill: 0, rank: 0 });
-  const led = new Map<string, number>();
+  const targets = new Map<string, number>();
   for (const to of line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)))
-    led.set(to, (led.get(to) ?? 0) + 1);
+    targets.set(to, (targets.get(to) ?? 0) + 1);
   const far = (from: string, to: string): boolean => {
     if (line.stations.length <= LONG) return false;
     const [here, other] = [at.get(from) ?? 0, at.get(to)];
-    return other === undefined ? (led.get(to) ?? 0) > MANY : Math.abs(other - here) > FAR;
+    return other === undefined ? (targets.get(to) ?? 0) > MANY : Math.abs(other - here) > FAR;
   };
   const drawn = (station: Station, rule: Rule): string[] => [
     ...new Set(targetsOf(rule).filter((to) => there.has(to) && !far(station.key, to))),

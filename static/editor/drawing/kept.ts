@@ -27,8 +27,8 @@ export function keyOf(graph: Graph): string {
 
 function all(): Entry[] {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(NAME) ?? "[]");
-    return Array.isArray(found) ? (found as Entry[]) : [];
+    const entries: unknown = JSON.parse(localStorage.getItem(NAME) ?? "[]");
+    return Array.isArray(entries) ? (entries as Entry[]) : [];
   } catch {
     return [];
   }

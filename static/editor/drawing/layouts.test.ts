@@ -33,13 +33,13 @@ it("draws a line whose layout does not come as it can be at once, starts the wor
   const stations = ["a", "b"].map((key) => ({ key, name: key, rules: [] }));
   const line: LineDocument = { stations, gates: [] };
   const graph = graphOf(line, NOTHING, [1000, 750]);
-  let told = 0;
+  let requests = 0;
   onLayout(() => {
-    told += 1;
+    requests += 1;
   });
   expect(placedFor(graph).placed.parts).toEqual([]);
   vi.advanceTimersByTime(2_000);
-  expect(told).toBe(1);
+  expect(requests).toBe(1);
   const parts = placedFor(graph).placed.parts.map((part) => part.key);
   expect(parts).toEqual(expect.arrayContaining(["a", "b"]));
   expect(started).toBe(1);

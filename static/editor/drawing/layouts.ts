@@ -16,13 +16,13 @@ const known = new Map<string, Placed>();
 const listeners = new Set<() => void>();
 const NOTHING: Placed = { parts: [], gates: [], ways: [], rows: [] };
 
-let shown: Placed = NOTHING;
+let latest: Placed = NOTHING;
 /** Of which graph `shown` is the provisional drawing. */
 let shownFor = "";
 let count = 0;
 let worker: Worker | undefined;
 let busy: string | undefined;
-let wanted: { key: string; graph: Graph } | undefined;
+let pending: { key: string; graph: Graph } | undefined;
 let failed = false;
 let slow = false;
 let restarted = false;
@@ -31,34 +31,34 @@ let timers: ReturnType<typeof setTimeout>[] = [];
 /** The layout of this graph, or the last one that was shown: `exact` says which. */
 export function placedFor(graph: Graph): { placed: Placed; exact: boolean } {
   const key = keyOf(graph);
-  const found = known.get(key) ?? recalled(key);
-  if (found) {
-    wanted = undefined;
-    shown = found;
-    return { placed: found, exact: true };
+  const placed = known.get(key) ?? recalled(key);
+  if (placed) {
+    pending = undefined;
+    latest = placed;
+    return { placed: placed, exact: true };
   }
   // Before the canvas has its size nothing is seen; a layout for no size would hold up the one that is.
-  if (graph.window[0] <= 0) return { placed: shown, exact: failed };
+  if (graph.window[0] <= 0) return { placed: latest, exact: failed };
   ask(key, graph);
   const atOnce = graph.parts.length > LONG || slow || failed;
-  if (atOnce && (failed || shown.provisional ? shownFor !== key : isOther(graph))) {
-    shown = quick(graph);
+  if (atOnce && (failed || latest.provisional ? shownFor !== key : isOther(graph))) {
+    latest = quick(graph);
     shownFor = key;
   }
-  if (failed && shown.provisional) shown = { ...shown, provisional: undefined };
-  return { placed: shown, exact: failed };
+  if (failed && latest.provisional) latest = { ...latest, provisional: undefined };
+  return { placed: latest, exact: failed };
 }
 
 /** Whether what was shown last is hardly this line. */
 function isOther({ parts }: Graph): boolean {
-  const there = new Set(shown.parts.map((each) => each.key));
+  const there = new Set(latest.parts.map((each) => each.key));
   return parts.filter((part) => there.has(part.key)).length < parts.length / 2;
 }
 
 function recalled(key: string): Placed | undefined {
-  const found = recall(key);
-  if (found) remember(key, found);
-  return found;
+  const stored = recall(key);
+  if (stored) remember(key, stored);
+  return stored;
 }
 
 function remember(key: string, placed: Placed): void {
@@ -80,17 +80,17 @@ export function onLayout(listener: () => void): () => void {
 function ask(key: string, graph: Graph): void {
   if (typeof Worker === "undefined" || failed) return;
   if (busy === key) {
-    wanted = undefined;
+    pending = undefined;
     return;
   }
-  wanted = { key, graph };
+  pending = { key, graph };
   if (busy === undefined) next();
 }
 
 function next(): void {
-  if (!wanted) return;
-  const { key, graph } = wanted;
-  wanted = undefined;
+  if (!pending) return;
+  const { key, graph } = pending;
+  pending = undefined;
   busy = key;
   // Loaded when the first line is drawn that this browser has not drawn before.
   worker ??= started();
@@ -126,7 +126,7 @@ function started(): Worker {
 }
 
 function done(placed: Placed | undefined): void {
-  for (const each of timers) clearTimeout(each);
+  for (const timer of timers) clearTimeout(timer);
   slow = restarted = false;
   if (placed && busy !== undefined) {
     remember(busy, placed);

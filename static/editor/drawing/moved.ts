@@ -91,10 +91,10 @@ export function moved(graph: Graph, placed: Placed, places: Places): Placed {
     }
     const entry: Point = [goal.x, goal.y + other.port];
     const target = zones.get(to) as Rect;
-    const led = router.route({ owner: id, from, to: entry, source, target, lane: part.outlets.indexOf(outlet) });
+    const way = router.route({ owner: id, from, to: entry, source, target, lane: part.outlets.indexOf(outlet) });
     const back = graph.back.includes(`${id}>${to}`);
-    const points = [...lead, ...led];
-    const [x, y] = middleOf(led);
+    const points = [...lead, ...way];
+    const [x, y] = middleOf(way);
     const words = outlet.along && !rejects ? outlet.long : 0;
     const pill = rejects ? 0 : outlet.pill;
     ways.push({
@@ -147,7 +147,7 @@ function beside(graph: Graph, part: Part, spots: ReadonlyMap<string, Spot>): Spo
   const leads = graph.parts.find(
     (each) => spots.has(each.key) && each.outlets.some((out) => out.targets.includes(part.key)),
   );
-  const taken = graph.parts.flatMap((each) => {
+  const rects = graph.parts.flatMap((each) => {
     const spot = spots.get(each.key);
     return spot ? [shifted(zoneOf(each), spot)] : [];
   });
@@ -155,11 +155,11 @@ function beside(graph: Graph, part: Part, spots: ReadonlyMap<string, Spot>): Spo
   const x =
     from && leads
       ? from.x + leads.width + after(leads) + GAP
-      : Math.max(-GAP, ...taken.map((each) => each.x + each.width)) + GAP;
+      : Math.max(-GAP, ...rects.map((each) => each.x + each.width)) + GAP;
   const spot = { key: part.key, x, y: (from && leads ? from.y + leads.port : 0) - part.port };
   for (let tries = 0; tries < 200; tries += 1) {
     const own = shifted(zoneOf(part), spot);
-    const hit = taken.find((each) => meet(own, each));
+    const hit = rects.find((each) => meet(own, each));
     if (!hit) break;
     spot.y = hit.y + hit.height + 28 + part.over;
   }

@@ -80,8 +80,8 @@ it("draws a fork with its join, gates and ways back in one row that can be read"
   const placed = await best(graph, elk);
   expect(placed.rows).toEqual([]);
   expect(zoomOf(placed)).toBeGreaterThanOrEqual(0.78);
-  const shown = shownOf(graph, placed);
-  expect([...faults(shown, placed), ...bent(shown, placed)]).toEqual([]);
+  const visible = shownOf(graph, placed);
+  expect([...faults(visible, placed), ...bent(visible, placed)]).toEqual([]);
   const at = (key: string): number => placed.parts.find((each) => each.key === key)?.x ?? Number.NaN;
   expect(at("security")).toBe(at("tests"));
   expect(graph.parts.filter((part) => part.bar > 0).map((part) => part.key)).toEqual(["join"]);

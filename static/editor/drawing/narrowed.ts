@@ -159,7 +159,7 @@ class Blocks {
     gate: { x: number; y: number } | undefined,
     trunk: string | undefined,
   ): number[] {
-    const found = points.map((_, index) => (index === 0 ? first : last));
+    const bends = points.map((_, index) => (index === 0 ? first : last));
     points.forEach(([x, y], index) => {
       const next = points[index + 1];
       if (!next || next[0] !== x || next[1] === y) return;
@@ -170,9 +170,9 @@ class Blocks {
       if (index + 2 === points.length) this.#together(run, last);
       if (gate && Math.abs(gate.x - x) <= 1 && gate.y >= top && gate.y <= bottom)
         this.#together(run, this.#blockAt(gate));
-      found[index] = found[index + 1] = run;
+      bends[index] = bends[index + 1] = run;
     });
-    return found;
+    return bends;
   }
 
   #blockAt(gate: { x: number; y: number }): number {
@@ -242,7 +242,7 @@ export interface Apart {
 
 /** Who keeps how far from whom: as far as now, or as far as it has to, whichever is less. */
 function apartsOf(things: readonly Thing[], wide: number): Apart[] {
-  const found = new Map<string, Apart>();
+  const stretches = new Map<string, Apart>();
   const byTop = [...things].sort((a, b) => a.top - b.top);
   byTop.forEach((one, index) => {
     for (let next = index + 1; next < byTop.length; next += 1) {
@@ -255,9 +255,9 @@ function apartsOf(things: readonly Thing[], wide: number): Apart[] {
       const apart = one.trunk !== undefined && one.trunk === other.trunk ? 0 : gap(left.kind, right.kind) * wide;
       const nearer = Math.max(0, Math.floor(free - apart));
       const [from, to] = [left.block, right.block];
-      const was = found.get(`${from} ${to}`);
-      if (!was || nearer < was.nearer) found.set(`${from} ${to}`, { from, to, nearer });
+      const was = stretches.get(`${from} ${to}`);
+      if (!was || nearer < was.nearer) stretches.set(`${from} ${to}`, { from, to, nearer });
     }
   });
-  return [...found.values()];
+  return [...stretches.values()];
 }

@@ -34,9 +34,9 @@ it("draws what the policy leads on in one row with what goes well before and aft
   expect(skip[0]?.[1]).not.toBe(level);
   const security = placed.parts.find((each) => each.key === "security");
   const height = graph.parts.find((each) => each.key === "security")?.height ?? 0;
-  const beside = ([, y]: readonly [number, number]): boolean =>
+  const isNear = ([, y]: readonly [number, number]): boolean =>
     security !== undefined && (y < security.y || y > security.y + height);
-  expect(skip.slice(1, -2).some(beside)).toBe(true);
+  expect(skip.slice(1, -2).some(isNear)).toBe(true);
   expect(crossings(placed.ways)).toBe(0);
 });
 
@@ -86,9 +86,9 @@ it("ends the main way where the policy completes the task, and not by a failure 
 it("names an end that is not drawn, and says the only rule that stands before it", () => {
   const line: LineDocument = { stations: [{ key: "look", rules: [{ id: "bad", to: "failed", when: FAILURE }] }] };
   const words = { status: "live" as const, words: "Failed", faulty: false, why: "", example: "" };
-  const said = { ...NOTHING, rules: { bad: words } };
-  const [bad, onward] = outletsOf(graphOf(line, { ...said, onward: { look: "completed" } }, [0, 0]), "look");
+  const labels = { ...NOTHING, rules: { bad: words } };
+  const [bad, onward] = outletsOf(graphOf(line, { ...labels, onward: { look: "completed" } }, [0, 0]), "look");
   expect(onward?.stubs.map((each) => each.target)).toEqual(["completed"]);
   expect(bad?.lines).toBe(1);
-  expect(outletsOf(graphOf(line, said, [0, 0]), "look")[0]?.lines).toBe(0);
+  expect(outletsOf(graphOf(line, labels, [0, 0]), "look")[0]?.lines).toBe(0);
 });

@@ -26,8 +26,8 @@ export function illness(when: Json | undefined): number {
     return results.includes("success") ? 0 : ILL;
   }
   if (Array.isArray(when.all)) {
-    const found = when.all.map(illness);
-    return found.includes(ILL) ? ILL : Math.min(1, ...found);
+    const parts = when.all.map(illness);
+    return parts.includes(ILL) ? ILL : Math.min(1, ...parts);
   }
   if (Array.isArray(when.any)) return Math.min(ILL, ...when.any.map(illness));
   return 1;
@@ -67,15 +67,17 @@ function walked(keys: readonly string[], links: readonly Link[], after: Readonly
   const comes: number[] = [];
   const state = new Map<string, "open" | "done">();
   const done: string[] = [];
-  const led = new Set(links.filter((link) => link.from !== link.to).map((link) => link.to));
+  const targets = new Set(links.filter((link) => link.from !== link.to).map((link) => link.to));
   /** Whether a fork on the way here leads there, too: what comes back to one of its branches comes back to all. */
   const forksTo = (walk: readonly { key: string; next: number }[], coming: number, to: string): boolean =>
     walk.slice(0, -1).some(({ key, next }) => {
       const own = after.get(key) ?? [];
-      const taken = links[own[next - 1] ?? -1]?.rule;
-      return own.slice(next).some((each) => each !== coming && links[each]?.to === to && links[each]?.rule === taken);
+      const ruleOnWay = links[own[next - 1] ?? -1]?.rule;
+      return own
+        .slice(next)
+        .some((each) => each !== coming && links[each]?.to === to && links[each]?.rule === ruleOnWay);
     });
-  const roots = [...keys.slice(0, 1), ...keys.filter((key) => !led.has(key)), ...keys];
+  const roots = [...keys.slice(0, 1), ...keys.filter((key) => !targets.has(key)), ...keys];
   for (const root of roots) {
     if (state.has(root)) continue;
     const walk = [{ key: root, next: 0 }];
@@ -90,11 +92,11 @@ function walked(keys: readonly string[], links: readonly Link[], after: Readonly
         continue;
       }
       const to = links[index]?.to ?? "";
-      const met = state.get(to);
-      const forked = met === undefined && forksTo(walk, index, to);
+      const visit = state.get(to);
+      const forked = visit === undefined && forksTo(walk, index, to);
       if (forked) comes.push(index);
-      if (met === "open" || forked) back.add(index);
-      if (met !== undefined || forked) continue;
+      if (visit === "open" || forked) back.add(index);
+      if (visit !== undefined || forked) continue;
       state.set(to, "open");
       walk.push({ key: to, next: 0 });
     }
@@ -113,9 +115,9 @@ function leads(links: readonly Link[], back: ReadonlySet<number>, without: numbe
     after.set(begin, [...(after.get(begin) ?? []), end]);
   });
   const { from, to } = links[without] as Link;
-  const met = new Set([from]);
-  for (const key of met) for (const next of after.get(key) ?? []) met.add(next);
-  return met.has(to);
+  const reached = new Set([from]);
+  for (const key of reached) for (const next of after.get(key) ?? []) reached.add(next);
+  return reached.has(to);
 }
 
 interface Best {
@@ -144,16 +146,16 @@ function mainWay(
 ): { main: string[]; mainLinks: Set<number> } {
   const best = new Map<string, Best>();
   for (const key of done) {
-    let found: Best = { ends: well.has(key), ill: 0, rank: 0, length: 1, link: undefined };
+    let continuation: Best = { ends: well.has(key), ill: 0, rank: 0, length: 1, link: undefined };
     for (const index of after.get(key) ?? []) {
       const link = links[index] as Link;
       const next = back.has(index) ? undefined : best.get(link.to);
       if (!next || link.ill >= NEVER) continue;
       const { rank } = link;
       const way = { ends: next.ends, ill: next.ill + link.ill, rank, length: next.length + 1, link: index };
-      if (found.link === undefined && !found.ends ? true : better(way, found)) found = way;
+      if (continuation.link === undefined && !continuation.ends ? true : better(way, continuation)) continuation = way;
     }
-    best.set(key, found);
+    best.set(key, continuation);
   }
   const main: string[] = [];
   const mainLinks = new Set<number>();

@@ -45,7 +45,7 @@ export function packed(count: number, { aparts, pieces, edges }: Wanted): number
       let [low, high] = [first - (lefts[block] ?? 0), most - (rights[block] ?? 0)];
       for (const { from, nearer } of before.get(block) ?? []) low = Math.max(low, (by[from] ?? 0) - nearer);
       for (const { to, nearer } of after.get(block) ?? []) high = Math.min(high, (by[to] ?? 0) + nearer);
-      const wanted = Math.min(
+      const target = Math.min(
         high,
         Math.max(
           low,
@@ -55,8 +55,8 @@ export function packed(count: number, { aparts, pieces, edges }: Wanted): number
           ),
         ),
       );
-      if (wanted === now) continue;
-      by[block] = wanted;
+      if (target === now) continue;
+      by[block] = target;
       moved = true;
     }
     if (!moved) break;
@@ -75,23 +75,23 @@ function sidesOf(count: number, edges: Wanted["edges"]): [number, number[], numb
 }
 
 function groupedBy<T extends Record<K, number>, K extends string>(all: readonly T[], side: K): Map<number, T[]> {
-  const found = new Map<number, T[]>();
-  for (const each of all) {
-    const own = found.get(each[side]);
-    if (own) own.push(each);
-    else found.set(each[side], [each]);
+  const groups = new Map<number, T[]>();
+  for (const entry of all) {
+    const own = groups.get(entry[side]);
+    if (own) own.push(entry);
+    else groups.set(entry[side], [entry]);
   }
-  return found;
+  return groups;
 }
 
 /** Of each block, to where the others draw it. */
 function pullsOf(count: number, pieces: readonly Pull[]): { to: number; off: number; weight: number }[][] {
-  const found: { to: number; off: number; weight: number }[][] = Array.from({ length: count }, () => []);
+  const pulls: { to: number; off: number; weight: number }[][] = Array.from({ length: count }, () => []);
   for (const { one, other, off, weight } of pieces) {
-    found[other]?.push({ to: one, off: -off, weight });
-    found[one]?.push({ to: other, off, weight });
+    pulls[other]?.push({ to: one, off: -off, weight });
+    pulls[one]?.push({ to: other, off, weight });
   }
-  return found;
+  return pulls;
 }
 
 /** Where the sum of all ways is shortest; where several places are as good, the one nearest to `now`. */

@@ -26,7 +26,7 @@ export function meetings(ways: readonly Way[]): Map<Way, Met> {
     const key = JSON.stringify([way.target, way.points.at(-1)]);
     ends.set(key, [...(ends.get(key) ?? []), way]);
   }
-  const found = new Map<Way, Met>();
+  const parted = new Map<Way, Met>();
   for (const own of ends.values()) {
     if (own.length < 2) continue;
     const reversed = own.map((way) => [...way.points].reverse());
@@ -37,10 +37,10 @@ export function meetings(ways: readonly Way[]): Map<Way, Met> {
         const parts = partingOf(points, other);
         if (parts && (!at || distanceTo(points, parts) > distanceTo(points, at))) at = parts;
       }
-      found.set(way, { at });
+      parted.set(way, { at });
     });
   }
-  return found;
+  return parted;
 }
 
 function partingOf(one: readonly Point[], other: readonly Point[]): Point | undefined {

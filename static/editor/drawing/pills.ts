@@ -21,12 +21,12 @@ const around = ([x, y]: Point, width: number): Rect => ({
 export function groupsOf(graph: Graph, ways: readonly Way[]): Way[][] {
   const outlets = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, each] as const)));
   const groups = new Map<string, Way[]>();
-  const said = new Set<string>();
+  const labelled = new Set<string>();
   for (const way of ways) {
     const words = outlets.get(way.rule)?.pillWords;
     // One is enough where a rule leads back by several branches.
-    if (!way.back || !words || said.has(way.rule)) continue;
-    said.add(way.rule);
+    if (!way.back || !words || labelled.has(way.rule)) continue;
+    labelled.add(way.rule);
     const key = JSON.stringify([way.target, way.points.at(-1), words]);
     groups.set(key, [...(groups.get(key) ?? []), way]);
   }
@@ -38,7 +38,7 @@ export function freed(graph: Graph, placed: Placed): Placed {
   if (groups.length === 0) return placed;
   const outlets = new Map(graph.parts.flatMap((part) => part.outlets.map((each) => [each.id, each] as const)));
   const boxes = [...boxesOf(graph, placed), ...placed.ways.flatMap((way) => way.wordsAt ?? [])];
-  const taken: Rect[] = [];
+  const occupied: Rect[] = [];
   const pills = new Map<string, Point>();
   /** Whether one was found that all of them share. */
   const put = (ways: readonly Way[]): boolean => {
@@ -49,13 +49,13 @@ export function freed(graph: Graph, placed: Placed): Placed {
       const box = around(point, width);
       return (
         ways.every((way) => lies(way.points, point)) &&
-        ![...boxes, ...taken].some((each) => meet(box, each)) &&
+        ![...boxes, ...occupied].some((each) => meet(box, each)) &&
         !placed.ways.some((other) => !own.has(other.rule) && passes(other.points, box))
       );
     };
     const at = along(first?.points ?? [], width).find(isFree);
     if (!first || !at) return false;
-    taken.push(around(at, width));
+    occupied.push(around(at, width));
     pills.set(first.rule, at);
     return true;
   };

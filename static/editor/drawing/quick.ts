@@ -15,7 +15,7 @@ export function quick(graph: Graph): Placed {
   for (const [key, row] of rowOf)
     begins.set(row, Math.min(begins.get(row) ?? Number.POSITIVE_INFINITY, column.get(key) ?? 0));
   const upTo = [0];
-  for (const each of widths) upTo.push((upTo.at(-1) ?? 0) + each);
+  for (const width of widths) upTo.push((upTo.at(-1) ?? 0) + width);
   const parts: Spot[] = [];
   const rows: string[][] = [];
   let top = 0;

@@ -30,7 +30,7 @@ export type Left = Pick<Placed, "quiet" | "folded" | "along">;
 
 /** What of the graph is drawn in this layout. */
 export function shownOf(graph: Graph, { quiet, folded, along }: Left): Graph {
-  const said = quiet ? quietOf(graph) : graph;
-  const strung = along ? alongOf(said, along) : said;
+  const visible = quiet ? quietOf(graph) : graph;
+  const strung = along ? alongOf(visible, along) : visible;
   return folded ? foldedOf(strung) : strung;
 }

@@ -209,9 +209,9 @@ export class Router {
   }
 
   #within(left: number, top: number, right: number, bottom: number): Rect[] {
-    const found: Rect[] = [];
-    this.#each(left, top, right, bottom, (box) => found.push(box));
-    return found;
+    const rects: Rect[] = [];
+    this.#each(left, top, right, bottom, (box) => rects.push(box));
+    return rects;
   }
 
   #each(left: number, top: number, right: number, bottom: number, then: (box: Rect) => void): void {
@@ -219,17 +219,17 @@ export class Router {
     const [lastColumn, lastRow] = [Math.floor(right / CELL), Math.floor(bottom / CELL)];
     for (let column = Math.floor(left / CELL); column <= lastColumn; column += 1) {
       for (let row = Math.floor(top / CELL); row <= lastRow; row += 1) {
-        for (const each of this.#cells.get(cellOf(column, row)) ?? NONE) {
+        for (const rect of this.#cells.get(cellOf(column, row)) ?? NONE) {
           if (
-            each.asked === this.#asked ||
-            each.left >= right ||
-            each.right <= left ||
-            each.top >= bottom ||
-            each.bottom <= top
+            rect.asked === this.#asked ||
+            rect.left >= right ||
+            rect.right <= left ||
+            rect.top >= bottom ||
+            rect.bottom <= top
           )
             continue;
-          each.asked = this.#asked;
-          then(each.box);
+          rect.asked = this.#asked;
+          then(rect.box);
         }
       }
     }
@@ -243,16 +243,16 @@ export class Router {
     const lanes = upright ? this.#lanes.v : this.#lanes.h;
     let cost = 0;
     for (let slot = Math.floor((at - NEAR) / 16); slot <= Math.floor((at + NEAR) / 16); slot += 1) {
-      for (const each of lanes.get(slot) ?? NO_SEGMENTS) {
-        if (each.owner === owner || Math.abs(each.at - at) >= NEAR) continue;
-        const length = Math.min(to, each.to) - Math.max(from, each.from);
+      for (const segment of lanes.get(slot) ?? NO_SEGMENTS) {
+        if (segment.owner === owner || Math.abs(segment.at - at) >= NEAR) continue;
+        const length = Math.min(to, segment.to) - Math.max(from, segment.from);
         if (length > 0) cost += COST.shared + length * COST.sharedLength;
       }
     }
     if (!this.#crossings) return cost;
-    for (const each of upright ? this.#all.h : this.#all.v) {
-      const crosses = each.at > from && each.at < to && each.from < at && each.to > at;
-      if (crosses && each.owner !== owner) cost += COST.crossing;
+    for (const segment of upright ? this.#all.h : this.#all.v) {
+      const crosses = segment.at > from && segment.at < to && segment.from < at && segment.to > at;
+      if (crosses && segment.owner !== owner) cost += COST.crossing;
     }
     return cost;
   }

@@ -41,8 +41,8 @@ it("leaves the words of the main way out where one row is read so, and keeps all
   const placed = await best(graph, elk);
   expect(placed.quiet).toBe(true);
   expect(placed.rows).toEqual([]);
-  const said = shownOf(graph, placed).parts.flatMap(({ outlets }) => outlets.filter((each) => each.lines > 0));
-  expect(said.map((each) => each.id)).toEqual(["a-1"]);
+  const labelled = shownOf(graph, placed).parts.flatMap(({ outlets }) => outlets.filter((each) => each.lines > 0));
+  expect(labelled.map((each) => each.id)).toEqual(["a-1"]);
   expect((await best(graphOf(row, NOTHING, [2000, 500]), elk)).quiet).toBeUndefined();
   expect(quietOf(graph).mainRules).toEqual(graph.mainRules);
 });

@@ -55,9 +55,9 @@ export function columnsOf(graph: Graph, edges: readonly Edge[]): Map<string, num
     }
   }
   const first = graph.parts[0]?.key;
-  const led = new Set(edges.map((edge) => edge.to));
+  const targets = new Set(edges.map((edge) => edge.to));
   for (const key of order) {
-    if (key === first || led.has(key)) continue;
+    if (key === first || targets.has(key)) continue;
     const next = (after.get(key) ?? []).map((to) => column.get(to) ?? 1);
     column.set(key, Math.max(0, Math.min(...next, Number.MAX_SAFE_INTEGER) - 1));
     if (next.length === 0) column.set(key, 1);
@@ -100,9 +100,9 @@ export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: numbe
         return Math.min(a, b) < at && Math.max(a, b) >= at;
       }).length,
   );
-  const whole = widths.reduce((sum, each) => sum + each, 0) / count;
+  const average = widths.reduce((sum, each) => sum + each, 0) / count;
   const upTo = [0];
-  for (const each of widths) upTo.push((upTo.at(-1) ?? 0) + each);
+  for (const width of widths) upTo.push((upTo.at(-1) ?? 0) + width);
   // best[row][at]: the cheapest way to have the columns before `at` in `row` rows.
   type Best = { cost: number; begin: number };
   const none = { cost: Number.POSITIVE_INFINITY, begin: 0 };
@@ -110,18 +110,18 @@ export function rowsFor(graph: Graph, count: number): { rowOf: RowOf; cut: numbe
   for (let row = 1; row <= count; row += 1) {
     best.push(
       upTo.map((right, at) => {
-        let found: Best = none;
+        let least: Best = none;
         for (let begin = 0; begin < at; begin += 1) {
           // The start alone is no row.
           if (begin === 1) continue;
-          const over = right - (upTo[begin] ?? 0) - whole;
+          const over = right - (upTo[begin] ?? 0) - average;
           const cost =
             (best[row - 1]?.[begin]?.cost ?? Number.POSITIVE_INFINITY) +
-            (over * over) / Math.max(200, whole) +
+            (over * over) / Math.max(200, average) +
             (begin > 0 ? CUT * (cutting[begin] ?? 0) : 0);
-          if (cost < found.cost) found = { cost, begin };
+          if (cost < least.cost) least = { cost, begin };
         }
-        return found;
+        return least;
       }),
     );
   }
@@ -195,13 +195,13 @@ export function stacked(rows: readonly ElkNode[]): ElkNode {
     const own = going.filter((each) => each.to === row);
     const byRight = [...own].sort((a, b) => a.right - b.right);
     const byEntry = [...own].sort((a, b) => a.entry[1] - b.entry[1]);
-    for (const each of own) {
-      const level = (tops[row] ?? 0) - ROOM - LANE * (own.length - 1 - byRight.indexOf(each));
-      const right = widest + ROOM + LANE * each.right;
-      const left = -ROOM - LANE * byEntry.indexOf(each);
-      const [head, tail] = [shifted(each.head, tops[each.from] ?? 0), shifted(each.tail, tops[row] ?? 0)];
+    for (const edge of own) {
+      const level = (tops[row] ?? 0) - ROOM - LANE * (own.length - 1 - byRight.indexOf(edge));
+      const right = widest + ROOM + LANE * edge.right;
+      const left = -ROOM - LANE * byEntry.indexOf(edge);
+      const [head, tail] = [shifted(edge.head, tops[edge.from] ?? 0), shifted(edge.tail, tops[row] ?? 0)];
       const [out, in_] = [head.at(-1)?.[1] ?? 0, tail[0]?.[1] ?? 0];
-      edges.push(along(each.id, [...head, [right, out], [right, level], [left, level], [left, in_], ...tail]));
+      edges.push(along(edge.id, [...head, [right, out], [right, level], [left, level], [left, in_], ...tail]));
     }
   }
   const rights = Math.max(-1, ...going.map((each) => each.right)) + 1;
@@ -215,27 +215,27 @@ export function stacked(rows: readonly ElkNode[]): ElkNode {
 }
 
 function goingOn(rows: readonly ElkNode[]): Going[] {
-  const found: Going[] = [];
+  const goings: Going[] = [];
   rows.forEach((row, from) => {
     for (const edge of row.edges ?? []) {
       if (!row.children?.some((node) => node.id === exitOf(edge.id))) continue;
       const to = rows.findIndex((other) => other.children?.some((node) => node.id === entryOf(edge.id)));
       const [head, tail] = [pairsOf(edge), pairsOf(rows[to]?.edges?.find((each) => each.id === edge.id))];
       const [exit, entry] = [head.at(-1), tail[0]];
-      if (exit && entry) found.push({ id: edge.id, from, to, exit, entry, head, tail, right: 0 });
+      if (exit && entry) goings.push({ id: edge.id, from, to, exit, entry, head, tail, right: 0 });
     }
   });
-  return found;
+  return goings;
 }
 
 /** What leaves lowest turns first, so that none crosses another; what passes other rows runs outside. */
 function lanesRight(going: readonly Going[]): void {
   const order = [...going].sort((a, b) => a.to - a.from - (b.to - b.from) || b.exit[1] - a.exit[1]);
-  const taken: Going[] = [];
-  for (const each of order) {
-    const beside = taken.filter((other) => other.from <= each.to && each.from <= other.to);
-    each.right = Math.max(-1, ...beside.map((other) => other.right)) + 1;
-    taken.push(each);
+  const placedGoings: Going[] = [];
+  for (const way of order) {
+    const parallel = placedGoings.filter((other) => other.from <= way.to && way.from <= other.to);
+    way.right = Math.max(-1, ...parallel.map((other) => other.right)) + 1;
+    placedGoings.push(way);
   }
 }
 

@@ -26,14 +26,14 @@ export interface Shape extends Rect {
 /** Seen from the upper left corner of the card. */
 export function shapesOf(part: Part): Shape[] {
   const { width, height, before } = part;
-  const found: Shape[] = [];
+  const shapes: Shape[] = [];
   const add = (kind: Shape["kind"], rule: string | undefined, x: number, y: number, right: number, bottom: number) =>
-    found.push({ kind, rule, x, y, width: right - x, height: bottom - y });
+    shapes.push({ kind, rule, x, y, width: right - x, height: bottom - y });
   if (part.kind === "start") {
     add(part.bar > 0 ? "bar" : "card", undefined, 0, 0, width, height);
     // Its words are wider than it is.
     add("card", undefined, -before, height, width + before, height + part.under);
-    return found;
+    return shapes;
   }
   add("card", undefined, 0, 0, width, height);
   if (before > 0) add("bar", undefined, -before, -JOIN.out, 0, height + JOIN.out);
@@ -49,7 +49,7 @@ export function shapesOf(part: Part): Shape[] {
     const words = wordsOf(part, outlet);
     if (outlet.lines > 0) add("words", outlet.id, words.x, words.y, words.x + words.width, words.y + words.height);
   }
-  return found;
+  return shapes;
 }
 
 /** The hexagon of a gate, and the name over it. */
@@ -77,11 +77,11 @@ export function frameOf(graph: Graph, placed: Placed): Rect {
   };
   for (const part of graph.parts) {
     const spot = spots.get(part.key);
-    if (spot) for (const each of shapesOf(part)) add({ ...each, x: each.x + spot.x, y: each.y + spot.y });
+    if (spot) for (const shape of shapesOf(part)) add({ ...shape, x: shape.x + spot.x, y: shape.y + spot.y });
   }
   for (const gate of placed.gates) {
     const outlet = outlets.get(gate.key);
-    if (outlet) for (const each of gateBoxes(gate, outlet)) add(each);
+    if (outlet) for (const shape of gateBoxes(gate, outlet)) add(shape);
     const word = outlet && rejectedBox(gate, outlet);
     if (word) add(word);
   }

@@ -13,21 +13,21 @@ export const cut = (text: string, most = MOST): string =>
 
 /** In two lines where that makes it narrower, in three where it is long: the room between two stations is small. */
 export function broken(text: string): string[] {
-  const shown = cut(text, MOST_THREE);
-  return inLines(shown, shown.length <= SHORT ? 1 : shown.length <= MOST_TWO ? 2 : 3);
+  const shortened = cut(text, MOST_THREE);
+  return inLines(shortened, shortened.length <= SHORT ? 1 : shortened.length <= MOST_TWO ? 2 : 3);
 }
 
 const longest = (lines: readonly string[]): number => Math.max(...lines.map((each) => each.length));
 
 /** Of all ways to break it into so many lines the narrowest; into fewer where it has too few words. */
 function inLines(text: string, count: number): string[] {
-  let found = [text];
-  if (count === 1) return found;
+  let rows = [text];
+  if (count === 1) return rows;
   for (const { index } of text.matchAll(/ /g)) {
     const lines = [text.slice(0, index), ...inLines(text.slice(index + 1), count - 1)];
-    if (longest(lines) < longest(found)) found = lines;
+    if (longest(lines) < longest(rows)) rows = lines;
   }
-  return found;
+  return rows;
 }
 
 /** As wide as its longer line. */
@@ -59,13 +59,13 @@ const ADVANCES = (
   .map(Number);
 /** Of a letter that is not among them, and of one as wide as it is high: Chinese, Japanese, Korean, pictures. */
 const OTHER = 65;
-const WHOLE = 105;
+const FULL_WIDTH = 105;
 /** How much wider its names are, set in semibold. */
 const BOLD = 1.05;
 
 const advance = (letter: string): number => {
   const code = letter.codePointAt(0) ?? 0;
-  return ADVANCES[code - 32] ?? (code >= 0x1100 ? WHOLE : OTHER);
+  return ADVANCES[code - 32] ?? (code >= 0x1100 ? FULL_WIDTH : OTHER);
 };
 
 /** As wide as IBM Plex Sans of this size sets it. */

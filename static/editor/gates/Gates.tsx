@@ -93,6 +93,6 @@ function wordsOf(line: LineDocument, key: string, rule: string | undefined): str
   const station = stationOf(line, key);
   const name = station ? nameOf(station) : key;
   if (!rule) return say("gateOfStation", name);
-  const found = ruleOf(line, rule);
-  return say("gateOfRule", name, String((found?.index ?? 0) + 1));
+  const ofRule = ruleOf(line, rule);
+  return say("gateOfRule", name, String((ofRule?.index ?? 0) + 1));
 }

@@ -89,8 +89,8 @@ function placesOf(line: LineDocument, chosen: Chosen, here: Place): Place[] {
 }
 
 function groupsOf(line: LineDocument, chosen: Chosen, here: Place, threads: readonly Thread[]): Place[] {
-  const said = new Set(threads.map(({ kind, key }) => `${kind} ${key}`));
-  return placesOf(line, chosen, here).filter(({ kind, key }) => said.has(`${kind} ${key}`));
+  const commented = new Set(threads.map(({ kind, key }) => `${kind} ${key}`));
+  return placesOf(line, chosen, here).filter(({ kind, key }) => commented.has(`${kind} ${key}`));
 }
 
 function isThere(line: LineDocument, { kind, key }: Place): boolean {
@@ -363,13 +363,13 @@ const OFFERED = 5;
 function Named({ editor, text, take }: { editor: Editor; text: string; take(whole: string): void }) {
   const begun = NAMING.exec(text)?.[2]?.toLowerCase();
   if (begun === undefined) return null;
-  const found = editor.given.people.filter(
+  const people = editor.given.people.filter(
     ({ handle, name }) => handle.toLowerCase() !== begun && `${handle} ${name}`.toLowerCase().includes(begun),
   );
-  if (found.length === 0) return null;
+  if (people.length === 0) return null;
   return (
     <p className="ed-thread-ways" role="group" aria-label={say("mention")}>
-      {found.slice(0, OFFERED).map(({ handle, name }) => (
+      {people.slice(0, OFFERED).map(({ handle, name }) => (
         <button
           key={handle}
           type="button"

@@ -36,9 +36,9 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
     setFresh(undefined);
     setWanted(id);
   };
-  const shown = TABS.filter((tab) => tab.shows(chosen));
+  const tabs = TABS.filter((tab) => tab.shows(chosen));
   const isFresh = chosen.what === "station" && chosen.rule === undefined && chosen.station.key === fresh;
-  const tab = shown.find((each) => each.id === (isFresh ? "configure" : wanted)) ?? shown[0];
+  const tab = tabs.find((each) => each.id === (isFresh ? "configure" : wanted)) ?? tabs[0];
   return (
     <aside className="ed-inspector" aria-label={say("inspector", titleOf(chosen, line))}>
       <header className="ed-inspector-head">
@@ -57,7 +57,7 @@ export function Inspector({ editor, mayEdit }: { editor: Editor; mayEdit: boolea
       </header>
       {tab ? (
         <>
-          <TabList {...{ editor, shown, chosen, line }} current={tab} onChoose={choose} />
+          <TabList {...{ editor, shown: tabs, chosen, line }} current={tab} onChoose={choose} />
           <div className="ed-tab-panel" role="tabpanel" id="ed-tab-panel" aria-labelledby={`ed-tab-${tab.id}`}>
             <tab.component {...{ editor, line, findings, chosen, mayEdit }} />
           </div>
@@ -195,15 +195,15 @@ function Name({ editor, station, mayEdit }: { editor: Editor; station: Station; 
     return () => cancelAnimationFrame(later);
   }, [naming, editor]);
   const keep = (): void => {
-    const wanted = typed?.trim();
+    const typedName = typed?.trim();
     const before = editor.line;
-    if (wanted && wanted !== name) {
-      const command = rename(before, editor.given.document, station.key, wanted);
+    if (typedName && typedName !== name) {
+      const command = rename(before, editor.given.document, station.key, typedName);
       const { selection } = editor.state;
       const keys = selection.keys.map((key) => (key === station.key ? command.key : key));
       editor.run(command, { ...selection, keys });
     }
-    if (!wanted || wanted === name || editor.line !== before) setTyped(undefined);
+    if (!typedName || typedName === name || editor.line !== before) setTyped(undefined);
   };
   return (
     <input

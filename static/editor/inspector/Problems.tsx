@@ -66,7 +66,7 @@ function FixAll({ editor, causes }: { editor: Editor; causes: readonly Cause[] }
 /** By the heading of each, in the order in which they were found. */
 function groupsOf(causes: readonly Cause[]): Map<string, Cause[]> {
   const groups = new Map<string, Cause[]>();
-  for (const each of causes) groups.set(each.first.cause, [...(groups.get(each.first.cause) ?? []), each]);
+  for (const cause of causes) groups.set(cause.first.cause, [...(groups.get(cause.first.cause) ?? []), cause]);
   return groups;
 }
 

@@ -18,10 +18,10 @@ export function ServerForm({
 }) {
   const line = useEditor(editor, ({ history }) => history.line);
   const place = useRef<HTMLDivElement>(null);
-  const wanted = useRef(subject);
-  wanted.current = subject;
+  const latestSubject = useRef(subject);
+  latestSubject.current = subject;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another object of the same subject is the same form.
-  const door = useMemo(() => doorOf(editor, wanted.current, scope), [editor, subject.what, subject.own, scope]);
+  const door = useMemo(() => doorOf(editor, latestSubject.current, scope), [editor, subject.what, subject.own, scope]);
   const state = useStore(door.store, (now) => now.state);
   useEffect(() => {
     if (place.current) door.attach(place.current);

@@ -33,9 +33,14 @@ function tells(rule: Rule, own: string, budget: Json): boolean {
   if (rule.on_exhausted !== "escalate" || rule.max_retries === undefined) return false;
   if (!isObject(budget) || !isOnly(budget, KNOWN_OF_BUDGET) || typeof budget.role !== "string" || !budget.role)
     return false;
-  const said = { kind: budget.kind, stations: budget.stations, most: budget.most, on_exhausted: budget.on_exhausted };
-  const wanted = { kind: "failure_type", stations: [own], most: rule.max_retries, on_exhausted: "escalate" };
-  return same(said, wanted) && same(budget.failure_types, typesOf(rule));
+  const rowBudget = {
+    kind: budget.kind,
+    stations: budget.stations,
+    most: budget.most,
+    on_exhausted: budget.on_exhausted,
+  };
+  const ruleBudget = { kind: "failure_type", stations: [own], most: rule.max_retries, on_exhausted: "escalate" };
+  return same(rowBudget, ruleBudget) && same(budget.failure_types, typesOf(rule));
 }
 
 function budgetOf(line: LineDocument, own: string, rule: Rule): Fragment | undefined {
@@ -78,8 +83,8 @@ function placed(rules: Rule[], next: Map<string, Rule>): Rule[] {
   const known = new Set(rules.map((rule) => rule.id));
   const left = rules.flatMap((rule) => (isRoute(rule) ? (next.get(rule.id) ?? []) : rule));
   const fresh = [...next.values()].filter((rule) => !known.has(rule.id));
-  const found = left.findIndex((rule) => takesFailures(rule.when));
-  const at = found < 0 ? left.length : found;
+  const index = left.findIndex((rule) => takesFailures(rule.when));
+  const at = index < 0 ? left.length : index;
   return [...left.slice(0, at), ...fresh, ...left.slice(at)];
 }
 
@@ -90,32 +95,32 @@ function budgeted(line: LineDocument, station: Station, rows: Fragment[]): Json[
       .filter(isRoute)
       .map((rule) => [rule.id, budgetOf(line, station.key, rule)]),
   );
-  const mine = new Map([...before].flatMap(([id, budget]) => (budget ? [[budget, id] as const] : [])));
-  const wanted = new Map(
+  const ruleOfBudget = new Map([...before].flatMap(([id, budget]) => (budget ? [[budget, id] as const] : [])));
+  const rowOfRule = new Map(
     rows.flatMap((row) => (row.told && row.max_retries !== undefined ? [[String(row.id), row] as const] : [])),
   );
-  const taken = new Set(budgetsOf(line).map((budget) => (isObject(budget) ? budget.key : undefined)));
-  const said = (row: Fragment): Fragment => ({
+  const keys = new Set(budgetsOf(line).map((budget) => (isObject(budget) ? budget.key : undefined)));
+  const budgetFor = (row: Fragment): Fragment => ({
     failure_types: typesOf(row as Rule),
     stations: [station.key],
     most: row.max_retries,
     on_exhausted: "escalate",
     role: row.told,
   });
-  const kept = budgetsOf(line).flatMap((budget) => {
-    const id = mine.get(budget as Fragment);
+  const budgets = budgetsOf(line).flatMap((budget) => {
+    const id = ruleOfBudget.get(budget as Fragment);
     if (id === undefined) return [budget];
-    const row = wanted.get(id);
-    wanted.delete(id);
-    return row ? [{ ...(budget as Fragment), ...said(row) } as Json] : [];
+    const row = rowOfRule.get(id);
+    rowOfRule.delete(id);
+    return row ? [{ ...(budget as Fragment), ...budgetFor(row) } as Json] : [];
   });
-  for (const [id, row] of wanted) {
+  for (const [id, row] of rowOfRule) {
     let key = id.slice(0, 60);
-    for (let number = 2; taken.has(key); number += 1) key = `${id.slice(0, 60)}-${number}`;
-    taken.add(key);
-    kept.push({ key, kind: "failure_type", ...said(row) } as Json);
+    for (let number = 2; keys.has(key); number += 1) key = `${id.slice(0, 60)}-${number}`;
+    keys.add(key);
+    budgets.push({ key, kind: "failure_type", ...budgetFor(row) } as Json);
   }
-  return kept;
+  return budgets;
 }
 
 export function failuresSubject(own: string): Subject {

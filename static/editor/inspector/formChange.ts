@@ -41,8 +41,8 @@ export function expectedOf(
 ): Fragment | undefined {
   let expected: Value = fragment as Json;
   for (const [name, values] of typed) {
-    const said = form?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`)?.dataset.writes;
-    const next: Value | typeof UNSURE = said ? written(expected, parse(said) as Field, values) : UNSURE;
+    const writes = form?.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`)?.dataset.writes;
+    const next: Value | typeof UNSURE = writes ? written(expected, parse(writes) as Field, values) : UNSURE;
     if (next === UNSURE) return undefined;
     expected = next;
   }

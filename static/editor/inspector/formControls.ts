@@ -2,14 +2,14 @@
 import { isControl } from "./morph";
 
 export function valuesIn(root: Element | undefined): Map<string, string[]> {
-  const found = new Map<string, string[]>();
+  const texts = new Map<string, string[]>();
   for (const control of root?.querySelectorAll("input[name], select[name], textarea[name]") ?? []) {
     if (!isControl(control) || control.name === "q" || control.closest("[data-preview]")) continue;
-    const values = found.get(control.name) ?? [];
+    const values = texts.get(control.name) ?? [];
     const counts = !(control instanceof HTMLInputElement && control.type === "checkbox") || control.checked;
-    found.set(control.name, counts ? [...values, control.value] : values);
+    texts.set(control.name, counts ? [...values, control.value] : values);
   }
-  return found;
+  return texts;
 }
 
 export function errorOf(root: Element | undefined, name: string): string {
@@ -20,13 +20,14 @@ export function errorOf(root: Element | undefined, name: string): string {
 
 /** A row, a button, or a control. */
 export function focusOn(id: string): void {
-  const found = document.getElementById(id);
-  for (const each of found?.querySelectorAll("details") ?? []) if (each.parentElement === found) each.open = true;
+  const form = document.getElementById(id);
+  for (const details of form?.querySelectorAll("details") ?? [])
+    if (details.parentElement === form) details.open = true;
   const places = [
-    found,
-    ...(found?.querySelectorAll<HTMLElement>("input:not([type=hidden]), select, textarea, button") ?? []),
+    form,
+    ...(form?.querySelectorAll<HTMLElement>("input:not([type=hidden]), select, textarea, button") ?? []),
   ];
-  const sibling = found?.parentElement?.querySelector<HTMLElement>("button:not([disabled])");
+  const sibling = form?.parentElement?.querySelector<HTMLElement>("button:not([disabled])");
   const place = [...places, sibling].find(
     (each) => each?.matches("input, select, textarea, button") && !each.matches("[disabled]"),
   );

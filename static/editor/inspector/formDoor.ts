@@ -132,7 +132,7 @@ export class Door {
 
   #listen(el: HTMLElement): void {
     this.#stop?.();
-    const heard: [string, (event: Event) => void][] = [
+    const listeners: [string, (event: Event) => void][] = [
       ["input", (event) => this.#note(event.target)],
       [
         "change",
@@ -146,11 +146,11 @@ export class Door {
       ["keydown", (event) => this.#key(event as KeyboardEvent)],
       ["click", (event) => this.#click(event)],
     ];
-    for (const [type, listener] of heard) el.addEventListener(type, listener);
+    for (const [type, listener] of listeners) el.addEventListener(type, listener);
     const online = (): void => this.retry();
     window.addEventListener("online", online);
     this.#stop = () => {
-      for (const [type, listener] of heard) el.removeEventListener(type, listener);
+      for (const [type, listener] of listeners) el.removeEventListener(type, listener);
       window.removeEventListener("online", online);
     };
   }
@@ -226,22 +226,22 @@ export class Door {
 
   async #send(): Promise<void> {
     const fragment = this.subject.fragment(this.editor.line);
-    const wanted = this.#wanted === "send" && !this.#changed && this.#deeds.length === 0 ? "show" : this.#wanted;
+    const purpose = this.#wanted === "send" && !this.#changed && this.#deeds.length === 0 ? "show" : this.#wanted;
     this.#wanted = undefined;
-    const shown = this.#now();
+    const current = this.#now();
     const isReady = this.store.getState().state === "ready";
-    if (!fragment || !wanted || (wanted === "show" && isReady && this.#shown === shown)) {
+    if (!fragment || !purpose || (purpose === "show" && isReady && this.#shown === current)) {
       // What was to be sent was taken back, or its part is gone.
       this.#waits(false);
       return;
     }
     window.clearTimeout(this.#timer);
     this.#busy = true;
-    if (wanted === "send") this.#waits(true);
-    const deed = wanted === "send" ? this.#deeds[0] : undefined;
-    const typed = new Map([...this.#typed].filter(([name]) => wanted === "send" || this.#refused.has(name)));
+    if (purpose === "send") this.#waits(true);
+    const deed = purpose === "send" ? this.#deeds[0] : undefined;
+    const typed = new Map([...this.#typed].filter(([name]) => purpose === "send" || this.#refused.has(name)));
     const names = outlineOf(this.editor.line);
-    const carried = await this.#carried(fragment, wanted === "send" ? typed : undefined, deed);
+    const carried = await this.#carried(fragment, purpose === "send" ? typed : undefined, deed);
     const answer = await this.editor.api.form(this.subject.what, {
       fragment,
       own: this.subject.own,
@@ -250,20 +250,20 @@ export class Door {
       names,
       typed: Object.fromEntries(typed),
       deed: deed ?? null,
-      peek: wanted === "show",
+      peek: purpose === "show",
       save: carried ? { expected: carried.expected, edit: carried.edit } : null,
     });
     this.#busy = false;
     if (answer.is !== "ok") {
       carried?.done();
-      if (answer.is !== "refused") return this.#failed(answer.is, wanted);
+      if (answer.is !== "refused") return this.#failed(answer.is, purpose);
       this.#deeds = [];
       this.#waits(false);
       return this.#become("refused");
     }
     this.#waits(false);
     // What was pressed meanwhile is asked from here, and waited for.
-    this.#answered({ fragment, typed, deed, peek: wanted === "show", shown, carried }, answer.said);
+    this.#answered({ fragment, typed, deed, peek: purpose === "show", shown: current, carried }, answer.said);
     if (this.#wanted && !this.#busy) void this.#send();
   }
 

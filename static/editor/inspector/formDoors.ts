@@ -11,8 +11,8 @@ const doors = new WeakMap<Editor, Map<string, Door>>();
 export function doorOf(editor: Editor, subject: Subject, scope: string): Door {
   const id = (own: string): string => `${scope} ${subject.what} ${own}`;
   const known = doors.get(editor) ?? guarded(editor);
-  const found = known.get(id(subject.own));
-  if (found) return found;
+  const door = known.get(id(subject.own));
+  if (door) return door;
   let own = subject.own;
   const made = new Door(
     editor,

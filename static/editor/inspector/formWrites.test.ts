@@ -39,8 +39,8 @@ it("writes what has no field of its own over what has", () => {
 });
 
 it("takes away and adds what a field carries along", () => {
-  const whole = { at: "due.after", text: {}, whole: "due" };
-  expect(written({ due: { after: 1, after_that: "escalate" } }, whole, [""])).toEqual({});
+  const change = { at: "due.after", text: {}, whole: "due" };
+  expect(written({ due: { after: 1, after_that: "escalate" } }, change, [""])).toEqual({});
   const also = { at: "told", text: {}, also: { after_that: "escalate" } };
   expect([written({}, also, ["Owner"]), written({ told: "x" }, also, [""])]).toEqual([
     { after_that: "escalate", told: "Owner" },

@@ -58,13 +58,14 @@ const isObject = (value: Value): value is Record<string, Json> =>
 /** `value` without what `left` holds of it. */
 function minus(value: Value, left: Value): Value {
   if (!isObject(value) || !isObject(left)) return left === undefined ? value : {};
-  const found: Record<string, Json> = {};
+  const fragment: Record<string, Json> = {};
   for (const [key, member] of Object.entries(value)) {
     const other = own(left, key);
-    if (other === undefined) set(found, key, member);
-    else if (isObject(member) && isObject(other) && !same(member, other)) set(found, key, minus(member, other) as Json);
+    if (other === undefined) set(fragment, key, member);
+    else if (isObject(member) && isObject(other) && !same(member, other))
+      set(fragment, key, minus(member, other) as Json);
   }
-  return found;
+  return fragment;
 }
 
 /** `added` over `value`, object by object. */
@@ -75,16 +76,16 @@ function overlaid(value: Value, added: Json): Json {
 }
 
 function overRest(typed: string, before: Value, left: Json): Value | typeof UNSURE {
-  const found = typed.trim() ? json(typed) : {};
-  return found === UNSURE || !isObject(found) ? UNSURE : overlaid(minus(before, left), found);
+  const parsedJson = typed.trim() ? json(typed) : {};
+  return parsedJson === UNSURE || !isObject(parsedJson) ? UNSURE : overlaid(minus(before, left), parsedJson);
 }
 
 /** In the order in which they stood, what is new behind them; what is usual is left out. */
 function ticked(values: readonly string[], before: Value, usual: readonly Json[]): Value {
-  const shown = Array.isArray(before) ? before : usual;
-  const kept = shown.filter((each) => values.includes(String(each)));
-  const found = [...kept, ...values.filter((each) => !kept.includes(each))];
-  return found.length === 0 || same([...found].sort(), [...usual].sort()) ? undefined : found;
+  const listed = Array.isArray(before) ? before : usual;
+  const remaining = listed.filter((each) => values.includes(String(each)));
+  const ordered = [...remaining, ...values.filter((each) => !remaining.includes(each))];
+  return ordered.length === 0 || same([...ordered].sort(), [...usual].sort()) ? undefined : ordered;
 }
 
 type Steps = readonly string[];
@@ -117,7 +118,7 @@ export function put(value: Value, [step, ...rest]: Steps, last: Value): Value {
 export function pressed(rows: Value, { do: what, index }: Deed, made: Value): Json[] {
   const left = Array.isArray(rows) ? [...rows] : [];
   if (what === "add") return made === undefined ? left : [...left, made];
-  const taken = left.splice(index, 1);
-  if (what !== "remove") left.splice(Math.max(0, what === "up" ? index - 1 : index + 1), 0, ...taken);
+  const removed = left.splice(index, 1);
+  if (what !== "remove") left.splice(Math.max(0, what === "up" ? index - 1 : index + 1), 0, ...removed);
   return left;
 }

@@ -9,25 +9,25 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 const sources = new WeakMap<Element, string>();
 
 /** What enhances itself in the page (a combobox) is compared by its source, and replaced as a whole. */
-const WHOLE = "[data-combobox], [data-preview]";
+const REPLACED = "[data-combobox], [data-preview]";
 
 export function remember(root: Element): void {
-  for (const each of root.querySelectorAll(WHOLE)) sources.set(each, each.outerHTML);
+  for (const source of root.querySelectorAll(REPLACED)) sources.set(source, source.outerHTML);
 }
 
 export function morph(live: Element, fresh: Element, keeps: Keeps): void {
-  if (live.matches(WHOLE)) {
+  if (live.matches(REPLACED)) {
     whole(live, fresh, keeps);
     return;
   }
   attributes(live, fresh);
   if (isControl(live) && keeps(live.name)) return;
   // Read before the children: text and options go over to the page.
-  const held = isControl(fresh)
+  const state = isControl(fresh)
     ? { value: fresh.value, checked: fresh instanceof HTMLInputElement && fresh.checked }
     : undefined;
   children(live, fresh, keeps);
-  if (isControl(live) && held) hold(live, held);
+  if (isControl(live) && state) hold(live, state);
 }
 
 export function isControl(element: unknown): element is Control {
@@ -66,10 +66,10 @@ function attributes(live: Element, fresh: Element): void {
 
 function children(live: Element, fresh: Element, keeps: Keeps): void {
   const known = new Map([...live.children].flatMap((each) => (each.id ? [[each.id, each] as const] : [])));
-  const wanted = new Set([...fresh.children].map((each) => each.id));
+  const ids = new Set([...fresh.children].map((each) => each.id));
   let at = live.firstChild;
   for (const next of [...fresh.childNodes]) {
-    const same = partner(next, at, known, wanted);
+    const same = partner(next, at, known, ids);
     if (!same) {
       live.insertBefore(next, at);
       if (next instanceof Element) remember(next.parentElement ?? next);
@@ -95,8 +95,8 @@ function partner(
   wanted: Set<string>,
 ): ChildNode | undefined {
   if (next instanceof Element && next.id) {
-    const found = known.get(next.id);
-    return found?.nodeName === next.nodeName ? found : undefined;
+    const existing = known.get(next.id);
+    return existing?.nodeName === next.nodeName ? existing : undefined;
   }
   const free = at && at.nodeName === next.nodeName && !(at instanceof Element && at.id && wanted.has(at.id));
   return free && !(at instanceof Element && at.id) ? at : undefined;

@@ -38,8 +38,8 @@ export function read(typed: string, reading: Reading): Value | typeof UNSURE {
   if (numbers && new RegExp(`^(?:${numbers})$`).test(trimmed))
     return trimmed.includes(".") ? Number(trimmed) : exactNumber(trimmed);
   if (from !== undefined && trimmed.startsWith(from)) {
-    const found = json(text);
-    if (found !== UNSURE || reading.strict) return from ? filled(found, reading.none, reading) : found;
+    const parsedJson = json(text);
+    if (parsedJson !== UNSURE || reading.strict) return from ? filled(parsedJson, reading.none, reading) : parsedJson;
   }
   return filled(FORMS[reading.form ?? "text"](text, reading), reading.blank, reading);
 }
@@ -98,12 +98,12 @@ function argumentsOf(text: string): Json | typeof UNSURE {
 const unescaped = (text: string | undefined): string | undefined => text?.replace(/\\(["\\])/g, "$1");
 
 function pairs(text: string): Json | typeof UNSURE {
-  const found: { [key: string]: Json } = {};
+  const entries: { [key: string]: Json } = {};
   for (const line of text.split("\n").filter((each) => each.trim())) {
     const at = line.indexOf("=");
     const name = line.slice(0, at).trim();
-    if (at < 0 || !name || Object.hasOwn(found, name)) return UNSURE;
-    set(found, name, line.slice(at + 1));
+    if (at < 0 || !name || Object.hasOwn(entries, name)) return UNSURE;
+    set(entries, name, line.slice(at + 1));
   }
-  return found;
+  return entries;
 }

@@ -39,16 +39,16 @@ const isFragment = (value: Json | undefined): value is { [key: string]: Json } =
 
 /** The members that are the same in both, objects member by member. */
 function alike(one: Fragment, other: Fragment): Fragment {
-  const found: Fragment = {};
+  const fragment: Fragment = {};
   for (const [key, value] of Object.entries(one)) {
     const also = other[key];
-    if (same(value, also)) found[key] = value;
+    if (same(value, also)) fragment[key] = value;
     else if (isFragment(value) && isFragment(also)) {
       const inside = alike(value, also);
-      if (Object.keys(inside).length > 0) found[key] = inside as Json;
+      if (Object.keys(inside).length > 0) fragment[key] = inside as Json;
     }
   }
-  return found;
+  return fragment;
 }
 
 /** `here` with what differs between the two, member by member: what is not the same everywhere stays. */

@@ -57,10 +57,10 @@ function first<T extends { key: string }>(
   const index = members.findIndex((each) => each.key === own);
   return members.map((each, at) => {
     if (at !== index) return each;
-    const kept = Object.fromEntries(
+    const ownFields = Object.fromEntries(
       left.flatMap((key) => (key in each ? [[key, (each as Record<string, unknown>)[key]]] : [])),
     );
-    return { ...change(without(each, ...left)), ...kept } as unknown as T;
+    return { ...change(without(each, ...left)), ...ownFields } as unknown as T;
   });
 }
 
@@ -134,9 +134,9 @@ export function lineSubject(): Subject {
     put: (line, change) => {
       const now = lineSubject().fragment(line) ?? {};
       const { extra, ...changed } = change(now);
-      const kept = Object.fromEntries(Object.entries(line).filter(([key]) => ELSEWHERE.includes(key)));
+      const rest = Object.fromEntries(Object.entries(line).filter(([key]) => ELSEWHERE.includes(key)));
       const editor = line.extra?.editor;
-      const next = { ...kept, ...changed } as unknown as LineDocument;
+      const next = { ...rest, ...changed } as unknown as LineDocument;
       if (extra !== undefined || editor)
         next.extra = { ...(extra as object | undefined), ...(editor ? { editor } : {}) };
       return next;
@@ -187,12 +187,12 @@ export function ruleSubject(own: string, within: string): Subject {
     title: (line) => find(line)?.label || own,
     fragment: (line) => find(line) as Fragment | undefined,
     put: (line, change) => {
-      const found = ruleOf(line, own);
-      if (!found) return line;
-      const rules = rulesOf(found.station).map((rule) =>
-        rule === found.rule ? (change(rule as Fragment) as unknown as Rule) : rule,
+      const ofRule = ruleOf(line, own);
+      if (!ofRule) return line;
+      const rules = rulesOf(ofRule.station).map((rule) =>
+        rule === ofRule.rule ? (change(rule as Fragment) as unknown as Rule) : rule,
       );
-      return { ...line, stations: line.stations.map((each) => (each === found.station ? { ...each, rules } : each)) };
+      return { ...line, stations: line.stations.map((each) => (each === ofRule.station ? { ...each, rules } : each)) };
     },
     renamed: {
       by: "id",

@@ -28,19 +28,21 @@ interface Counted {
  * and why it failed. */
 export function Matches({ matching, rule, open }: Counted) {
   if (matching.is !== "told" || matching.said.outcomes === 0) return null;
-  const told = matching.said.rules[rule];
-  if (!told) return <p className="ed-matches muted small">{say("matchesFaulty")}</p>;
-  const known = told.unknown + told.failed < matching.said.outcomes;
+  const ruleMatches = matching.said.rules[rule];
+  if (!ruleMatches) return <p className="ed-matches muted small">{say("matchesFaulty")}</p>;
+  const known = ruleMatches.unknown + ruleMatches.failed < matching.said.outcomes;
   return (
     <div className="ed-matches muted small">
       <p>
-        {known ? counted(told.takes, matching.said.outcomes) : null}
-        {known && told.matches > told.takes ? ` ${say("matchesAlone", String(told.matches))}` : null}
-        {told.unknown > 0 ? ` ${say("matchesUnknown", String(told.unknown))}` : null}
-        {told.failed > 0 ? ` ${say("matchesFailed", String(told.failed))}` : null}
+        {known ? counted(ruleMatches.takes, matching.said.outcomes) : null}
+        {known && ruleMatches.matches > ruleMatches.takes
+          ? ` ${say("matchesAlone", String(ruleMatches.matches))}`
+          : null}
+        {ruleMatches.unknown > 0 ? ` ${say("matchesUnknown", String(ruleMatches.unknown))}` : null}
+        {ruleMatches.failed > 0 ? ` ${say("matchesFailed", String(ruleMatches.failed))}` : null}
       </p>
-      {open && told.failed > 0 ? <p>{told.why}</p> : null}
-      {open ? <Newest told={told} /> : null}
+      {open && ruleMatches.failed > 0 ? <p>{ruleMatches.why}</p> : null}
+      {open ? <Newest told={ruleMatches} /> : null}
     </div>
   );
 }
@@ -57,15 +59,15 @@ export function Untaken({ matching }: { matching: Matching }) {
 
 /** Of a rule that others keep everything from: which recorded outcomes would go where it leads, once it is above them. */
 export function Once({ matching, line, rule }: { matching: Matching; line: LineDocument; rule: Rule }) {
-  const told = matching.is === "told" ? matching.said.rules[rule.id] : undefined;
-  const found = Object.entries(told?.instead ?? {});
-  if (found.length === 0) return null;
-  const count = found.reduce((sum, [, n]) => sum + n, 0);
-  const before = found.map(([id]) => leadsTo(line, ruleOf(line, id)?.rule)).filter(Boolean);
+  const ruleMatches = matching.is === "told" ? matching.said.rules[rule.id] : undefined;
+  const instead = Object.entries(ruleMatches?.instead ?? {});
+  if (instead.length === 0) return null;
+  const count = instead.reduce((sum, [, n]) => sum + n, 0);
+  const before = instead.map(([id]) => leadsTo(line, ruleOf(line, id)?.rule)).filter(Boolean);
   return (
     <div className="ed-matches muted small">
       <p>{say("onceFixed", String(count), leadsTo(line, rule), [...new Set(before)].join(", "))}</p>
-      <Outcomes count={count} shown={told?.shown ?? []} />
+      <Outcomes count={count} shown={ruleMatches?.shown ?? []} />
     </div>
   );
 }

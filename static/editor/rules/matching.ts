@@ -15,7 +15,7 @@ export function useMatching(editor: Editor, line: LineDocument, station: Station
   const [matching, setMatching] = useState<Matching & { of?: string }>({ is: "asked" });
   // What the answer depends on; where a faulty line was refused, any change of it counts.
   const { key, gate: _, ...read } = station;
-  const wanted = JSON.stringify([key, read, line.policy, line.preset, line.limits]);
+  const question = JSON.stringify([key, read, line.policy, line.preset, line.limits]);
   const retried = matching.is === "unreadable" ? line : undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: these are what the answer depends on.
   useEffect(() => {
@@ -28,7 +28,7 @@ export function useMatching(editor: Editor, line: LineDocument, station: Station
       gone = true;
       window.clearTimeout(timer);
     };
-  }, [editor, wanted, retried]);
+  }, [editor, question, retried]);
   return matching.of === key ? matching : { is: "asked" };
 }
 

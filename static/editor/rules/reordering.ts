@@ -98,7 +98,7 @@ function middle(row: HTMLElement): number {
 }
 
 function scrolling(element: HTMLElement): HTMLElement {
-  let found: HTMLElement | null = element;
-  while (found && found.scrollHeight <= found.clientHeight + 1) found = found.parentElement;
-  return found ?? document.documentElement;
+  let row: HTMLElement | null = element;
+  while (row && row.scrollHeight <= row.clientHeight + 1) row = row.parentElement;
+  return row ?? document.documentElement;
 }

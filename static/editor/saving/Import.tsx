@@ -23,7 +23,7 @@ function ImportDialog({ desk }: { desk: Desk }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const choose = useRef<HTMLInputElement>(null);
-  const said = useRef<HTMLDivElement>(null);
+  const resultBox = useRef<HTMLDivElement>(null);
   const id = useId();
   useEffect(() => {
     const from = document.activeElement;
@@ -34,7 +34,7 @@ function ImportDialog({ desk }: { desk: Desk }) {
   useEffect(() => {
     // The button that asked is gone; who writes stays where they write.
     if (["read", "refused", "failed"].includes(result.is) && document.activeElement !== field.current)
-      said.current?.focus();
+      resultBox.current?.focus();
   }, [result]);
   const apply = async (): Promise<void> => {
     if (!(await importing.apply())) return;
@@ -118,7 +118,7 @@ function ImportDialog({ desk }: { desk: Desk }) {
             }}
           />
         </div>
-        <div ref={said} id={`${id}-said`} className="stack stack-8 ed-import-said" tabIndex={-1}>
+        <div ref={resultBox} id={`${id}-said`} className="stack stack-8 ed-import-said" tabIndex={-1}>
           {result.is === "failed" ? <Said tone="danger" words={result.words} /> : null}
           {result.is === "refused" ? (
             <>

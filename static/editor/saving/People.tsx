@@ -73,8 +73,8 @@ export function partName(editor: Editor, { kind, key }: Part | { kind: "line"; k
     return station ? nameOf(station) : key;
   }
   if (kind === "rule") {
-    const found = ruleOf(line, key);
-    return found?.rule.label ? say("ruleNamed", found.rule.label, nameOf(found.station)) : ruleName(line, key);
+    const ofRule = ruleOf(line, key);
+    return ofRule?.rule.label ? say("ruleNamed", ofRule.rule.label, nameOf(ofRule.station)) : ruleName(line, key);
   }
   if (kind === "gate") return say("gateNamed", gateName(line, key));
   if (kind === "line") return say("theLine");
@@ -87,8 +87,8 @@ export function follow(editor: Editor, { kind, key }: Part): void {
     return;
   }
   if (kind === "rule") {
-    const found = ruleOf(editor.line, key);
-    if (found) editor.select({ keys: [found.station.key], rule: key });
+    const ofRule = ruleOf(editor.line, key);
+    if (ofRule) editor.select({ keys: [ofRule.station.key], rule: key });
     return;
   }
   editor.select({ keys: [key] });

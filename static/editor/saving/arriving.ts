@@ -4,12 +4,12 @@ import { ruleOf, stationOf } from "../store/document";
 import type { Editor } from "../store/store";
 
 export function arrive(editor: Editor, show: (key: string) => void): void {
-  const said = new URLSearchParams(window.location.hash.slice(1));
-  const tab = said.get("tab");
+  const parameters = new URLSearchParams(window.location.hash.slice(1));
+  const tab = parameters.get("tab");
   if (tab) editor.showTab(tab);
-  const key = said.get("station") ?? "";
+  const key = parameters.get("station") ?? "";
   if (!stationOf(editor.line, key)) return;
-  const rule = said.get("rule") ?? "";
+  const rule = parameters.get("rule") ?? "";
   editor.select({ keys: [key], ...(ruleOf(editor.line, rule)?.station.key === key ? { rule } : {}) });
   // Once it is drawn.
   window.setTimeout(() => show(key), 50);

@@ -37,9 +37,9 @@ interface State {
 const all = new WeakMap<Editor, Importing>();
 
 export function importOf(editor: Editor): Importing {
-  const found = all.get(editor) ?? new Importing(editor);
-  all.set(editor, found);
-  return found;
+  const importing = all.get(editor) ?? new Importing(editor);
+  all.set(editor, importing);
+  return importing;
 }
 
 class Importing {
@@ -84,11 +84,11 @@ class Importing {
   async read(moved = false): Promise<void> {
     if (this.state.text.length > MOST) return this.#failed(say("importLarge"));
     this.#asked += 1;
-    const asked = this.#asked;
+    const question = this.#asked;
     const of = this.editor.line;
     this.store.setState({ result: { is: "reading" } });
     const result = await this.#ask({ document: of, text: this.state.text });
-    if (asked !== this.#asked) return;
+    if (question !== this.#asked) return;
     this.store.setState({ result: result.is === "read" ? { ...result, of, moved } : result });
     if (moved) announce(say("importMoved"));
     if (result.is === "read") announce(say("importCount", String(countOf(result.read))));

@@ -132,10 +132,10 @@ export class Saver {
   }
 
   async #refresh(): Promise<void> {
-    const said = await this.#ask(true);
-    if (!said || said.draft.number < this.#number) return;
-    if (said.draft.number === this.#number) this.wanted.onDraft(said.draft);
-    else this.heard(said.draft.number);
+    const stored = await this.#ask(true);
+    if (!stored || stored.draft.number < this.#number) return;
+    if (stored.draft.number === this.#number) this.wanted.onDraft(stored.draft);
+    else this.heard(stored.draft.number);
   }
 
   /** Whose word counts at a place that both changed. */
@@ -301,8 +301,8 @@ export class Saver {
       this.#undrawable(undefined, by);
       return;
     }
-    const shown = new Map(this.#clashes.map((clash) => [clash.path, JSON.stringify(clash.theirs)]));
-    const still = clashes.filter(({ path, theirs }) => shown.get(path) === JSON.stringify(theirs));
+    const theirsByPath = new Map(this.#clashes.map((clash) => [clash.path, JSON.stringify(clash.theirs)]));
+    const still = clashes.filter(({ path, theirs }) => theirsByPath.get(path) === JSON.stringify(theirs));
     // A choice holds for what was shown: where they changed it again, it is asked again.
     this.#chosen = Object.fromEntries(
       still.flatMap(({ path }) => (this.#chosen[path] ? [[path, this.#chosen[path]]] : [])),
@@ -332,15 +332,15 @@ export class Saver {
   async #look(): Promise<void> {
     if (this.#pending || this.#busy) return;
     const known = this.#number;
-    const said = await this.#ask(false);
-    if (!said?.document || this.#pending || this.#number !== known || said.draft.number <= known) return;
-    if (!canBeDrawn(said.document)) return this.#undrawable(said.draft);
-    this.#number = said.draft.number;
-    this.#base = said.document;
-    this.wanted.onDraft(said.draft);
-    this.wanted.text.stored(said.text);
-    this.wanted.onMerged(said.document, said.draft);
-    if (said.findings) this.wanted.onFindings(said.findings, said.differs ?? true);
+    const stored = await this.#ask(false);
+    if (!stored?.document || this.#pending || this.#number !== known || stored.draft.number <= known) return;
+    if (!canBeDrawn(stored.document)) return this.#undrawable(stored.draft);
+    this.#number = stored.draft.number;
+    this.#base = stored.document;
+    this.wanted.onDraft(stored.draft);
+    this.wanted.text.stored(stored.text);
+    this.wanted.onMerged(stored.document, stored.draft);
+    if (stored.findings) this.wanted.onFindings(stored.findings, stored.differs ?? true);
   }
 
   async #ask(alone: boolean): Promise<Stored | undefined> {

@@ -45,9 +45,9 @@ const QUIET = 120;
 const all = new WeakMap<Editor, Together>();
 
 export function togetherOf(editor: Editor): Together {
-  const found = all.get(editor) ?? new Together(editor);
-  all.set(editor, found);
-  return found;
+  const together = all.get(editor) ?? new Together(editor);
+  all.set(editor, together);
+  return together;
 }
 
 class Together {
@@ -134,16 +134,16 @@ class Together {
 
   /** Who is there, by name; of several windows the one in front, that has something chosen. */
   #count(): void {
-    const found = new Map<number, Other>();
+    const byUser = new Map<number, Other>();
     for (const { user, chosen, away } of this.#windows.values()) {
       const person = this.#people.get(user);
       if (!person || user === this.editor.given.me) continue;
-      const known = found.get(user);
+      const known = byUser.get(user);
       if (!known || (known.away && !away) || (known.away === away && !known.chosen)) {
-        found.set(user, { ...person, chosen, away });
+        byUser.set(user, { ...person, chosen, away });
       }
     }
-    const others = [...found.values()].sort((one, other) => one.name.localeCompare(other.name) || one.id - other.id);
+    const others = [...byUser.values()].sort((one, other) => one.name.localeCompare(other.name) || one.id - other.id);
     if (JSON.stringify(others) !== JSON.stringify(this.store.getState().others)) this.store.setState({ others });
   }
 
@@ -154,9 +154,9 @@ class Together {
 
   #here(): void {
     const chosen = partOf(this.editor);
-    const said = JSON.stringify({ chosen, away: document.hidden });
-    if (said === this.#said) return;
-    this.#said = said;
+    const message = JSON.stringify({ chosen, away: document.hidden });
+    if (message === this.#said) return;
+    this.#said = message;
     this.#live?.say({ here: { chosen, away: document.hidden } });
   }
 

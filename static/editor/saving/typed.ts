@@ -23,13 +23,13 @@ export function typed(name: string): string {
 /** What was typed into the fields of the form of this name and never reached the document. */
 export function fieldsTyped(name: string): [string, string[]][] {
   try {
-    const found: unknown = JSON.parse(typed(name) || "[]");
+    const fields: unknown = JSON.parse(typed(name) || "[]");
     const isField = (each: unknown): each is [string, string[]] =>
       Array.isArray(each) &&
       typeof each[0] === "string" &&
       Array.isArray(each[1]) &&
       each[1].every((value) => typeof value === "string");
-    return Array.isArray(found) ? found.filter(isField) : [];
+    return Array.isArray(fields) ? fields.filter(isField) : [];
   } catch {
     return [];
   }

@@ -115,11 +115,11 @@ function named({ editor }: Desk, place: Place): string {
 export function menuAt(desk: Desk, event: MouseEvent): MenuAt | undefined {
   const target = event.target instanceof Element ? event.target : null;
   if (!target?.closest(".ed-canvas .react-flow")) return undefined;
-  const held = target.closest(".react-flow__node, .react-flow__edge, [data-edge]");
-  const id = held?.getAttribute("data-id") ?? held?.getAttribute("data-edge");
-  if (!held || !id || id === START_ID || target.closest(".react-flow__minimap"))
+  const part = target.closest(".react-flow__node, .react-flow__edge, [data-edge]");
+  const id = part?.getAttribute("data-id") ?? part?.getAttribute("data-edge");
+  if (!part || !id || id === START_ID || target.closest(".react-flow__minimap"))
     return { x: event.clientX, y: event.clientY, place: "canvas" };
-  const spot: Spot = { kind: held.matches(".react-flow__node") ? "node" : "edge", id };
+  const spot: Spot = { kind: part.matches(".react-flow__node") ? "node" : "edge", id };
   const many = desk.editor.state.selection.keys;
   if (!(spot.kind === "node" && many.length > 1 && many.includes(id))) choose(desk.editor, spot);
   const gate = target.closest("[data-gate]")?.getAttribute("data-gate");

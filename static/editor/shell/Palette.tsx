@@ -138,12 +138,12 @@ function chooseFresh(editor: Editor, add: () => void): void {
 /** The branch of a rule, where it is one: what is put there goes between. */
 function branchAt(editor: Editor, target: Element): { rule: string; target: string } | undefined {
   const part = target.closest<HTMLElement | SVGElement>("[data-rule]");
-  const found = ruleOf(editor.line, part?.dataset.rule ?? "");
-  if (!part || !found) return undefined;
+  const ofRule = ruleOf(editor.line, part?.dataset.rule ?? "");
+  if (!part || !ofRule) return undefined;
   const edge = part.dataset.edge ?? target.closest("[data-id]")?.getAttribute("data-id") ?? "";
-  const targets = targetsOf(found.rule);
-  const hit = targets.find((each) => edge === edgeId(found.rule.id, each)) ?? targets[0];
-  return hit === undefined ? undefined : { rule: found.rule.id, target: hit };
+  const targets = targetsOf(ofRule.rule);
+  const hit = targets.find((each) => edge === edgeId(ofRule.rule.id, each)) ?? targets[0];
+  return hit === undefined ? undefined : { rule: ofRule.rule.id, target: hit };
 }
 
 export function addNoteAt(editor: Editor, at: [number, number]): void {
@@ -172,7 +172,7 @@ export function Palette({ editor }: { editor: Editor }) {
       : stationOf(editor.line, selection.keys[0] ?? "") && selection.keys.length === 1
         ? { station: selection.keys[0] ?? "" }
         : undefined;
-  const found = all.filter((each) => each.name.toLowerCase().includes(search.trim().toLowerCase()));
+  const matching = all.filter((each) => each.name.toLowerCase().includes(search.trim().toLowerCase()));
 
   function add(made: Made): void {
     if (made.what === "gate") {
@@ -187,10 +187,10 @@ export function Palette({ editor }: { editor: Editor }) {
       else addNoteAt(editor, [snap(x), snap(y)]);
       return;
     }
-    const led = ruleOf(editor.line, editor.state.selection.rule ?? "")?.rule;
-    const [target, ...more] = led ? targetsOf(led) : [];
-    if (led && target !== undefined && more.length === 0 && editor.state.selection.gate === undefined) {
-      chooseFresh(editor, () => editor.run(insertOn(led.id, target, made.kind, made.name)));
+    const chosenRule = ruleOf(editor.line, editor.state.selection.rule ?? "")?.rule;
+    const [target, ...more] = chosenRule ? targetsOf(chosenRule) : [];
+    if (chosenRule && target !== undefined && more.length === 0 && editor.state.selection.gate === undefined) {
+      chooseFresh(editor, () => editor.run(insertOn(chosenRule.id, target, made.kind, made.name)));
       return;
     }
     const after = editor.state.selection.keys.find((key) => editor.line.stations.some((each) => each.key === key));
@@ -198,7 +198,7 @@ export function Palette({ editor }: { editor: Editor }) {
   }
 
   const group = (what: Made["what"], label: string) => {
-    const items = found.filter((each) => each.what === what);
+    const items = matching.filter((each) => each.what === what);
     if (items.length === 0) return null;
     return (
       <section aria-label={label}>
@@ -246,7 +246,7 @@ export function Palette({ editor }: { editor: Editor }) {
           value={search}
           onChange={(event) => setSearch(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && found[0]) add(found[0]);
+            if (event.key === "Enter" && matching[0]) add(matching[0]);
           }}
         />
       </label>
@@ -254,7 +254,7 @@ export function Palette({ editor }: { editor: Editor }) {
       {group("gate", say("gates"))}
       {group("end", say("ends"))}
       {group("note", say("notesHead"))}
-      {found.length === 0 ? <p className="muted small">{say("nothingFound")}</p> : null}
+      {matching.length === 0 ? <p className="muted small">{say("nothingFound")}</p> : null}
     </aside>
   );
 }

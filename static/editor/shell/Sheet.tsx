@@ -34,7 +34,7 @@ export function Sheet({ mayEdit }: { mayEdit: boolean }) {
 
 function Keys({ group, actions }: { group: Group; actions: readonly Action[] }) {
   const rows = new Map<string, string[]>();
-  for (const each of actions) rows.set(say(each.word), [...(rows.get(say(each.word)) ?? []), ...each.keys]);
+  for (const entry of actions) rows.set(say(entry.word), [...(rows.get(say(entry.word)) ?? []), ...entry.keys]);
   if (rows.size === 0) return null;
   return (
     <table className="table ed-sheet-group">

@@ -56,8 +56,8 @@ function ProblemCount({ desk }: { desk: Desk }) {
 }
 
 function Do({ id, desk, pressed }: { id: string; desk: Desk; pressed?: boolean }) {
-  const each = action(id);
-  if (!possible(each, desk)) return null;
+  const entry = action(id);
+  if (!possible(entry, desk)) return null;
   return (
     <button
       id={`ed-do-${id}`}
@@ -65,10 +65,10 @@ function Do({ id, desk, pressed }: { id: string; desk: Desk; pressed?: boolean }
       className="button"
       aria-pressed={pressed}
       title={tip(id)}
-      onClick={() => each.run(desk)}
+      onClick={() => entry.run(desk)}
     >
-      {each.icon ? <Icon name={each.icon} /> : null}
-      <span className="button-word">{say(each.word)}</span>
+      {entry.icon ? <Icon name={entry.icon} /> : null}
+      <span className="button-word">{say(entry.word)}</span>
     </button>
   );
 }
@@ -108,15 +108,15 @@ function More({ desk }: { desk: Desk }) {
   const menu = useRef<HTMLDivElement>(null);
   const { urls } = desk.editor.given;
   const item = (id: string) => {
-    const each = action(id);
-    if (!possible(each, desk)) return null;
+    const entry = action(id);
+    if (!possible(entry, desk)) return null;
     const run = (): void => {
       menu.current?.hidePopover();
-      each.run(desk);
+      entry.run(desk);
     };
     return (
-      <Item key={id} icon={each.icon} keys={each.keys[0]} run={run}>
-        {say(each.word)}
+      <Item key={id} icon={entry.icon} keys={entry.keys[0]} run={run}>
+        {say(entry.word)}
       </Item>
     );
   };

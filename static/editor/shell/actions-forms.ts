@@ -5,7 +5,7 @@ import { removeGate } from "../store/commands-gates";
 import type { Action, Desk } from "./desk";
 import * as focus from "./focus";
 
-const shown = (desk: Desk, choose: () => void): void => {
+const toggles = (desk: Desk, choose: () => void): void => {
   desk.fold("inspector", true);
   choose();
   requestAnimationFrame(focus.intoInspector);
@@ -21,7 +21,7 @@ export const FORMS: readonly Action[] = [
     group: "groupLine",
     icon: "settings",
     on: ["canvas"],
-    run: (desk) => shown(desk, () => desk.editor.select({ keys: [], part: "configure" })),
+    run: (desk) => toggles(desk, () => desk.editor.select({ keys: [], part: "configure" })),
   },
   {
     id: "inputs",
@@ -30,7 +30,7 @@ export const FORMS: readonly Action[] = [
     group: "groupLine",
     icon: "edit",
     on: ["canvas"],
-    run: (desk) => shown(desk, () => desk.editor.select({ keys: [], part: "inputs" })),
+    run: (desk) => toggles(desk, () => desk.editor.select({ keys: [], part: "inputs" })),
   },
   {
     id: "gates",
@@ -39,7 +39,7 @@ export const FORMS: readonly Action[] = [
     group: "groupLine",
     icon: "gate",
     on: ["canvas"],
-    run: (desk) => shown(desk, () => desk.editor.select({ keys: [], part: "gates" })),
+    run: (desk) => toggles(desk, () => desk.editor.select({ keys: [], part: "gates" })),
   },
   {
     id: "addGate",
@@ -49,7 +49,7 @@ export const FORMS: readonly Action[] = [
     icon: "plus",
     on: ["canvas"],
     edits: true,
-    run: (desk) => shown(desk, () => newGate(desk.editor)),
+    run: (desk) => toggles(desk, () => newGate(desk.editor)),
   },
   {
     id: "removeGate",

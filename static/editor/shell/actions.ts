@@ -431,9 +431,9 @@ export const ACTIONS: readonly Action[] = [
 ];
 
 export function action(id: string): Action {
-  const found = ACTIONS.find((each) => each.id === id);
-  if (!found) throw new Error(`no action ${id}`);
-  return found;
+  const match = ACTIONS.find((each) => each.id === id);
+  if (!match) throw new Error(`no action ${id}`);
+  return match;
 }
 
 export const possible = (each: Action, desk: Desk): boolean =>
@@ -502,14 +502,14 @@ function inspect(desk: Desk): void {
 
 function placeOfRule({ editor }: Desk, by: 1 | -1): boolean {
   const rule = editor.state.selection.rule;
-  const found = rule ? ruleOf(editor.line, rule) : undefined;
-  return found !== undefined && found.index + by >= 0 && found.index + by < rulesOf(found.station).length;
+  const ofRule = rule ? ruleOf(editor.line, rule) : undefined;
+  return ofRule !== undefined && ofRule.index + by >= 0 && ofRule.index + by < rulesOf(ofRule.station).length;
 }
 
 function moveRule({ editor }: Desk, by: 1 | -1): void {
   const rule = editor.state.selection.rule ?? "";
-  const found = ruleOf(editor.line, rule);
-  if (found) editor.run(commands.moveRule(rule, found.index + by));
+  const ofRule = ruleOf(editor.line, rule);
+  if (ofRule) editor.run(commands.moveRule(rule, ofRule.index + by));
 }
 
 const GRID = 8;
@@ -535,26 +535,26 @@ function walk(desk: Desk, to: Direction): void {
     walkStart(desk);
     return;
   }
-  const found = next(
+  const target = next(
     { nodes: flow.getNodes(), edges: edgesOf(editor.line, editor.state.findings) },
     spot,
     to,
     trail.from,
   );
-  if (!found) {
+  if (!target) {
     announce(say("nothingThere"));
     return;
   }
   if (spot.kind === "node") trail.from = spot.id;
-  focus.goTo(editor, flow, found);
+  focus.goTo(editor, flow, target);
 }
 
 function stepBy({ editor, flow }: Desk, by: 1 | -1): void {
   const spot = focus.spotNow(editor);
   const edges = edgesOf(editor.line, editor.state.findings);
   const id = spot?.kind === "edge" ? edges.find((each) => each.id === spot.id)?.source : spot?.id;
-  const found = step({ nodes: flow.getNodes(), edges }, id, by);
-  if (found) focus.goTo(editor, flow, found);
+  const target = step({ nodes: flow.getNodes(), edges }, id, by);
+  if (target) focus.goTo(editor, flow, target);
 }
 
 function walkStart({ editor, flow }: Desk): void {

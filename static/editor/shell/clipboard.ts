@@ -62,9 +62,9 @@ export async function pasteFromMenu(desk: Desk): Promise<boolean> {
 /** Parts of a line, or a whole document, which is looked at before it takes the place of what is drawn. Whether it was
  * one of them. */
 function pasteText(desk: Desk, text: string): boolean {
-  const found = parsed(text);
-  if (isClip(found)) pasted(desk.editor, found);
-  else if (looksWhole(text, found)) importOf(desk.editor).offer(text);
+  const parts = parsed(text);
+  if (isClip(parts)) pasted(desk.editor, parts);
+  else if (looksWhole(text, parts)) importOf(desk.editor).offer(text);
   else return false;
   return true;
 }
@@ -86,9 +86,9 @@ export function startClipboard(desk: Desk): () => void {
   };
   const copy = (event: ClipboardEvent): void => {
     if (busy() || window.getSelection()?.toString()) return;
-    const taken = partsOf(editor.line, editor.state.selection.keys);
-    if (isEmpty(taken)) return;
-    event.clipboardData?.setData("text/plain", write(taken, 2));
+    const clipped = partsOf(editor.line, editor.state.selection.keys);
+    if (isEmpty(clipped)) return;
+    event.clipboardData?.setData("text/plain", write(clipped, 2));
     event.preventDefault();
     if (event.type === "cut" && mayEdit) removeChosen(editor);
   };

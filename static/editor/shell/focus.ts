@@ -37,9 +37,9 @@ export function elementOf(spot: Spot): HTMLElement | SVGElement | null {
 
 /** The node or edge with the focus; without one, what is chosen. */
 export function spotNow(editor: Editor): Spot | undefined {
-  const held = document.activeElement?.closest<HTMLElement>(".react-flow__node, .react-flow__edge");
-  const id = held?.getAttribute("data-id");
-  if (held && id) return { kind: held.classList.contains("react-flow__node") ? "node" : "edge", id };
+  const part = document.activeElement?.closest<HTMLElement>(".react-flow__node, .react-flow__edge");
+  const id = part?.getAttribute("data-id");
+  if (part && id) return { kind: part.classList.contains("react-flow__node") ? "node" : "edge", id };
   return spotOfChoice(editor);
 }
 
@@ -65,8 +65,8 @@ export function choose(editor: Editor, spot: Spot): void {
     return;
   }
   const edge = edgesOf(editor.line, editor.state.findings).find((each) => each.id === spot.id);
-  const found = edge?.rule ? ruleOf(editor.line, edge.rule) : undefined;
-  if (edge && found) editor.select({ keys: [found.station.key], rule: edge.rule });
+  const ofRule = edge?.rule ? ruleOf(editor.line, edge.rule) : undefined;
+  if (edge && ofRule) editor.select({ keys: [ofRule.station.key], rule: edge.rule });
   else if (edge && stationOf(editor.line, edge.source)) editor.select({ keys: [edge.source], part: "rules" });
 }
 
@@ -127,9 +127,9 @@ export function backToCanvas(editor: Editor): void {
  * there; one that was folded is there a frame later. */
 export function intoInspector(): void {
   const go = (): boolean => {
-    const found = firstOf(document.querySelector(".ed-inspector"));
-    found?.focus();
-    return found !== undefined;
+    const first = firstOf(document.querySelector(".ed-inspector"));
+    first?.focus();
+    return first !== undefined;
   };
   if (!go()) requestAnimationFrame(go);
 }

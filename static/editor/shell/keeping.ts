@@ -23,23 +23,23 @@ const FIELDS = "input, textarea, select, [contenteditable]";
 
 /** Answers what stops it. */
 export function startKeeping(editor: Editor): () => void {
-  let held: Held | undefined;
+  let focused: Held | undefined;
   let frame = 0;
   // The focus is gone some frames after the change: React Flow measures first, a button that is disabled is drawn.
   const watch = (left: number): void => {
-    if (held && isLost()) regain(editor, held);
-    if (held && left > 0) frame = requestAnimationFrame(() => watch(left - 1));
+    if (focused && isLost()) regain(editor, focused);
+    if (focused && left > 0) frame = requestAnimationFrame(() => watch(left - 1));
   };
   const changed = (): void => {
     window.cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => watch(FRAMES));
   };
   const came = ({ target }: FocusEvent): void => {
-    held = target instanceof Element && target !== document.body ? holding(target) : undefined;
+    focused = target instanceof Element && target !== document.body ? holding(target) : undefined;
   };
   // Who points beside everything has put the focus away.
   const pointed = (): void => {
-    held = undefined;
+    focused = undefined;
   };
   const observer = new MutationObserver(changed);
   observer.observe(document.body, {

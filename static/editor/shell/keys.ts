@@ -31,17 +31,17 @@ function followed({ target }: FocusEvent, desk: Desk): void {
   )
     return;
   const spot = spotNow(desk.editor);
-  const held = spotOfChoice(desk.editor);
+  const focusSpot = spotOfChoice(desk.editor);
   const among = spot?.kind === "node" && desk.editor.state.selection.keys.includes(spot.id);
-  if (spot && !among && held?.id !== spot.id) choose(desk.editor, spot);
+  if (spot && !among && focusSpot?.id !== spot.id) choose(desk.editor, spot);
 }
 
 export function startKeys(desk: Desk): () => void {
   const down = (event: KeyboardEvent): void => {
-    const found = actionFor(event, desk);
+    const match = actionFor(event, desk);
     // With nothing left to undo, too: a browser takes back what was typed last in whichever field, and garbles it.
-    if (found || (turns(event) && !typing(event.target))) event.preventDefault();
-    found?.run(desk);
+    if (match || (turns(event) && !typing(event.target))) event.preventDefault();
+    match?.run(desk);
   };
   const came = (event: FocusEvent): void => followed(event, desk);
   document.addEventListener("keydown", down);

@@ -1,7 +1,7 @@
 /** Keys as people write them: "Ctrl+Shift+Z", "Alt+Up", "L", "?". Ctrl is the command key of a Mac, too. */
 import type { Editor } from "../store/store";
 
-const NAMED: Record<string, string> = {
+const KEY_NAMES: Record<string, string> = {
   Del: "Delete",
   Esc: "Escape",
   Up: "ArrowUp",
@@ -22,8 +22,8 @@ interface Stroke {
 function strokeOf(text: string): Stroke {
   const parts = text === "+" ? ["+"] : text.split("+");
   const key = parts.at(-1) ?? "";
-  const held = new Set(parts.slice(0, -1));
-  return { ctrl: held.has("Ctrl"), shift: held.has("Shift"), alt: held.has("Alt"), key };
+  const modifiers = new Set(parts.slice(0, -1));
+  return { ctrl: modifiers.has("Ctrl"), shift: modifiers.has("Shift"), alt: modifiers.has("Alt"), key };
 }
 
 export function matches(event: KeyboardEvent, text: string): boolean {
@@ -36,7 +36,7 @@ export function matches(event: KeyboardEvent, text: string): boolean {
   }
   // What stands over a digit or a sign is a matter of the keyboard's country: Shift does not count there.
   if (key.length === 1) return event.key === key;
-  return event.key === (NAMED[key] ?? key) && event.shiftKey === shift;
+  return event.key === (KEY_NAMES[key] ?? key) && event.shiftKey === shift;
 }
 
 const turnOf = (event: KeyboardEvent): "undo" | "redo" | undefined => {

@@ -12,24 +12,24 @@ import { say } from "./words";
 const MOST = 12;
 
 export function startOffers(desk: Desk): () => void {
-  const asked = (event: Event): void => {
+  const onOffer = (event: Event): void => {
     const { words, offers } = (event as CustomEvent<Asked>).detail;
     offers.push(...offersFor(desk, words));
   };
-  document.addEventListener("gl:palette", asked);
-  return () => document.removeEventListener("gl:palette", asked);
+  document.addEventListener("gl:palette", onOffer);
+  return () => document.removeEventListener("gl:palette", onOffer);
 }
 
 function offersFor(desk: Desk, words: string): Offer[] {
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  const terms = words.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (offer: Offer): boolean => {
     const text = `${offer.label} ${offer.note ?? ""}`.toLowerCase();
-    return wanted.every((word) => text.includes(word));
+    return terms.every((word) => text.includes(word));
   };
   // Without a word only what can be done: the places of a line may be hundreds.
-  const all = wanted.length === 0 ? doings(desk) : [...doings(desk), ...places(desk)];
+  const all = terms.length === 0 ? doings(desk) : [...doings(desk), ...places(desk)];
   const begins = (offer: Offer): number =>
-    wanted.some((word) => offer.label.toLowerCase().split(/\s+/).at(-1)?.startsWith(word)) ? 0 : 1;
+    terms.some((word) => offer.label.toLowerCase().split(/\s+/).at(-1)?.startsWith(word)) ? 0 : 1;
   return all
     .filter(fits)
     .sort((a, b) => begins(a) - begins(b))
@@ -50,9 +50,9 @@ function places(desk: Desk): Offer[] {
   const line = editor.line;
   const names = { origin: say("origin"), blocked: say("blocked") };
   const toNode = (id: string) => (): void => goTo(editor, flow, { kind: "node", id });
-  const found: Offer[] = [];
+  const offers: Offer[] = [];
   for (const station of line.stations) {
-    found.push({
+    offers.push({
       label: say("goTo", nameOf(station)),
       note: say("aStation"),
       icon: "arrow-right",
@@ -61,15 +61,20 @@ function places(desk: Desk): Offer[] {
     rulesOf(station).forEach((rule, index) => {
       const to = targetsOf(rule);
       const run = (): void => goTo(editor, flow, { kind: "edge", id: `${rule.id}>${to[0] ?? ""}` });
-      const told = to.map((key) => targetName(line, key, names)).join(", ");
+      const targets = to.map((key) => targetName(line, key, names)).join(", ");
       const label = say("goTo", rule.label || rule.id);
-      found.push({ label, note: say("aRule", String(index + 1), nameOf(station), told), icon: "arrow-right", run });
+      offers.push({ label, note: say("aRule", String(index + 1), nameOf(station), targets), icon: "arrow-right", run });
       for (const key of rule.gates ?? []) {
-        found.push({ label: say("goTo", gateName(line, key)), note: say("aGate", nameOf(station)), icon: "gate", run });
+        offers.push({
+          label: say("goTo", gateName(line, key)),
+          note: say("aGate", nameOf(station)),
+          icon: "gate",
+          run,
+        });
       }
     });
     if (station.gate) {
-      found.push({
+      offers.push({
         label: say("goTo", gateName(line, station.gate)),
         note: say("aGate", nameOf(station)),
         icon: "gate",
@@ -78,12 +83,12 @@ function places(desk: Desk): Offer[] {
     }
   }
   for (const key of endsOf(line)) {
-    found.push({
+    offers.push({
       label: say("goTo", endName(endOf(line, key)?.label ?? key)),
       note: say("anEnd"),
       icon: "arrow-right",
       run: toNode(key),
     });
   }
-  return found;
+  return offers;
 }

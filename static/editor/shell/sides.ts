@@ -18,8 +18,8 @@ const PLACE = "gateline editor sides";
 
 function remembered(): Sides {
   try {
-    const kept = JSON.parse(localStorage.getItem(PLACE) ?? "{}") as Partial<Sides>;
-    return { size: kept.size ?? {}, folded: kept.folded ?? {} };
+    const stored = JSON.parse(localStorage.getItem(PLACE) ?? "{}") as Partial<Sides>;
+    return { size: stored.size ?? {}, folded: stored.folded ?? {} };
   } catch {
     return { size: {}, folded: {} };
   }

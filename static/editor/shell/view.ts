@@ -10,8 +10,8 @@ export const WIDE = "(min-width: 112rem)";
 
 function remembered(): View {
   try {
-    const kept = localStorage.getItem(PLACE) as View | null;
-    return kept && VIEWS.includes(kept) ? kept : "form";
+    const stored = localStorage.getItem(PLACE) as View | null;
+    return stored && VIEWS.includes(stored) ? stored : "form";
   } catch {
     return "form";
   }

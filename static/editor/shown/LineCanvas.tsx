@@ -39,7 +39,7 @@ import type { LineDocument } from "../store/document";
 import { type Findings, NOTHING } from "../store/findings";
 import { placedNotes } from "../store/notes";
 import { Letters, lettersOf } from "./Letters";
-import { BESIDE, type Shown, tied } from "./tied";
+import { NEIGHBOURING_ROWS, type Shown, tied } from "./tied";
 
 /** A task's way (pipelines/web/tasks/path.py). */
 export interface Path {
@@ -123,8 +123,8 @@ function OfTask({ node }: { node: NodeProps<AnyNode> }) {
 
 const marked = (Inner: Any) =>
   function MarkedNode(props: NodeProps<AnyNode>) {
-    const said = "mark" in props.data ? (props.data.mark as Mark | undefined) : undefined;
-    const mark = said && said in ICONS ? said : undefined;
+    const markOf = "mark" in props.data ? (props.data.mark as Mark | undefined) : undefined;
+    const mark = markOf && markOf in ICONS ? markOf : undefined;
     const letters = useContext(ToldContext).letters(props.id);
     return (
       <>
@@ -163,19 +163,19 @@ const classOf = (length: number): number => Math.max(CLASS, Math.floor(length / 
 function Placing(given: Given & { size: Size }) {
   const { picture, size, grows, small } = given;
   useSyncExternalStore(onLayout, edition);
-  const said = useMemo(() => saying(picture), [picture]);
-  const rulesBelow = document.querySelector(BESIDE) !== null;
+  const labels = useMemo(() => saying(picture), [picture]);
+  const rulesBelow = document.querySelector(NEIGHBOURING_ROWS) !== null;
   const clear = small ? SMALL : rulesBelow ? ABOVE : CLEAR;
   const part = rulesBelow ? HEIGHT.above : HEIGHT.part;
   const most = grows ? Math.min(HEIGHT.most, window.innerHeight * part) : size.height;
   drawnIn(classOf(size.width - 2 * clear.side), classOf(most - clear.top - clear.bottom));
-  const laid = laidOut(picture.document, said);
+  const laid = laidOut(picture.document, labels);
   // Another line may be laid out just now: what was ready stays.
   const [kept, setKept] = useState<Laid>();
   if (laid.exact && laid !== kept && (!kept || kept.graph !== laid.graph)) setKept(laid);
   const now = laid.exact ? laid : kept;
   if (!now) return null;
-  const drawn = drawnOf(picture.document, now, said);
+  const drawn = drawnOf(picture.document, now, labels);
   const bounds = boundsOfAll([...now.boxes, ...placedNotes(picture.document, now.boxes)], drawn);
   const zoom = bounds ? Math.min(1, (size.width - 2 * clear.side) / bounds.width) : 1;
   const needed = bounds ? bounds.height * zoom + clear.top + clear.bottom : 0;
@@ -183,7 +183,7 @@ function Placing(given: Given & { size: Size }) {
   const style: CSSProperties | undefined = grows ? { blockSize: height } : undefined;
   return (
     <div className="ed-flow" style={style}>
-      <Flow {...given} size={{ width: size.width, height }} said={said} laid={now} drawn={drawn} clear={clear} />
+      <Flow {...given} size={{ width: size.width, height }} said={labels} laid={now} drawn={drawn} clear={clear} />
     </div>
   );
 }
@@ -201,7 +201,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
     return { ...Object.fromEntries([...ways, ...places]), ...marks.ends, ...marks.stations };
   }, [marks, path]);
   const drawn = useMemo(() => withSigns(plain, marks.rules), [plain, marks]);
-  const told = useMemo(
+  const counts = useMemo(
     () => ({ path, links, letters: (node: string) => lettersOf({ picture, drawn }, node) }),
     [path, links, picture, drawn],
   );
@@ -226,7 +226,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
       if (!row) return;
       const node = row.dataset.show ?? "";
       setShown({ node, rule: row.dataset.showRule });
-      if (row.matches(BESIDE)) figure.current?.scrollIntoView({ block: "nearest" });
+      if (row.matches(NEIGHBOURING_ROWS)) figure.current?.scrollIntoView({ block: "nearest" });
       else void flow.fitView({ ...FIT, nodes: [{ id: node }], padding: 1.2, duration: gliding() });
     };
     document.addEventListener("click", chosen);
@@ -237,7 +237,7 @@ function Flow({ picture, label, size, said, laid, drawn: plain, path, links, sma
   return (
     <LevelContext value={level}>
       <GatePath value={path?.gates}>
-        <ToldContext value={told}>
+        <ToldContext value={counts}>
           <ReactFlow<AnyNode, RuleEdge>
             ref={figure}
             ariaLabelConfig={CANVAS_HELP}

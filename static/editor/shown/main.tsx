@@ -38,24 +38,24 @@ const nearby = new IntersectionObserver(
 );
 
 /** What htmx brings anew comes in an attribute: scripts are taken out of its answers. */
-const said = <T,>(json: string | null | undefined): T | undefined => (json ? (JSON.parse(json) as T) : undefined);
+const parsedJson = <T,>(json: string | null | undefined): T | undefined => (json ? (JSON.parse(json) as T) : undefined);
 
 function draw(figure: HTMLElement): void {
   const place = figure.querySelector("[data-line-canvas]");
-  const given = said<Given>(figure.querySelector(":scope > script")?.textContent);
-  if (!place || !given) return;
-  know(given);
+  const settings = parsedJson<Given>(figure.querySelector(":scope > script")?.textContent);
+  if (!place || !settings) return;
+  know(settings);
   const { links, linksEnd = "", gateLinks, path, drawing: look } = figure.dataset;
   const root = createRoot(place);
   const small = look === "small";
   const grows = !small && !getComputedStyle(figure).getPropertyValue("--held");
   const leads = links ? { before: links, after: linksEnd } : undefined;
   const render = (): void => {
-    const way = path ? said<Path>(document.getElementById(path)?.dataset.told) : undefined;
+    const way = path ? parsedJson<Path>(document.getElementById(path)?.dataset.told) : undefined;
     const label = figure.getAttribute("aria-label") ?? "";
     root.render(
       <StrictMode>
-        <LineCanvas picture={given} label={label} path={way} links={leads} grows={grows} small={small} />
+        <LineCanvas picture={settings} label={label} path={way} links={leads} grows={grows} small={small} />
       </StrictMode>,
     );
   };

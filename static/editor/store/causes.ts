@@ -49,12 +49,12 @@ export function causesOf(findings: readonly Finding[], line: LineDocument): Caus
     roots.set(place, finding);
     return finding;
   };
-  const found = new Map<Finding, Cause>();
-  for (const each of findings) {
-    const first = rootOf(each);
-    const cause = found.get(first) ?? { first, others: [] };
-    found.set(first, cause);
-    if (each !== first) cause.others.push(each);
+  const causes = new Map<Finding, Cause>();
+  for (const finding of findings) {
+    const first = rootOf(finding);
+    const cause = causes.get(first) ?? { first, others: [] };
+    causes.set(first, cause);
+    if (finding !== first) cause.others.push(finding);
   }
-  return [...found.values()];
+  return [...causes.values()];
 }

@@ -10,13 +10,15 @@ type Part = { key: string; name?: string; label?: string };
 
 /** The parts that changed from `here` to `now`, at most a few by name. */
 export function changedParts(here: LineDocument, now: LineDocument): string[] {
-  const found = [
+  const changed = [
     ...parts(here.stations, now.stations, (each) => nameOf(each as Station)),
     ...parts(here.gates, now.gates, (each) => say("gateNamed", each.name || each.key)),
     ...parts(here.ends, now.ends, (each) => say("endNamed", each.label || each.key)),
     ...rest(here, now),
   ];
-  return found.length > MOST + 1 ? [...found.slice(0, MOST), say("andMore", String(found.length - MOST))] : found;
+  return changed.length > MOST + 1
+    ? [...changed.slice(0, MOST), say("andMore", String(changed.length - MOST))]
+    : changed;
 }
 
 function parts(before: readonly Part[] = [], after: readonly Part[] = [], name: (part: Part) => string): string[] {

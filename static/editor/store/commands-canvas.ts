@@ -7,10 +7,10 @@ import { gateName, partName, ruleName } from "./names";
 import { changeNote, noteKey } from "./notes";
 
 function withRule(line: LineDocument, id: string, change: (rule: Rule) => Rule): LineDocument {
-  const found = ruleOf(line, id);
-  if (!found) return line;
-  const rules = rulesOf(found.station).map((rule) => (rule.id === id ? change(rule) : rule));
-  return { ...line, stations: line.stations.map((each) => (each === found.station ? { ...each, rules } : each)) };
+  const ofRule = ruleOf(line, id);
+  if (!ofRule) return line;
+  const rules = rulesOf(ofRule.station).map((rule) => (rule.id === id ? change(rule) : rule));
+  return { ...line, stations: line.stations.map((each) => (each === ofRule.station ? { ...each, rules } : each)) };
 }
 
 const leading = (targets: readonly string[]): string | string[] =>
@@ -66,16 +66,16 @@ export function putGate(onto: Onto, gate: { key: string } | { mode: string; name
 }
 
 function withFresh(line: LineDocument, mode: string, name: string): [LineDocument, string] {
-  const taken = new Set((line.gates ?? []).map((gate) => gate.key));
-  const wanted =
+  const keys = new Set((line.gates ?? []).map((gate) => gate.key));
+  const gateName =
     name
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, "-")
       .replace(/^-+|-+$/g, "") || "gate";
-  let key = wanted;
-  for (let number = 2; taken.has(key); number += 1) key = `${wanted}-${number}`;
+  let key = gateName;
+  for (let number = 2; keys.has(key); number += 1) key = `${gateName}-${number}`;
   const checks = { all: [{ field: "exit_code", operator: "equals", value: 0, label: say("exitCode") }] };
-  const number = key.slice(wanted.length).replace("-", " ");
+  const number = key.slice(gateName.length).replace("-", " ");
   const gate = { key, name: name + number, mode, ...(mode === "manual" ? {} : { checks }) };
   return [{ ...line, gates: [...(line.gates ?? []), gate] }, key];
 }

@@ -26,10 +26,10 @@ export function leadTo(label: string, id: string, targets: readonly string[]): C
   return {
     label,
     apply: (line) => {
-      const found = ruleOf(line, id);
-      if (!found || targets.length === 0) return line;
-      const changed = rulesOf(found.station).map((rule) => (rule.id === id ? { ...rule, to: toOf(targets) } : rule));
-      return withRules(line, found.station.key, changed);
+      const ofRule = ruleOf(line, id);
+      if (!ofRule || targets.length === 0) return line;
+      const changed = rulesOf(ofRule.station).map((rule) => (rule.id === id ? { ...rule, to: toOf(targets) } : rule));
+      return withRules(line, ofRule.station.key, changed);
     },
   };
 }
@@ -47,17 +47,17 @@ export function insertOn(id: string, target: string, kind: string, name: string)
   return {
     label: say("inserted", name),
     apply: (line) => {
-      const found = ruleOf(line, id);
-      if (!found || !targetsOf(found.rule).includes(target)) return line;
+      const ofRule = ruleOf(line, id);
+      if (!ofRule || !targetsOf(ofRule.rule).includes(target)) return line;
       const before = new Set(placesOf(line));
       const next = addStation(kind, name, undefined, undefined).apply(line);
       const fresh = next.stations.find((each) => !before.has(each.key));
       if (!fresh) return line;
       const others = next.stations.filter((each) => each !== fresh);
-      const at = others.findIndex((each) => each.key === found.station.key) + 1;
+      const at = others.findIndex((each) => each.key === ofRule.station.key) + 1;
       const placed = { ...next, stations: [...others.slice(0, at), fresh, ...others.slice(at)] };
-      const led = targetsOf(found.rule).map((each) => (each === target ? fresh.key : each));
-      return connect(fresh.key, target).apply(leadTo("", id, led).apply(placed));
+      const targets = targetsOf(ofRule.rule).map((each) => (each === target ? fresh.key : each));
+      return connect(fresh.key, target).apply(leadTo("", id, targets).apply(placed));
     },
   };
 }
@@ -83,11 +83,11 @@ export function takeGateOff(id: string, gate: string): Command {
   return {
     label: (before) => say("gateOff", gateName(before, gate)),
     apply: (line) => {
-      const found = ruleOf(line, id);
-      if (!found?.rule.gates?.includes(gate)) return line;
+      const ofRule = ruleOf(line, id);
+      if (!ofRule?.rule.gates?.includes(gate)) return line;
       const without = ({ gates: _, ...rest }: Rule, left: string[]): Rule =>
         left.length > 0 ? { ...rest, gates: left } : rest;
-      const changed = rulesOf(found.station).map((rule) =>
+      const changed = rulesOf(ofRule.station).map((rule) =>
         rule.id === id
           ? without(
               rule as Rule,
@@ -95,7 +95,7 @@ export function takeGateOff(id: string, gate: string): Command {
             )
           : rule,
       );
-      return withRules(line, found.station.key, changed);
+      return withRules(line, ofRule.station.key, changed);
     },
   };
 }

@@ -36,8 +36,8 @@ function applied(line: LineDocument, edit: Edit): LineDocument {
     case "moveRule":
       return withRules(line, edit.rule, (rules, rule) => {
         const others = rules.filter((each) => each !== rule);
-        const found = others.findIndex((each) => each.id === edit.before);
-        const to = found < 0 ? others.length : found;
+        const index = others.findIndex((each) => each.id === edit.before);
+        const to = index < 0 ? others.length : index;
         return [...others.slice(0, to), rule, ...others.slice(to)];
       });
     case "removeRule":
@@ -75,8 +75,8 @@ function applied(line: LineDocument, edit: Edit): LineDocument {
 }
 
 function changed<T extends object>(given: T, { set, unset }: Change): T {
-  const kept = Object.entries(given).filter(([key]) => !unset.includes(key));
-  return { ...Object.fromEntries(kept), ...set } as T;
+  const entries = Object.entries(given).filter(([key]) => !unset.includes(key));
+  return { ...Object.fromEntries(entries), ...set } as T;
 }
 
 const added = <T extends { key: string }>(members: T[], one: T): T[] =>
@@ -87,11 +87,11 @@ function withStation(line: LineDocument, key: string, change: (station: Station)
 }
 
 function withRules(line: LineDocument, id: string, change: (rules: Rule[], rule: Rule) => Rule[]): LineDocument {
-  const found = ruleOf(line, id);
-  if (!found) return line;
-  return withStation(line, found.station.key, (station) => ({
+  const ofRule = ruleOf(line, id);
+  if (!ofRule) return line;
+  return withStation(line, ofRule.station.key, (station) => ({
     ...station,
-    rules: change(rulesOf(station), found.rule),
+    rules: change(rulesOf(station), ofRule.rule),
   }));
 }
 

@@ -6,9 +6,9 @@ import { type LineDocument, type Rule, rulesOf } from "./document";
 import { gateName } from "./names";
 
 export function freeGateKey(line: LineDocument): string {
-  const taken = new Set((line.gates ?? []).map((gate) => gate.key));
+  const keys = new Set((line.gates ?? []).map((gate) => gate.key));
   let number = 1;
-  while (taken.has(number === 1 ? "review" : `review-${number}`)) number += 1;
+  while (keys.has(number === 1 ? "review" : `review-${number}`)) number += 1;
   return number === 1 ? "review" : `review-${number}`;
 }
 
@@ -22,7 +22,7 @@ export function addGate(key: string, more: { name?: string; mode?: string } = {}
 
 /** With every place that asks it. */
 export function removeGate(key: string): Command {
-  const asked = (rule: Rule): Rule => {
+  const withGate = (rule: Rule): Rule => {
     if (!rule.gates?.includes(key)) return rule;
     const { gates, ...rest } = rule;
     const left = gates.filter((each) => each !== key);
@@ -36,7 +36,7 @@ export function removeGate(key: string): Command {
       stations: line.stations.map((station) => {
         const { gate, ...rest } = station;
         const next = gate === key ? rest : station;
-        return station.rules ? { ...next, rules: rulesOf(station).map(asked) } : next;
+        return station.rules ? { ...next, rules: rulesOf(station).map(withGate) } : next;
       }),
     }),
   };

@@ -25,17 +25,17 @@ export function addRule(line: LineDocument, key: string): Command & { id: string
 
 /** A new gate of the line, on this rule. */
 export function newGate(line: LineDocument, id: string): Command & { key: string } {
-  const taken = new Set((line.gates ?? []).map((gate) => gate.key));
+  const keys = new Set((line.gates ?? []).map((gate) => gate.key));
   let number = 1;
-  while (taken.has(number === 1 ? "review" : `review-${number}`)) number += 1;
+  while (keys.has(number === 1 ? "review" : `review-${number}`)) number += 1;
   const key = number === 1 ? "review" : `review-${number}`;
   const name = number === 1 ? say("review") : `${say("review")} ${number}`;
   const apply = (now: LineDocument): LineDocument => {
-    const found = ruleOf(now, id);
-    if (!found) return now;
-    const gated = (rule: Rule): Rule => (rule === found.rule ? { ...rule, gates: [...gatesOf(rule), key] } : rule);
+    const ofRule = ruleOf(now, id);
+    if (!ofRule) return now;
+    const gated = (rule: Rule): Rule => (rule === ofRule.rule ? { ...rule, gates: [...gatesOf(rule), key] } : rule);
     const stations = now.stations.map((each) =>
-      each === found.station ? { ...each, rules: rulesOf(each).map(gated) } : each,
+      each === ofRule.station ? { ...each, rules: rulesOf(each).map(gated) } : each,
     );
     return { ...now, gates: [...(now.gates ?? []), { key, name, mode: "manual" }], stations };
   };

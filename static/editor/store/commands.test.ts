@@ -22,9 +22,9 @@ const LINE: LineDocument = {
 };
 const frozen = JSON.stringify(LINE);
 const made = (command: commands.Command, line = LINE): LineDocument => {
-  const found = command.apply(line);
+  const changed = command.apply(line);
   expect(JSON.stringify(LINE)).toBe(frozen);
-  return found;
+  return changed;
 };
 const ids = (line: LineDocument, key: string): string[] =>
   rulesOf(stationOf(line, key) ?? { key }).map((rule) => rule.id);

@@ -76,8 +76,8 @@ export function addStation(kind: string, name: string, at?: Place, after?: strin
     const called = freeName(line, name);
     const key = freeKey(line, called);
     const station: Station = { key, name: called, work: freshWork(kind) };
-    const found = after ? line.stations.findIndex((each) => each.key === after) : -1;
-    const index = found < 0 ? line.stations.length : found + 1;
+    const before = after ? line.stations.findIndex((each) => each.key === after) : -1;
+    const index = before < 0 ? line.stations.length : before + 1;
     const stations = [...line.stations.slice(0, index), station, ...line.stations.slice(index)];
     const next = at ? withPositions({ ...line, stations }, { [key]: at }) : { ...line, stations };
     return after ? connect(after, key).apply(next) : next;
@@ -125,9 +125,9 @@ export function renameStation(key: string, name: string): Command {
 }
 
 function changedRule(line: LineDocument, id: string, change: (rule: Rule) => Rule): LineDocument {
-  const found = ruleOf(line, id);
-  if (!found) return line;
-  return withRules(line, found.station.key, (rules) => rules.map((rule) => (rule.id === id ? change(rule) : rule)));
+  const ofRule = ruleOf(line, id);
+  if (!ofRule) return line;
+  return withRules(line, ofRule.station.key, (rules) => rules.map((rule) => (rule.id === id ? change(rule) : rule)));
 }
 
 /** To another place among the rules of its station; the other rules keep their order. `index` counts from 0. */
@@ -149,8 +149,8 @@ export function removeRule(id: string): Command {
   return command(
     (before) => say("removed", ruleName(before, id)),
     (line) => {
-      const found = ruleOf(line, id);
-      return found ? withRules(line, found.station.key, (rules) => rules.filter((rule) => rule.id !== id)) : line;
+      const ofRule = ruleOf(line, id);
+      return ofRule ? withRules(line, ofRule.station.key, (rules) => rules.filter((rule) => rule.id !== id)) : line;
     },
   );
 }
@@ -230,22 +230,22 @@ export function leadingNowhere(line: LineDocument, { stations }: Clip): string[]
 /** The stations of a clip under free keys; rules among them stay among them, other rules lead to what is here. */
 export function paste(clipped: Clip): Command {
   return command(say("pasted", String(clipped.stations.length)), (line) => {
-    const named = new Map<string, string>();
+    const newKeys = new Map<string, string>();
     const present = new Set((line.gates ?? []).map(({ key }) => key));
     const brought = (clipped.gates ?? []).filter(({ key }) => !present.has(key));
     let next = brought.length > 0 ? { ...line, gates: [...(line.gates ?? []), ...brought] } : line;
     for (const station of clipped.stations) {
       const key = freeKey(next, station.key);
-      named.set(station.key, key);
+      newKeys.set(station.key, key);
       next = { ...next, stations: [...next.stations, { ...station, key, rules: [] }] };
     }
     for (const station of clipped.stations) {
       for (const rule of rulesOf(station)) {
-        const to = targetsOf(rule).map((target) => named.get(target) ?? target);
+        const to = targetsOf(rule).map((target) => newKeys.get(target) ?? target);
         const known = to.filter((target) => isKnown(next, target));
         if (known.length === 0) continue;
         const fresh = { ...rule, id: freeRuleId(next, rule.id), to: known.length === 1 ? known[0] : known };
-        next = withRules(next, named.get(station.key) ?? station.key, (rules) => [...rules, fresh]);
+        next = withRules(next, newKeys.get(station.key) ?? station.key, (rules) => [...rules, fresh]);
       }
     }
     return next;

@@ -7,32 +7,32 @@ interface Copy {
 }
 
 function storage(): Storage {
-  const kept: Record<string, string> = {};
-  const found = Object.create({
-    getItem: (name: string) => kept[name] ?? null,
+  const items: Record<string, string> = {};
+  const fakeStorage = Object.create({
+    getItem: (name: string) => items[name] ?? null,
     setItem(name: string, value: string): void {
-      kept[name] = value;
-      found[name] = value;
+      items[name] = value;
+      fakeStorage[name] = value;
     },
     removeItem(name: string): void {
-      delete kept[name];
-      delete found[name];
+      delete items[name];
+      delete fakeStorage[name];
     },
   });
-  return found as Storage;
+  return fakeStorage as Storage;
 }
 
 /** Locks as browsers have them: of each name one, until its tab is gone. */
-const held = new Map<string, object>();
+const lockHolders = new Map<string, object>();
 let tab: object;
 
 const locks = {
   async request(name: string, _: object, run: (lock: object | null) => unknown): Promise<unknown> {
-    if (held.has(name)) return run(null);
-    held.set(name, tab);
+    if (lockHolders.has(name)) return run(null);
+    lockHolders.set(name, tab);
     const done = run({});
     if (done instanceof Promise) return done;
-    held.delete(name);
+    lockHolders.delete(name);
     return done;
   },
 };
@@ -48,13 +48,13 @@ async function opened(session = storage()): Promise<{ copies: Copies<Copy>; sess
   const copies = new Copies<Copy>("text /line/", ({ text }) => typeof text === "string");
   await copies.begin();
   const close = (): void => {
-    for (const [name, holder] of held) if (holder === own) held.delete(name);
+    for (const [name, holder] of lockHolders) if (holder === own) lockHolders.delete(name);
   };
   return { copies, session, close };
 }
 
 beforeEach(() => {
-  held.clear();
+  lockHolders.clear();
   vi.stubGlobal("localStorage", storage());
   vi.stubGlobal("navigator", { locks });
 });

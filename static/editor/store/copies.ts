@@ -87,8 +87,8 @@ export class Copies<T extends object> {
 
   #read(tab: string): Stored<T> | undefined {
     try {
-      const found = parse(localStorage.getItem(this.#place(tab)) ?? "null") as Stored<T> | null;
-      return found && this.whole(found) ? found : undefined;
+      const copy = parse(localStorage.getItem(this.#place(tab)) ?? "null") as Stored<T> | null;
+      return copy && this.whole(copy) ? copy : undefined;
     } catch {
       return undefined;
     }

@@ -38,13 +38,13 @@ describe("names", () => {
   });
 
   it("of rules are free in the whole line", () => {
-    const taken = {
+    const document = {
       stations: [
         { key: "a", rules: [{ id: "r" }] },
         { key: "b", rules: [{ id: "r-2" }] },
       ],
     };
-    expect(freeRuleId(taken, "r")).toBe("r-3");
+    expect(freeRuleId(document, "r")).toBe("r-3");
   });
 
   it("are those that a person reads", () => {

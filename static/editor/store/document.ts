@@ -97,22 +97,22 @@ export const isPlace = (at: unknown): at is [number, number] =>
   Array.isArray(at) && at.length === 2 && at.every((each) => Number.isFinite(each));
 
 export function positionsOf(line: LineDocument): Positions {
-  const kept = line.extra?.editor?.positions;
-  return isObject(kept) ? (kept as Positions) : {};
+  const positions = line.extra?.editor?.positions;
+  return isObject(positions) ? (positions as Positions) : {};
 }
 
 /** A key that nothing has yet: `name`, `name-2`, …  Stations and ends share one name space. */
 export function freeKey(line: LineDocument, wanted: string): string {
-  const taken = new Set([...line.stations, ...(line.ends ?? []), ...ALWAYS_ENDS].map((each) => each.key));
-  return free(slug(wanted), taken);
+  const keys = new Set([...line.stations, ...(line.ends ?? []), ...ALWAYS_ENDS].map((each) => each.key));
+  return free(slug(wanted), keys);
 }
 
 /** What a station is called that nobody has named yet: two of a kind are told apart. */
 export function freeName(line: LineDocument, wanted: string): string {
-  const taken = new Set(line.stations.map(nameOf));
+  const names = new Set(line.stations.map(nameOf));
   let number = 1;
   let name = wanted;
-  while (taken.has(name)) {
+  while (names.has(name)) {
     number += 1;
     name = `${wanted} ${number}`;
   }
@@ -131,19 +131,19 @@ function free(wanted: string, taken: Set<string>): string {
 }
 
 export function slug(text: string): string {
-  const found = text
+  const key = text
     .normalize("NFKD")
     .toLowerCase()
     .replace(/[^a-z0-9_.-]+/g, "-")
     .replace(/^[^a-z0-9]+|-+$/g, "")
     .slice(0, 56);
-  return found || "item";
+  return key || "item";
 }
 
 /** The ends that are drawn: those that the line declares, and those of the three standing ones that a rule leads to. */
 export function endsOf(line: LineDocument): string[] {
   const declared = (line.ends ?? []).map((end) => end.key);
   const targets = new Set(line.stations.flatMap((station) => rulesOf(station).flatMap(targetsOf)));
-  const standing = ALWAYS_ENDS.map((end) => end.key).filter((key) => targets.has(key) && !declared.includes(key));
-  return [...declared, ...standing];
+  const builtIn = ALWAYS_ENDS.map((end) => end.key).filter((key) => targets.has(key) && !declared.includes(key));
+  return [...declared, ...builtIn];
 }

@@ -33,14 +33,14 @@ export function rename(line: LineDocument, before: LineDocument, key: string, na
     stations: next.stations.map((each) => (each.key === key ? { ...each, key: to } : each)),
   };
   for (const id of automatic) {
-    const found = next.stations.find((each) => rulesOf(each).some((rule) => rule.id === id));
-    const rule = found && rulesOf(found).find((each) => each.id === id);
-    if (!found || !rule) continue;
+    const stationOfRule = next.stations.find((each) => rulesOf(each).some((rule) => rule.id === id));
+    const rule = stationOfRule && rulesOf(stationOfRule).find((each) => each.id === id);
+    if (!stationOfRule || !rule) continue;
     const rest = {
       ...next,
       stations: next.stations.map((each) => ({ ...each, rules: rulesOf(each).filter((one) => one.id !== id) })),
     };
-    const now = freeRuleId(rest, ruleIdOf(found.key, targetsOf(rule)));
+    const now = freeRuleId(rest, ruleIdOf(stationOfRule.key, targetsOf(rule)));
     if (now === id) continue;
     renames.push({ kind: "rule", from: id, to: now });
     next = renamedRule(withId(next, id, now), id, now);

@@ -8,14 +8,14 @@ const set = (change: Partial<LineDocument>) => ({
   label: Object.keys(change).join(),
   apply: (line: LineDocument) => ({ ...line, ...change }) as LineDocument,
 });
-const named =
+const renaming =
   (name: string): ((history: History) => History) =>
   (history) =>
     run(history, set({ name }));
 
 describe("what was done", () => {
   it("is undone and done again", () => {
-    const done = named("Two")(named("One")(begin(LINE)));
+    const done = renaming("Two")(renaming("One")(begin(LINE)));
     const back = undo(undo(done));
     expect(back.line).toBe(LINE);
     expect(redo(redo(back)).line).toBe(done.line);
@@ -29,47 +29,47 @@ describe("what was done", () => {
   });
 
   it("drops what was undone when something else is done", () => {
-    const history = named("Three")(undo(named("Two")(named("One")(begin(LINE)))));
+    const history = renaming("Three")(undo(renaming("Two")(renaming("One")(begin(LINE)))));
     expect(history.undone).toEqual([]);
     expect(undo(history).line.name).toBe("One");
   });
 
   it("is kept for a few hundred steps", () => {
     let history = begin(LINE);
-    for (let each = 0; each < 600; each += 1) history = named(String(each))(history);
+    for (let step = 0; step < 600; step += 1) history = renaming(String(step))(history);
     expect(history.done.length).toBe(500);
     expect(history.done[0]?.after.name).toBe("100");
   });
 
   it("takes back only what is one's own, where others changed something since", () => {
-    const mine = named("Mine")(begin(LINE));
-    const theirs = taken(mine, { ...mine.line, purpose: "Theirs" });
-    expect(theirs.done).toEqual(mine.done);
+    const edited = renaming("Mine")(begin(LINE));
+    const theirs = taken(edited, { ...edited.line, purpose: "Theirs" });
+    expect(theirs.done).toEqual(edited.done);
     expect(undo(theirs).line).toEqual({ ...LINE, purpose: "Theirs" });
     expect(redo(undo(theirs)).line).toEqual({ ...LINE, name: "Mine", purpose: "Theirs" });
   });
 
   it("leaves theirs where they changed the same since", () => {
-    const history = taken(named("Mine")(begin(LINE)), { ...LINE, name: "Theirs" });
+    const history = taken(renaming("Mine")(begin(LINE)), { ...LINE, name: "Theirs" });
     expect(undo(history).line.name).toBe("Theirs");
   });
 
   it("shares what did not change with the line before it", () => {
-    const history = taken(named("Mine")(begin(LINE)), structuredClone({ ...LINE, name: "Mine", purpose: "x" }));
+    const history = taken(renaming("Mine")(begin(LINE)), structuredClone({ ...LINE, name: "Mine", purpose: "x" }));
     expect(history.line.stations).toBe(LINE.stations);
   });
 });
 
 describe("a run of typing", () => {
   it("is one step with another outcome", () => {
-    const history = amend(named("T")(begin(LINE)), { ...LINE, name: "Typed" }, false);
+    const history = amend(renaming("T")(begin(LINE)), { ...LINE, name: "Typed" }, false);
     expect(history.done.length).toBe(1);
     expect(undo(history).line).toBe(LINE);
     expect(redo(undo(history)).line.name).toBe("Typed");
   });
 
   it("is no step where nothing is left of it", () => {
-    expect(amend(named("T")(begin(LINE)), LINE, true).done).toEqual([]);
+    expect(amend(renaming("T")(begin(LINE)), LINE, true).done).toEqual([]);
   });
 });
 

@@ -12,31 +12,31 @@ const BASE: LineDocument = {
     { key: "check", name: "Check" },
   ],
 };
-const mine: LineDocument = { ...BASE, name: "Mine" };
+const edited: LineDocument = { ...BASE, name: "Mine" };
 const nobody = (): undefined => undefined;
 
 describe("two edits of one document", () => {
   it("keeps what is disjoint of both", () => {
     const theirs = { ...BASE, stations: [BASE.stations[0], { key: "check", name: "Theirs" }] } as LineDocument;
-    const { document, open } = merge(BASE, mine, theirs, nobody);
+    const { document, open } = merge(BASE, edited, theirs, nobody);
     expect(open).toEqual([]);
     expect(document).toEqual({ ...theirs, name: "Mine" });
   });
 
   it("has theirs, and says so, where both changed and nobody settled it", () => {
     const theirs = { ...BASE, name: "Theirs" };
-    const { document, open } = merge(BASE, mine, theirs, nobody);
+    const { document, open } = merge(BASE, edited, theirs, nobody);
     expect(document.name).toBe("Theirs");
     expect(open).toEqual([{ path: "name", base: "Line", mine: "Mine", theirs: "Theirs" }]);
   });
 
   it("has mine where it was settled so, and asks by the path", () => {
-    const asked: string[] = [];
-    const settled = merge(BASE, mine, { ...BASE, name: "Theirs" }, ({ path }) => {
-      asked.push(path);
+    const paths: string[] = [];
+    const settled = merge(BASE, edited, { ...BASE, name: "Theirs" }, ({ path }) => {
+      paths.push(path);
       return "mine";
     });
-    expect([settled.document.name, settled.open, asked]).toEqual(["Mine", [], ["name"]]);
+    expect([settled.document.name, settled.open, paths]).toEqual(["Mine", [], ["name"]]);
   });
 
   it("knows members of lists by their key, never by their place", () => {
@@ -60,7 +60,7 @@ describe("two edits of one document", () => {
 
   it("leaves the very same objects where nothing changed, so that nothing is drawn anew", () => {
     const theirs = structuredClone({ ...BASE, ends: [{ key: "done" }] });
-    const { document } = merge(BASE, mine, theirs, nobody);
+    const { document } = merge(BASE, edited, theirs, nobody);
     expect(document.stations).toBe(BASE.stations);
   });
 });
@@ -74,7 +74,7 @@ it("grafts what is equal of an old value onto a new one, members by their key", 
     { key: "b", x: { y: 3 } },
     { key: "a", x: { y: 1 } },
   ]);
-  const found = grafted(old, fresh) as typeof old;
-  expect(found).toEqual(fresh);
-  expect(found[1]).toBe(old[0]);
+  const result = grafted(old, fresh) as typeof old;
+  expect(result).toEqual(fresh);
+  expect(result[1]).toBe(old[0]);
 });

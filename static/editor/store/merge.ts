@@ -51,8 +51,8 @@ export function grafted(old: Value, fresh: Value): Value {
 }
 
 const nameOf = (value: Json): string | undefined => {
-  const named = isObject(value) ? (value.key ?? value.id) : undefined;
-  return typeof named === "string" ? named : undefined;
+  const identity = isObject(value) ? (value.key ?? value.id) : undefined;
+  return typeof identity === "string" ? identity : undefined;
 };
 
 class Merger {
@@ -79,12 +79,12 @@ class Merger {
   }
 
   #object(path: string, base: Fields, mine: Fields, theirs: Fields): Json {
-    const found: Fields = {};
+    const fields: Fields = {};
     for (const key of new Set([...Object.keys(theirs), ...Object.keys(mine)])) {
       const value = this.merged(joined(path, key), key, own(base, key), own(mine, key), own(theirs, key));
-      if (value !== undefined) put(found, key, value);
+      if (value !== undefined) put(fields, key, value);
     }
-    return found;
+    return fields;
   }
 
   #list(path: string, step: string, base: Members, mine: Members, theirs: Members): Json {
@@ -95,12 +95,12 @@ class Merger {
       const [first, second] = side === "mine" ? [keys[1], keys[2]] : [keys[2], keys[1]];
       order = [...first, ...second.filter((key) => !first.includes(key))];
     }
-    const found: Json[] = [];
+    const members: Json[] = [];
     for (const key of order) {
       const value = this.merged(`${path}[${key}]`, "", base.get(key), mine.get(key), theirs.get(key));
-      if (value !== undefined) found.push(value);
+      if (value !== undefined) members.push(value);
     }
-    return found;
+    return members;
   }
 }
 
@@ -142,11 +142,11 @@ function byIdentity(members: Value, identity: string | undefined): Members | und
 function ordered(base: string[], mine: string[], theirs: string[], strict: boolean): string[] | undefined {
   const there = new Set(theirs);
   const common = new Set(mine.filter((key) => there.has(key)));
-  const kept = (keys: string[]): string => JSON.stringify(keys.filter((key) => common.has(key)));
+  const commonKeys = (keys: string[]): string => JSON.stringify(keys.filter((key) => common.has(key)));
   let [first, second] = [theirs, mine];
-  if (kept(mine) !== kept(theirs)) {
-    const byMe = kept(mine) !== kept(base);
-    if (byMe && kept(theirs) !== kept(base)) return undefined;
+  if (commonKeys(mine) !== commonKeys(theirs)) {
+    const byMe = commonKeys(mine) !== commonKeys(base);
+    if (byMe && commonKeys(theirs) !== commonKeys(base)) return undefined;
     if (byMe) [first, second] = [mine, theirs];
   }
   if (strict) {
@@ -159,25 +159,25 @@ function ordered(base: string[], mine: string[], theirs: string[], strict: boole
 /** Behind which of what both have this side alone added something. */
 function added(keys: string[], base: string[], common: Set<string>): (string | undefined)[] {
   const known = new Set(base);
-  const found: (string | undefined)[] = [];
+  const predecessors: (string | undefined)[] = [];
   let before: string | undefined;
   for (const key of keys) {
     if (common.has(key)) before = key;
-    else if (!known.has(key)) found.push(before);
+    else if (!known.has(key)) predecessors.push(before);
   }
-  return found;
+  return predecessors;
 }
 
 /** `first`, with what only `second` has behind what it stands behind there. */
 function inserted(first: string[], second: string[]): string[] {
-  const found = [...first];
+  const keys = [...first];
   second.forEach((key, index) => {
-    if (found.includes(key)) return;
+    if (keys.includes(key)) return;
     const before = second
       .slice(0, index)
       .reverse()
-      .find((each) => found.includes(each));
-    found.splice(before === undefined ? 0 : found.indexOf(before) + 1, 0, key);
+      .find((each) => keys.includes(each));
+    keys.splice(before === undefined ? 0 : keys.indexOf(before) + 1, 0, key);
   });
-  return found;
+  return keys;
 }

@@ -31,6 +31,8 @@ export const partName = (line: LineDocument, key: string): string =>
 
 /** A rule by what somebody called it, else by its place: its id is shown in Code only. */
 export function ruleName(line: LineDocument, id: string): string {
-  const found = ruleOf(line, id);
-  return found ? found.rule.label || say("ruleAt", String(found.index + 1), nameOf(found.station)) : say("aRuleGone");
+  const ofRule = ruleOf(line, id);
+  return ofRule
+    ? ofRule.rule.label || say("ruleAt", String(ofRule.index + 1), nameOf(ofRule.station))
+    : say("aRuleGone");
 }

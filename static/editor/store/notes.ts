@@ -21,8 +21,8 @@ export function notesOf(line: LineDocument): Note[] {
 }
 
 function storedNotes(line: LineDocument): unknown[] {
-  const kept: unknown = line.extra?.editor?.notes;
-  return Array.isArray(kept) ? kept : [];
+  const notes: unknown = line.extra?.editor?.notes;
+  return Array.isArray(notes) ? notes : [];
 }
 
 function isNote(value: unknown): value is Note {
@@ -86,9 +86,9 @@ export function withNotes(line: LineDocument, drawn: Note[]): LineDocument {
 }
 
 export function freshNoteKey(line: LineDocument): string {
-  const taken = new Set(storedNotes(line).map((note) => (note as Partial<Note> | null)?.key));
-  let number = taken.size + 1;
-  while (taken.has(`note-${number}`)) number += 1;
+  const keys = new Set(storedNotes(line).map((note) => (note as Partial<Note> | null)?.key));
+  let number = keys.size + 1;
+  while (keys.has(`note-${number}`)) number += 1;
   return `note-${number}`;
 }
 

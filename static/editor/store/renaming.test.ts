@@ -23,11 +23,11 @@ const LINE: LineDocument = {
 
 it("names a station by its new key everywhere", () => {
   const { stations, ...rest } = renamedStation(LINE, "build", "make");
-  const said = JSON.stringify([stations.map(({ key: _, ...others }) => others), rest]);
-  expect(said).not.toContain('"build"');
-  expect(said).not.toContain("build->");
-  expect(said).not.toContain(":build");
-  expect(said).toContain('"edges":["make->check"]');
+  const document = JSON.stringify([stations.map(({ key: _, ...others }) => others), rest]);
+  expect(document).not.toContain('"build"');
+  expect(document).not.toContain("build->");
+  expect(document).not.toContain(":build");
+  expect(document).toContain('"edges":["make->check"]');
   expect(rest.extra?.editor?.positions).toEqual({ make: [1, 2], check: [3, 4] });
 });
 
@@ -55,6 +55,6 @@ it("names an input by its new key where a station asks for the secret that it ch
 it("names an input by its new key in templates, and no other whose key begins alike", () => {
   const work = { kind: "command", argv: ["x", "{{ input.a }} {{input.a|json}} {{ input.ab }} {{ secret.a }}"] };
   const line: LineDocument = { stations: [{ key: "s", work }] };
-  const found = renamedInput(line, "a", "z").stations[0]?.work?.argv;
-  expect(found).toEqual(["x", "{{ input.z }} {{input.z|json}} {{ input.ab }} {{ secret.a }}"]);
+  const argv = renamedInput(line, "a", "z").stations[0]?.work?.argv;
+  expect(argv).toEqual(["x", "{{ input.z }} {{input.z|json}} {{ input.ab }} {{ secret.a }}"]);
 });

@@ -20,8 +20,8 @@ export function OutcomeForm({ test, token, form, faults, several }: Given) {
   const [json, setJson] = useState('{\n  "result": "success",\n  "output": {}\n}');
   const [asJson, setAsJson] = useState(false);
   const report = (): void => {
-    const said: Record<string, Json> = asJson ? { json } : { ...values, output };
-    test.fill(several ? token.station : undefined, said);
+    const outcome: Record<string, Json> = asJson ? { json } : { ...values, output };
+    test.fill(several ? token.station : undefined, outcome);
   };
   const text = (name: string) => ({
     value: values[name] ?? "",
@@ -123,7 +123,7 @@ function Select({ label, value, fault, words, onChange }: OneField & { words: st
 
 function Field({ label, value, fault, help, area, onChange }: OneField & { help?: string; area?: boolean }) {
   const id = useId();
-  const said = {
+  const outcome = {
     id,
     value,
     "aria-invalid": Boolean(fault),
@@ -136,14 +136,14 @@ function Field({ label, value, fault, help, area, onChange }: OneField & { help?
       </label>
       {area ? (
         <textarea
-          {...said}
+          {...outcome}
           className="input mono"
           rows={6}
           spellCheck={false}
           onChange={(event) => onChange(event.target.value)}
         />
       ) : (
-        <input {...said} className="input" onChange={(event) => onChange(event.target.value)} />
+        <input {...outcome} className="input" onChange={(event) => onChange(event.target.value)} />
       )}
       {help ? (
         <p id={`${id}-help`} className="field-help">

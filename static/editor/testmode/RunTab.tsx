@@ -26,7 +26,7 @@ function Run({ editor, line, station }: { editor: Editor; line: LineDocument; st
     void trials.load(key);
   }, [trials, key]);
   const trial = state.trials[key];
-  const given = state.given[key] ?? NOTHING_GIVEN;
+  const answers = state.given[key] ?? NOTHING_GIVEN;
   const name = nameOf(station);
   return (
     <section className="ed-trial" aria-label={say("runStation")}>
@@ -38,8 +38,8 @@ function Run({ editor, line, station }: { editor: Editor; line: LineDocument; st
           if (!isOpen(trial) && state.asking === undefined) void trials.start(key, name);
         }}
       >
-        <Pinned {...{ trials, station: key, given, line, runs: state.runs[key] ?? [] }} />
-        {given.run === undefined ? <Typed {...{ trials, station: key, given, line }} /> : null}
+        <Pinned {...{ trials, station: key, given: answers, line, runs: state.runs[key] ?? [] }} />
+        {answers.run === undefined ? <Typed {...{ trials, station: key, given: answers, line }} /> : null}
         <Buttons {...{ trials, trial, asking: state.asking === key }} />
       </form>
       <Refused sentences={state.refusals[key] ?? []} />

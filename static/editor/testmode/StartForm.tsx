@@ -28,8 +28,8 @@ export function StartForm({ test, inputs, given }: { test: Test; inputs: Input[]
 
 /** The same fields as the document has them. Files are uploaded to tasks only. */
 export function inputsOf(line: LineDocument): Input[] {
-  const found = Array.isArray(line.inputs) ? line.inputs : [];
-  return found.flatMap((each) => {
+  const inputs = Array.isArray(line.inputs) ? line.inputs : [];
+  return inputs.flatMap((each) => {
     if (typeof each !== "object" || each === null || Array.isArray(each)) return [];
     const { key, label, type, choices, default: usual } = each;
     if (typeof key !== "string" || type === "file") return [];
@@ -57,7 +57,7 @@ export function InputField({
   onChange(value: Json | undefined): void;
 }) {
   const id = useId();
-  const shown = value === undefined ? "" : String(value);
+  const text = value === undefined ? "" : String(value);
   const take = (text: string): void => {
     if (text === "") onChange(undefined);
     else if (input.type === "yes_no") onChange(text === "true");
@@ -69,14 +69,14 @@ export function InputField({
         {input.label}
       </label>
       {input.type === "choice" ? (
-        <select id={id} className="input" value={shown} onChange={(event) => take(event.target.value)}>
+        <select id={id} className="input" value={text} onChange={(event) => take(event.target.value)}>
           <option value="">{say("testNothing")}</option>
           {input.choices.map((choice) => (
             <option key={choice}>{choice}</option>
           ))}
         </select>
       ) : input.type === "yes_no" ? (
-        <select id={id} className="input" value={shown} onChange={(event) => take(event.target.value)}>
+        <select id={id} className="input" value={text} onChange={(event) => take(event.target.value)}>
           <option value="">{say("testNothing")}</option>
           <option value="true">{say("testYes")}</option>
           <option value="false">{say("testNo")}</option>
@@ -86,7 +86,7 @@ export function InputField({
           id={id}
           className="input"
           rows={3}
-          value={shown}
+          value={text}
           placeholder={input.default === null ? undefined : String(input.default)}
           onChange={(event) => take(event.target.value)}
         />
@@ -95,7 +95,7 @@ export function InputField({
           id={id}
           className="input"
           type={input.type === "number" ? "number" : input.type === "date" ? "date" : "text"}
-          value={shown}
+          value={text}
           placeholder={input.default === null ? undefined : String(input.default)}
           onChange={(event) => take(event.target.value)}
         />

@@ -24,8 +24,8 @@ export function TestLayer({ editor }: { editor: Editor }) {
   useEffect(() => void testOf(editor).fromAddress(), [editor]);
   const layout = useSyncExternalStore(onLayout, edition);
   const rules = coverage ? kept?.coverage?.rules : undefined;
-  const shown = open ? walked : undefined;
-  const isSeen = shown !== undefined || rules !== undefined;
+  const openSession = open ? walked : undefined;
+  const isSeen = openSession !== undefined || rules !== undefined;
   // Only where it is seen: when the page opens this comes before the canvas has its size, and would be a layout of its own.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `layout` says that there is another one.
   const laid = useMemo(() => (isSeen ? laidOut(line) : undefined), [isSeen, line, layout]);
@@ -33,10 +33,10 @@ export function TestLayer({ editor }: { editor: Editor }) {
   const boxes = new Map(laid.boxes.map((box) => [box.key, box]));
   return (
     <ViewportPortal>
-      {shown ? <Undrawn {...{ line, boxes }} ways={shown.ways} /> : null}
+      {openSession ? <Undrawn {...{ line, boxes }} ways={openSession.ways} /> : null}
       <div className="ed-test-layer">
-        {shown ? <Places boxes={boxes} walked={shown} /> : null}
-        {shown ? <Counts {...{ line, boxes }} gates={laid.gates} ways={shown.ways} /> : null}
+        {openSession ? <Places boxes={boxes} walked={openSession} /> : null}
+        {openSession ? <Counts {...{ line, boxes }} gates={laid.gates} ways={openSession.ways} /> : null}
         {rules ? <Coverage line={line} boxes={boxes} rules={rules} /> : null}
       </div>
     </ViewportPortal>
@@ -57,10 +57,10 @@ const at = (x: number, y: number) => ({ transform: `translate(${x}px, ${y}px)` }
 
 /** Over a station: that the test stands here, and how often it came. */
 function Places({ boxes, walked }: { boxes: Boxes; walked: Walked }) {
-  const shown = Object.entries(walked.visits).filter(
+  const visited = Object.entries(walked.visits).filter(
     ([key, visits]) => visits > 1 || walked.tokens.some((token) => !token.over && token.station === key),
   );
-  return shown.map(([key, visits]) => {
+  return visited.map(([key, visits]) => {
     const box = boxes.get(key);
     const token = walked.tokens.find((each) => !each.over && each.station === key);
     if (!box) return null;
@@ -85,9 +85,9 @@ function portOf(
   rule: string | undefined,
 ): [number, number] | undefined {
   const box = boxes.get(station);
-  const found = stationOf(line, station);
-  if (!box || !found) return undefined;
-  const rules = rulesOf(found);
+  const ofStation = stationOf(line, station);
+  if (!box || !ofStation) return undefined;
+  const rules = rulesOf(ofStation);
   const at = rule === undefined ? rules.length : rules.findIndex((each) => each.id === rule);
   const port = rule === "" ? nextPort(box) : box.ports[at];
   return [box.x + box.width, box.y + (port ?? box.port)];

@@ -28,9 +28,9 @@ function ofWalk(line: LineDocument, walked: Walked): Marks {
   const here = new Set(walked.tokens.filter((token) => !token.over).map((token) => token.station));
   const waits = new Set(walked.tokens.map((token) => token.behind.rule));
   // A rule that leads back to an origin is taken, though its edge leads to a pill.
-  const taken = new Set(walked.ways.flatMap(({ edge, rule }) => [edge, rule]));
+  const walkedWays = new Set(walked.ways.flatMap(({ edge, rule }) => [edge, rule]));
   const been = new Set(walked.ways.map((way) => way.target));
-  const way = (id: string): string => (waits.has(id) ? "waits" : taken.has(id) ? "taken" : "not");
+  const way = (id: string): string => (waits.has(id) ? "waits" : walkedWays.has(id) ? "taken" : "not");
   for (const station of line.stations) {
     marks[station.key] = here.has(station.key) ? "here" : walked.visits[station.key] ? "been" : "not";
     for (const edge of edgesAt(station)) marks[edgeMark(edge)] = way(edge);
@@ -48,11 +48,11 @@ export function paintWay(line: LineDocument, ways: readonly Way[]): () => void {
 
 /** Where they lead has been reached, the rest is not on the way. */
 export function wayMarks(line: LineDocument, ways: readonly Way[]): Marks {
-  const taken = new Set(ways.flatMap(({ edge, rule }) => [edge, rule]));
+  const walkedWays = new Set(ways.flatMap(({ edge, rule }) => [edge, rule]));
   const marks: Record<string, string> = { [edgeMark(START_ID)]: "taken" };
   const been = new Set([startOf(line), ...ways.flatMap(({ source, target }) => [source, target])]);
   for (const station of line.stations)
-    for (const edge of edgesAt(station)) marks[edgeMark(edge)] = taken.has(edge) ? "taken" : "not";
+    for (const edge of edgesAt(station)) marks[edgeMark(edge)] = walkedWays.has(edge) ? "taken" : "not";
   for (const key of [...line.stations.map((station) => station.key), ...endsOf(line)])
     marks[key] = been.has(key) ? "been" : "not";
   return marks;

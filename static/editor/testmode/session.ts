@@ -197,7 +197,7 @@ export class Test {
 
   async #walk(then?: (walked: Walked) => void, form?: Record<string, Json>): Promise<void> {
     window.clearTimeout(this.#timer);
-    const asked = ++this.#asked;
+    const question = ++this.#asked;
     const { steps, cursor, inputs, script } = this.state;
     this.store.setState({ busy: true });
     const body = {
@@ -210,7 +210,7 @@ export class Test {
       expect: script?.expect,
     };
     const answer = await this.editor.api.walk(body);
-    if (asked !== this.#asked || !this.state.open) return;
+    if (question !== this.#asked || !this.state.open) return;
     if (answer.is !== "ok") {
       this.#refused(problemsOf(answer), form !== undefined);
       return;
@@ -260,11 +260,11 @@ export class Test {
 
   /** What the address asks for: `?test` begins one, `?test=key` opens a stored one. */
   async fromAddress(): Promise<void> {
-    const wanted = new URLSearchParams(window.location.search).get("test");
-    if (wanted === null || this.state.open) return;
-    if (wanted === "") return this.begin();
+    const parameter = new URLSearchParams(window.location.search).get("test");
+    if (parameter === null || this.state.open) return;
+    if (parameter === "") return this.begin();
     await this.load();
-    this.begin(this.state.kept?.scenarios.find((each) => each.key === wanted)?.document);
+    this.begin(this.state.kept?.scenarios.find((each) => each.key === parameter)?.document);
   }
 
   async runAll(): Promise<void> {
@@ -299,11 +299,11 @@ export class Test {
       task: script?.task ?? {},
       steps: steps.slice(0, cursor),
     };
-    const said = await this.#do("keep", this.editor.api.keepScenario(body));
-    if (!said) return false;
-    const stored = said.scenarios.find((each) => each.key === said.key)?.document;
+    const answer = await this.#do("keep", this.editor.api.keepScenario(body));
+    if (!answer) return false;
+    const stored = answer.scenarios.find((each) => each.key === answer.key)?.document;
     this.store.setState({ script: stored, ...(stored ? { steps: stored.steps } : {}) });
-    announce(say("testKept", said.name));
+    announce(say("testKept", answer.name));
     void this.#walk();
     return true;
   }
@@ -355,9 +355,9 @@ const tests = new WeakMap<Editor, Test>();
 
 /** The one test of this editor. */
 export function testOf(editor: Editor): Test {
-  const found = tests.get(editor) ?? new Test(editor);
-  tests.set(editor, found);
-  return found;
+  const session = tests.get(editor) ?? new Test(editor);
+  tests.set(editor, session);
+  return session;
 }
 
 export function useTest(editor: Editor): Session {

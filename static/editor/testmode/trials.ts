@@ -71,8 +71,8 @@ export class Trials {
   }
 
   give(station: string, more: Partial<Given>): void {
-    const given = { ...(this.state.given[station] ?? NOTHING_GIVEN), ...more };
-    this.store.setState({ given: { ...this.state.given, [station]: given } });
+    const answers = { ...(this.state.given[station] ?? NOTHING_GIVEN), ...more };
+    this.store.setState({ given: { ...this.state.given, [station]: answers } });
   }
 
   /** What tasks recorded of a station, and how its last run went. */
@@ -164,20 +164,20 @@ function refusalOf(answer: Exclude<Answer<unknown>, { is: "ok" }>): string[] {
   if (answer.is !== "refused") return [say("trialAway")];
   const { detail, errors } = answer.problem;
   if (errors.length === 0) return [detail];
-  const told = errors.map(({ path, message }) => {
+  const problems = errors.map(({ path, message }) => {
     const input = /^inputs\.(.+)$/.exec(path)?.[1];
     return input ? `${input}: ${message}` : message;
   });
-  return errors.some(({ path }) => path.startsWith("stations")) ? [say("trialNoLine"), ...told] : told;
+  return errors.some(({ path }) => path.startsWith("stations")) ? [say("trialNoLine"), ...problems] : problems;
 }
 
 const all = new WeakMap<Editor, Trials>();
 
 /** Those of this editor. */
 export function trialsOf(editor: Editor): Trials {
-  const found = all.get(editor) ?? new Trials(editor);
-  all.set(editor, found);
-  return found;
+  const trials = all.get(editor) ?? new Trials(editor);
+  all.set(editor, trials);
+  return trials;
 }
 
 export function useTrials(editor: Editor): State {

@@ -136,10 +136,10 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
   }
 
   function paragraph(text: string): HTMLElement {
-    const found = document.createElement("p");
-    found.className = "muted small";
-    found.textContent = text;
-    return found;
+    const message = document.createElement("p");
+    message.className = "muted small";
+    message.textContent = text;
+    return message;
   }
 
   function row(cell: Cell): HTMLElement {
@@ -199,20 +199,20 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
 
   async function run(): Promise<void> {
     running?.abort();
-    const mine = new AbortController();
-    running = mine;
+    const controller = new AbortController();
+    running = controller;
     clear();
     if (stop) stop.hidden = false;
     try {
-      await read(address(form), mine.signal, told, words.offline);
+      await read(address(form), controller.signal, told, words.offline);
     } catch (fault) {
-      if (mine.signal.aborted) {
-        if (running === mine) state(words.stopped(done));
+      if (controller.signal.aborted) {
+        if (running === controller) state(words.stopped(done));
       } else {
         fail(fault instanceof Failed ? fault.message : words.offline);
       }
     }
-    if (running === mine) {
+    if (running === controller) {
       running = undefined;
       if (stop) stop.hidden = true;
     }

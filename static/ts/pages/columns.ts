@@ -13,13 +13,13 @@ function storageKey(): string {
 /** The column that was chosen, else the first that has cards. */
 function show(board: Element): void {
   const columns = [...board.querySelectorAll<HTMLElement>("[data-column]")];
-  const wanted =
+  const columnNames =
     columns.find((column) => column.dataset.column === chosen) ??
     columns.find((column) => !column.classList.contains("board-collapsed")) ??
     columns[0];
-  for (const column of columns) column.toggleAttribute("data-shown", column === wanted);
+  for (const column of columns) column.toggleAttribute("data-shown", column === columnNames);
   const select = document.querySelector<HTMLSelectElement>("[data-board-switch]");
-  if (select && wanted?.dataset.column) select.value = wanted.dataset.column;
+  if (select && columnNames?.dataset.column) select.value = columnNames.dataset.column;
 }
 
 function remember(select: HTMLSelectElement): void {

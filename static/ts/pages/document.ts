@@ -8,11 +8,11 @@ function lineTop(area: HTMLTextAreaElement, line: number): number {
 }
 
 function marked(): Map<number, string> {
-  const found = new Map<number, string>();
+  const lines = new Map<number, string>();
   for (const problem of document.querySelectorAll<HTMLElement>(".problem[data-line]")) {
-    found.set(Number(problem.dataset.line), problem.querySelector("p")?.textContent?.trim() ?? "");
+    lines.set(Number(problem.dataset.line), problem.querySelector("p")?.textContent?.trim() ?? "");
   }
-  return found;
+  return lines;
 }
 
 function draw(gutter: HTMLElement, area: HTMLTextAreaElement, problems: Map<number, string>): void {

@@ -62,11 +62,11 @@ function start(form: HTMLFormElement, shown: HTMLElement): void {
 
   /** Only the documents are sent, and their paths beside them, which an upload does not keep. */
   function send(files: Named<File>[]): void {
-    const kept = new DataTransfer();
-    for (const { file } of files) kept.items.add(file);
+    const transfer = new DataTransfer();
+    for (const { file } of files) transfer.items.add(file);
     const [alone, other] = files.length === 1 ? [one, folder] : [folder, one];
     other.value = "";
-    alone.files = kept.files;
+    alone.files = transfer.files;
     paths.value = alone === folder ? JSON.stringify(files.map(({ path }) => path)) : "";
   }
 
@@ -98,8 +98,8 @@ function drops(form: HTMLFormElement, take: (given: Named<File>[]) => void): voi
     // What was dropped is gone after this event: asked for now, read later.
     const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry());
     const files = named(event.dataTransfer.files);
-    const whole = entries.some((entry) => entry?.isDirectory);
-    if (!whole) take(files);
+    const hasFolder = entries.some((entry) => entry?.isDirectory);
+    if (!hasFolder) take(files);
     else void Promise.all(entries.map((entry) => (entry ? filesOf(entry) : []))).then((all) => take(all.flat()));
   });
 }
@@ -118,7 +118,7 @@ async function filesOf(entry: FileSystemEntry): Promise<Named<File>[]> {
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((got, failed) => reader.readEntries(got, failed));
     if (some.length === 0 || all.length > MOST_FILES) return all;
-    for (const each of some) all.push(...(await filesOf(each)));
+    for (const child of some) all.push(...(await filesOf(child)));
   }
 }
 
@@ -162,7 +162,7 @@ class FoundDocuments {
   }
 
   async show(documents: Found<File>[]): Promise<void> {
-    const asked = this.#asked;
+    const question = this.#asked;
     part(this.shown, "[data-found-title]").textContent = say("documents", documents.length);
     const rows = documents.map(({ name }) => this.#row(name));
     this.#rows.replaceChildren(...rows);
@@ -173,7 +173,7 @@ class FoundDocuments {
       const row = rows[index] as HTMLElement;
       const texts = await textsOf(files);
       const answer = typeof texts === "string" ? texts : await post(this.form, { files: texts });
-      if (asked !== this.#asked) return;
+      if (question !== this.#asked) return;
       if (typeof answer === "string" || typeof texts === "string") {
         part(row, "[data-facts]").textContent = String(answer);
       } else if ("faults" in answer) {
@@ -191,21 +191,21 @@ class FoundDocuments {
 
   async keep(): Promise<void> {
     this.#keep.disabled = true;
-    for (const each of this.#read) {
-      const box = part<HTMLInputElement>(each.row, "[data-found-choose]");
+    for (const file of this.#read) {
+      const box = part<HTMLInputElement>(file.row, "[data-found-choose]");
       if (!box.checked || box.disabled) continue;
       box.disabled = true;
-      const answer = await this.#kept(each);
+      const answer = await this.#kept(file);
       if (typeof answer === "string") {
-        part(each.row, "[data-facts]").textContent = answer;
+        part(file.row, "[data-facts]").textContent = answer;
         box.disabled = false;
         continue;
       }
-      const link = part<HTMLAnchorElement>(each.row, "[data-open]");
+      const link = part<HTMLAnchorElement>(file.row, "[data-open]");
       link.href = (this.form.dataset.drawn ?? "").replace("/_/", `/${encodeURIComponent(answer.key)}/`);
-      link.textContent = say("open", each.told.name);
+      link.textContent = say("open", file.told.name);
       link.hidden = false;
-      announce(say("kept", each.told.name));
+      announce(say("kept", file.told.name));
     }
     this.#count();
     this.#rows.querySelector<HTMLElement>("[data-open]:not([hidden])")?.focus();
@@ -265,12 +265,12 @@ function places(row: HTMLElement, title: string, all: readonly Place[]): void {
 
 /** What is said of several places stands there once. */
 function bySaid(all: readonly Place[]): Map<string, Place[]> {
-  const found = new Map<string, Place[]>();
-  for (const each of all) {
-    const said = each.hint ? `${each.message}: ${each.hint}` : each.message;
-    found.set(said, [...(found.get(said) ?? []), each]);
+  const byDocument = new Map<string, Place[]>();
+  for (const problem of all) {
+    const sentence = problem.hint ? `${problem.message}: ${problem.hint}` : problem.message;
+    byDocument.set(sentence, [...(byDocument.get(sentence) ?? []), problem]);
   }
-  return found;
+  return byDocument;
 }
 
 function placed({ path, line }: Place): HTMLElement {
@@ -300,9 +300,9 @@ async function post(form: HTMLFormElement, body: unknown): Promise<Answer> {
   const headers = { Accept: "application/json", "Content-Type": "application/json", "X-CSRFToken": token };
   try {
     const response = await fetch(form.dataset.import ?? "", { method: "POST", headers, body: JSON.stringify(body) });
-    const said = await response.json();
-    if (response.ok) return { told: said as Told };
-    const faults: Place[] = said.errors?.length ? said.errors : [{ path: "", message: said.detail }];
+    const answer = await response.json();
+    if (response.ok) return { told: answer as Told };
+    const faults: Place[] = answer.errors?.length ? answer.errors : [{ path: "", message: answer.detail }];
     return { faults, taken: response.status === 409 };
   } catch {
     return say("failed");
@@ -314,5 +314,5 @@ function part<T extends Element = HTMLElement>(of: ParentNode, selector: string)
 }
 
 const form = document.querySelector<HTMLFormElement>("form[data-import]");
-const shown = document.querySelector<HTMLElement>("[data-found]");
-if (form && shown) start(form, shown);
+const section = document.querySelector<HTMLElement>("[data-found]");
+if (form && section) start(form, section);

@@ -9,8 +9,8 @@ interface Options {
 
 /** Browsers have passkeys at addresses with a name, over https or on this machine, and never at a bare IP address. */
 function possible(): boolean {
-  const named = !/^[\d.]+$|^\[/.test(location.hostname);
-  return named && "PublicKeyCredential" in window && "parseRequestOptionsFromJSON" in PublicKeyCredential;
+  const isName = !/^[\d.]+$|^\[/.test(location.hostname);
+  return isName && "PublicKeyCredential" in window && "parseRequestOptionsFromJSON" in PublicKeyCredential;
 }
 
 async function options(form: HTMLFormElement): Promise<Options> {
