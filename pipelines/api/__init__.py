@@ -1,11 +1,12 @@
 """The one JSON door, for programs and for the scripts of pages. `config/urls.py` hangs it under /api/; other apps add
 their routers there."""
 
+from copy import deepcopy
 from functools import lru_cache
+from typing import Any
 
 from django.conf import settings
 from ninja import NinjaAPI
-from ninja.openapi import get_schema
 from ninja.openapi.schema import OpenAPISchema
 
 from pipelines.api import (
@@ -63,9 +64,24 @@ class Api(NinjaAPI):
         return _described(self.get_root_path(path_params or {}) if path_prefix is None else path_prefix)
 
 
+class Description(OpenAPISchema):
+    """The description of the API. Each model is described once, and not for each operation and status that has it."""
+
+    def __init__(self, described: NinjaAPI, path_prefix: str) -> None:
+        self._schemas: dict[tuple[Any, ...], tuple[dict[str, Any], bool]] = {}
+        super().__init__(described, path_prefix)
+
+    def _create_schema_from_model(self, model: Any, *how: Any, **more: Any) -> tuple[dict[str, Any], bool]:
+        key = (model, *how, *sorted(more.items()))
+        if key not in self._schemas:
+            self._schemas[key] = super()._create_schema_from_model(model, *how, **more)
+        # What an operation says of its answer is changed for it alone.
+        return deepcopy(self._schemas[key])
+
+
 @lru_cache(maxsize=4)
 def _described(path_prefix: str) -> OpenAPISchema:
-    description = get_schema(api=api, path_prefix=path_prefix)
+    description = Description(api, path_prefix)
     illustrate(description)
     return description
 
