@@ -39,6 +39,8 @@ THROWAWAY = {
     "max_wal_size": "4GB",
     "wal_level": "minimal",
     "max_wal_senders": "0",
+    # A run of the tests has a dozen processes of the product at a time, each with connections of its own.
+    "max_connections": "300",
 }
 
 
