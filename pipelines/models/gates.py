@@ -214,7 +214,7 @@ class Vote(models.Model):
 class SampledDraw(models.Model):
     """What a gate that asks about a sample has asked about: asked again ever after (law §15). `about`: `task:<id>`, the
     first task of its chain, `change:<digest>`, its changed lines, or `request:<digest>`, the inputs of one that was
-    cancelled."""
+    drawn and that nobody has approved."""
 
     line = models.ForeignKey(Line, models.CASCADE, related_name="+")
     gate = models.CharField(max_length=64)

@@ -53,8 +53,8 @@ def expected(version: LineVersion, task: Task, one_in: int) -> bool:
 
 def test_it_asks_about_the_tasks_that_the_key_draws_and_the_trace_says_why(world: World) -> None:
     version = line(world, 3)
-    for _ in range(8):
-        task = world.start(version)
+    for number in range(8):
+        task = world.start(version, title=f"Change {number}")
         drawn = expected(version, task, 3)
         assert asked(world, task) == drawn
         assert why(task) == [f"review: sample: {'drawn' if drawn else 'not drawn'}, 1 in 3"]
@@ -109,7 +109,7 @@ def test_nobody_draws_anew_by_cancelling_and_starting_the_same(world: World, inp
         task = start(number, spaces)
         assert asked(world, task)
         drawn = expected(task.pinned, task, 3)
-        words = "drawn" if drawn else "the same was asked about and cancelled before"
+        words = "drawn" if drawn else "the same was drawn before and is not approved"
         assert why(task) == [f"review: sample: {words}, 1 in 3"]
 
 
@@ -122,6 +122,37 @@ def test_a_task_that_is_cancelled_before_its_gate_is_asked_about_again(world: Wo
     engine.cancel(task.pk, actor=engine.Actor.person(world.operator))
     for _ in range(4):
         assert asked(world, world.start(version))
+
+
+@pytest.mark.parametrize("meanwhile", ["waits", "stands before its gate", "is rejected"])
+def test_nobody_draws_anew_beside_a_task_that_was_drawn(world: World, meanwhile: str) -> None:
+    """Whoever starts the same again is asked, until somebody approves it: then it draws as any other."""
+    first = {"id": "on", "to": "build"}
+    behind = {"id": "go", "to": "ship", "gates": ["review"]}
+    stations = [station("first", first), station("build", behind), station("ship", kind="manual")]
+    gate = {"key": "review", "sample": {"one_in": 3}, "on_reject": "fail"}
+    version = world.line(stations=stations, gates=[gate])
+    number = next(
+        n for n in range(99) if expected(version, task := world.start(version, title=f"Change {n}"), 3)
+    )
+    world.report(task, station="first")
+    if meanwhile != "stands before its gate":
+        assert asked(world, task)
+    if meanwhile == "is rejected":
+        world.vote(task, "reject", reason="No")
+    for _ in range(4):
+        same = world.start(version, title=f"Change  {number} ")
+        world.report(same, station="first")
+        assert asked(world, same), "they would have to be drawn, or the same"
+    assert world.vote(same).moved
+    later = [world.start(version, title=f"Change {number}") for _ in range(6)]
+    undrawn = next(each for each in later if not expected(version, each, 3))
+    for each in later[: later.index(undrawn) + 1]:
+        world.report(each, station="first")
+        if each == undrawn:
+            assert not asked(world, each)
+        else:
+            assert asked(world, each) and world.vote(each).moved
 
 
 def test_follow_ups_of_a_task_that_was_not_drawn_draw_themselves(world: World) -> None:

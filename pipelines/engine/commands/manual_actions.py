@@ -255,7 +255,8 @@ def cancel(task_id: int, *, actor: Actor, reason: str = "") -> Task:
 
 def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     batch, task = of_living(task_id)
-    sampling.remember_cancelled(versions.by_id(task.pinned_id), task)
+    # Also before its first decision, which whoever cancels may have worked out.
+    sampling.remember_drawn(task, sampling.samples(versions.by_id(task.pinned_id), task, {}))
     how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
     end(batch, task, batch.living(task)[0], how)
     batch.flush()

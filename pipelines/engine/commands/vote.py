@@ -15,6 +15,7 @@ from pipelines.engine.commands.vote_request import (
     still_shown,
     too_late,
 )
+from pipelines.engine.core import sampling
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.decision_context import DecisionContext, moment, settle
 from pipelines.engine.core.errors import Conflict
@@ -34,7 +35,7 @@ from pipelines.engine.moves.entitlement import (
     question_of,
 )
 from pipelines.engine.moves.gate_visits import asked_with, decide, this_one, visit_of, votes_on
-from pipelines.engine.moves.gates import policy_at
+from pipelines.engine.moves.gates import gate_of, policy_at
 from pipelines.models import DUE_TIME, GateVisit, Task, Token, User, Vote, Word
 from pipelines.models.plumbing import rows
 from pipelines.ports import observers
@@ -179,6 +180,8 @@ def decide_visit(
     approvals = [] if said.word != Word.APPROVE else _approvals(visit, votes)
     drop_times(batch, task, visit)
     escalations.close_those_of(batch, task, visit, said.actor)
+    if said.word == Word.APPROVE and said.user:
+        sampling.forget_request(gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate), task)
     count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
     variables = _variables(batch, task, approvals, said) if said.word == Word.APPROVE else {}
     alone = any(each.self_approved for each in approvals)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipelines.engine.core.batch import Batch
 from pipelines.engine.core.handoffs import added_by_hand
-from pipelines.engine.core.sampling import samples
+from pipelines.engine.core.sampling import DRAWN, remember_drawn, samples
 from pipelines.engine.core.values import Actor
 from pipelines.models import Decision, GateVisit, Job, Purpose, Task, Token
 from pipelines.models.plumbing import rows
@@ -144,6 +144,9 @@ def _across(turn: DecisionContext) -> dict[str, Any]:
 def _samples(turn: DecisionContext) -> dict[str, Any]:
     """What was drawn at gates that ask about a sample."""
     drawn = samples(turn.judged_by, turn.task, turn.job.outcome or {})
+    if DRAWN in drawn.values():
+        # From here on it can be read on the page of the task.
+        remember_drawn(turn.task, drawn)
     return {"samples": drawn} if drawn else {}
 
 

@@ -54,12 +54,19 @@ def remember(visit: GateVisit, gate: Gate | None, outcome: Mapping[str, Any]) ->
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def remember_cancelled(line: ParsedLine, task: Task) -> None:
-    """Let whatever asks the same as a task that was asked about, or would have been, be asked about as well: nobody
-    draws anew by cancelling. Nothing is kept of a task that was not drawn."""
-    drawn = [gate for gate, draw in samples(line, task, {}).items() if draw != NOT_DRAWN]
+def remember_drawn(task: Task, draws: Mapping[str, str]) -> None:
+    """Let whatever asks the same as a task that was drawn be asked about as well, until somebody approves it: nobody
+    draws anew by cancelling, by leaving it where it waits, or after a rejection. Nothing is kept of a task that was not
+    drawn."""
+    drawn = [gate for gate, draw in draws.items() if draw == DRAWN]
     rows = [SampledDraw(line_id=task.line_id, gate=gate, about=_request(task)) for gate in drawn]
     SampledDraw.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+def forget_request(gate: Gate | None, task: Task) -> None:
+    """Let what asks the same draw anew, now that somebody approved it."""
+    if gate is not None and gate.sample is not None:
+        SampledDraw.objects.filter(line=task.line_id, gate=gate.key, about=_request(task)).delete()
 
 
 def chain_of(task: Task) -> list[int]:

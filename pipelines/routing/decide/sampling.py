@@ -14,7 +14,7 @@ UNKNOWN: Final = ""
 DRAWS: Final = {
     DRAWN: "drawn, 1 in %d",
     SAME_CHANGE: "the same change was asked about before, 1 in %d",
-    SAME_REQUEST: "the same was asked about and cancelled before, 1 in %d",
+    SAME_REQUEST: "the same was drawn before and is not approved, 1 in %d",
     NOT_DRAWN: "not drawn, 1 in %d",
     UNKNOWN: "nothing was drawn, 1 in %d",
 }

@@ -97,6 +97,9 @@ SAMPLED = {
     "the same change was asked about before": (
         "%(gate)s asks about %(rate)s, and people were asked about the same change before."
     ),
+    "the same was drawn before and is not approved": (
+        "%(gate)s asks about %(rate)s, and another task that asks for the same was drawn and is not approved."
+    ),
     "nothing was drawn": "%(gate)s asks about %(rate)s; nothing was drawn, so people are asked.",
 }
 POLICIES = {
