@@ -15,6 +15,7 @@ from django.views.decorators.debug import sensitive_variables
 from pipelines import engine
 from pipelines.errors import Conflict, Forbidden, Invalid, NotFound
 from pipelines.models import GateVisit, User, Word
+from pipelines.people import accounts
 from pipelines.queries import versions
 from pipelines.routing.document.line import Gate
 from pipelines.web.changes.trees import unopened
@@ -46,7 +47,7 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
         memberships__project=visit.task.project_id, email__iexact=address, is_active=True
     )
     found = list(people.distinct()[:2])
-    if len(found) != 1 or not Standings(found[0]).at(visit).may:
+    if len(found) != 1 or accounts.needs_second_factor(found[0]) or not Standings(found[0]).at(visit).may:
         return ""
     token = secrets.token_urlsafe(32)
     MailLink.objects.create(
@@ -107,6 +108,8 @@ def _checked(link: MailLink | None) -> MailLink:
         raise MailLinkRefused("superseded", visit=visit)
     if not offered(visit, _gate(visit)):
         raise MailLinkRefused("changed", visit=visit)
+    if accounts.needs_second_factor(link.user):
+        raise MailLinkRefused("reassigned", "Your account needs a second factor first.", visit)
     standing = Standings(link.user).at(visit)
     if not link.user.is_active or not standing.may:
         # Decided while it was looked at, perhaps by their own vote: that is the reason then.

@@ -15,7 +15,7 @@ from pipelines.models import GateVisit, Membership, Project, Task, User, Vote
 from reviews.decision.mail_link import issue
 from reviews.models import Mail, MailLink
 from reviews.tasks import send
-from tests.factories import World, make_member
+from tests.factories import World, make_member, make_project
 from tests.fixtures.mailbox import Mailbox
 from tests.pages.conftest import client_of
 from tests.reviews.conftest import gated
@@ -138,6 +138,21 @@ def test_a_second_factor_of_the_project_forbids_it(world: World, lead: User, mai
     refused = confirm(Client(), path)
     assert refused.status_code == 403 and "can no longer be approved by a link" in refused.content.decode()
     assert not Vote.objects.exists()
+
+
+def test_who_needs_a_second_factor_for_another_project_decides_by_no_link(
+    world: World, lead: User, mailbox: Mailbox
+) -> None:
+    """As by no page and in no chat: it is asked of the whole account."""
+    path = link(mailbox, asked(world, lead))
+    other = make_project("vault", "other")
+    Membership.objects.create(project=other, user=lead, roles=["viewer"])
+    Project.objects.filter(pk=other.pk).update(second_factor=True)
+    refused = confirm(Client(), path)
+    assert refused.status_code == 403 and "needs a second factor first" in refused.content.decode()
+    assert not Vote.objects.exists()
+    Project.objects.filter(pk=other.pk).update(second_factor=False)
+    assert confirm(Client(), path).status_code == 200
 
 
 def _decided(world: World, task: Task, lead: User) -> None:
