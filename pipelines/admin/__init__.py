@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from pipelines.admin import hosting, lines, people, tasks, work
-from pipelines.admin.base import ReadOnly
+from pipelines.admin.base import ReadOnly, login
 from pipelines.models import (
     Absence,
     AddressMinute,
@@ -29,3 +29,4 @@ for _model in (
     *(SeenTree, Snapshot, TaskCounter, TaskText, ViewedFile),
 ):
     admin.site.register(_model, ReadOnly)
+admin.site.login = login  # type: ignore[method-assign]

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.db.models import ForeignKey
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
 
 from pipelines.models import LineVersion, Project, Task
 
@@ -37,3 +42,12 @@ class ReadOnly(ListAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+def login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """Lead to the page of signing in: the admin's own asks for no second factor, and slows no guessing down."""
+    if not request.user.is_authenticated:
+        return redirect_to_login(request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index"))
+    if admin.site.has_permission(request):
+        return redirect("admin:index")
+    raise PermissionDenied

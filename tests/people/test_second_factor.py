@@ -135,6 +135,26 @@ def test_a_reset_password_does_not_open_the_second_factor(world: World) -> None:
     assert half_way(world).get(reverse("home")).status_code == 302
 
 
+def test_the_django_admin_signs_nobody_in_by_a_page_of_its_own(world: World) -> None:
+    """It would ask for the password alone, as often as somebody likes, and open everything."""
+    turned_on(signed_in_by_form(world))
+    world.viewer.is_staff = world.viewer.is_superuser = True
+    world.viewer.save()
+    said = {"username": world.viewer.username, "password": PASSWORD, "next": reverse("home")}
+    client, page = Client(), reverse("admin:login")
+    for answer in (
+        client.post(page, said),
+        client.get(page),
+        client.get(reverse("admin:index"), follow=True),
+    ):
+        assert answer.status_code == 200 or answer.headers["Location"].startswith(reverse("sign-in"))
+        assert "_auth_user_id" not in client.session
+    known = client_of(world.operator)
+    assert known.get(page).status_code == known.post(page, said).status_code == 403
+    assert known.session["_auth_user_id"] == str(world.operator.pk)
+    assert client_of(world.viewer).get(page).headers["Location"] == reverse("admin:index")
+
+
 # A project that requires one
 
 
