@@ -31,8 +31,8 @@ class ListAdmin(admin.ModelAdmin):
         return paths
 
 
-class ReadOnly(ListAdmin):
-    """Shown, never added, changed or deleted: what the engine or publishing wrote, or a credential."""
+class ReadOnlyRows:
+    """Rows that are never added, changed or deleted here."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -42,6 +42,11 @@ class ReadOnly(ListAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class ReadOnly(ReadOnlyRows, ListAdmin):
+    """Shown, never added, changed or deleted: what the engine or publishing wrote, who belongs to what, or a
+    credential. What changes it elsewhere keeps a record of it, and sees to what follows."""
 
 
 def login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:

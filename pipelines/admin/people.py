@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 
-from pipelines.admin.base import ListAdmin, ReadOnly
+from pipelines.admin.base import ReadOnly, ReadOnlyRows
 from pipelines.models import (
     AdministrativeAct,
     ApiToken,
@@ -23,48 +23,47 @@ from pipelines.models import (
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
+    readonly_fields = ("is_active",)
+    """Deactivating ends sessions, tokens and invitations, and hands agents on: the page of a member does, or the
+    command `deactivate_person`."""
     fieldsets = (
         *(UserAdmin.fieldsets or ()),
         ("Screen", {"fields": ("theme", "density", "time_zone", "letter_shortcuts")}),
     )
 
 
-class MembershipInline(admin.TabularInline):
+class MembershipInline(ReadOnlyRows, admin.TabularInline):
     model = Membership
     extra = 0
-    autocomplete_fields = ("user",)
 
 
-class GroupInline(admin.TabularInline):
+class GroupInline(ReadOnlyRows, admin.TabularInline):
     model = Group
     extra = 0
-    autocomplete_fields = ("members",)
 
 
 @admin.register(Owner)
-class OwnerAdmin(ListAdmin):
+class OwnerAdmin(ReadOnly):
     list_display = ("key", "name")
     search_fields = ("key", "name")
 
 
 @admin.register(Project)
-class ProjectAdmin(ListAdmin):
+class ProjectAdmin(ReadOnly):
     list_display = ("__str__", "name")
     search_fields = ("key", "name", "owner__key")
     inlines = (MembershipInline, GroupInline)
 
 
 @admin.register(Membership)
-class MembershipAdmin(ListAdmin):
+class MembershipAdmin(ReadOnly):
     list_display = ("project", "user", "roles_display", "execute")
     list_filter = ("execute",)
-    autocomplete_fields = ("project", "user")
 
 
 @admin.register(Group)
-class GroupAdmin(ListAdmin):
+class GroupAdmin(ReadOnly):
     list_display = ("project", "key", "name")
-    autocomplete_fields = ("project", "members")
     search_fields = ("key", "name")
 
 

@@ -8,7 +8,20 @@ from django.contrib import admin
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
-from pipelines.models import Decision, Event, GateVisit, LineVersion, Migration, MigrationEntry, Task, Vote
+from pipelines.models import (
+    Decision,
+    Event,
+    GateVisit,
+    Group,
+    LineVersion,
+    Membership,
+    Migration,
+    MigrationEntry,
+    Owner,
+    Project,
+    Task,
+    Vote,
+)
 from reviews.models import ChannelConnection, ChatCode, MailLink
 from tests.factories import World, make_user, station
 from tests.pages.conftest import client_of
@@ -17,6 +30,7 @@ from tests.reviews.conftest import gated
 pytestmark = pytest.mark.django_db
 
 RECORD = (LineVersion, Vote, Event, Decision, GateVisit, Task, Migration, MigrationEntry)
+PEOPLE = (Owner, Project, Membership, Group)
 OURS = [model for app in ("pipelines", "reviews") for model in apps.get_app_config(app).get_models()]
 
 
@@ -30,7 +44,7 @@ def test_every_model_is_registered() -> None:
     assert models - set(admin.site._registry) == set()
 
 
-@pytest.mark.parametrize("model", RECORD, ids=lambda model: str(model.__name__))
+@pytest.mark.parametrize("model", [*RECORD, *PEOPLE], ids=lambda model: str(model.__name__))
 def test_the_record_is_read_only(model: type, rf: RequestFactory) -> None:
     request = rf.get("/")
     request.user = make_user("root", is_staff=True, is_superuser=True)
@@ -39,6 +53,20 @@ def test_the_record_is_read_only(model: type, rf: RequestFactory) -> None:
     assert not shown.has_change_permission(request)
     assert not shown.has_delete_permission(request)
     assert shown.has_view_permission(request)
+
+
+def test_nobody_is_removed_or_deactivated_past_the_record(world: World, superuser_client: Client) -> None:
+    """It would leave their tokens, their invitations, and links that they know; nothing would say who did it."""
+    member = Membership.objects.get(user=world.operator, project=world.project)
+    page = f"/admin/pipelines/membership/{member.pk}/"
+    for way, said in (("delete", {"post": "yes"}), ("change", {"roles": "viewer"})):
+        assert superuser_client.post(f"{page}{way}/", said).status_code == 403
+    inline = {"memberships-TOTAL_FORMS": "1", "memberships-INITIAL_FORMS": "1", "memberships-0-DELETE": "on"}
+    project = f"/admin/pipelines/project/{world.project.pk}/change/"
+    assert superuser_client.post(project, {**inline, "memberships-0-id": str(member.pk)}).status_code == 403
+    assert Membership.objects.filter(pk=member.pk, roles=member.roles).exists()
+    form = superuser_client.get(f"/admin/pipelines/user/{world.operator.pk}/change/").content.decode()
+    assert 'name="username"' in form and 'name="is_active"' not in form
 
 
 @pytest.mark.parametrize("one_in", [6, pytest.param(1, marks=pytest.mark.wide)])
