@@ -49,7 +49,8 @@ class DeliveryReceipt:
     was pushed (law §15); "" where the delivery named none. `approved`: the tree that people
     approved, where the same change landed as another on a base that moved; else "". `host`: which merged it, by its
     own call or queue; `as_approved`: whether its files are those that were cleared, or the host's. `too_large`: {files,
-    bytes} of what is more than a person can read, else empty."""
+    bytes} of what is more than a person can read, else empty. `overridden`: by an administrator, instead of the people
+    that the gate asks; `by` is "" where its due time approved it."""
 
     repository: str
     to: str
@@ -65,6 +66,7 @@ class DeliveryReceipt:
     host: str = ""
     as_approved: bool = True
     too_large: Mapping[str, int] = field(default_factory=dict)
+    overridden: bool = False
 
     @property
     def exact(self) -> bool:
@@ -183,4 +185,5 @@ def _receipt(each: Delivery) -> DeliveryReceipt:
         host=each.way and str((each.request or {}).get("host", "")),
         as_approved=each.landed_tree in ("", each.tree),
         too_large=(each.people or {}).get("too_large_to_read", {}),
+        overridden=visit is not None and visit.overridden,
     )

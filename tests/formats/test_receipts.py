@@ -7,6 +7,7 @@ import json
 import random
 from collections import Counter
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -209,3 +210,44 @@ def test_a_file_with_one_other_byte_is_refused_by_the_command(tmp_path: Path, ch
             call_command("verify_receipt", str(file), key=key)
         said[str(refused.value)[:60]] += 1
     print(f"{changes} of {changes} refused; {len(said)} reasons, the most frequent: {said.most_common(3)}")
+
+
+PROTECTION = {"approvals": 2, "groups": ["leads"], "gates": [], "changed_by": "owner"}
+NOBODY = replace(APPROVAL, by="", votes=[])
+OVERRIDE = replace(APPROVAL, by="admin", votes=[SignedVote("admin", "override", "e" * 64, AT)])
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (CHANGE, f"Approved {AT} at code-review by reviewer, tree {'b' * 40}"),
+        (
+            replace(CHANGE, approval=NOBODY),
+            f"Approved {AT} at code-review by its due time, and by no person, tree {'b' * 40}",
+        ),
+        (
+            replace(CHANGE, approval=OVERRIDE),
+            f"Approved {AT} at code-review by admin instead of the people that the gate asks, tree {'b' * 40}",
+        ),
+        (
+            replace(CHANGE, protection=PROTECTION),
+            "The repository is protected: 2 approvals, the group leads, none of it by them.",
+        ),
+        (
+            replace(CHANGE, protection={**PROTECTION, "approvals": 0, "groups": [], "four_eyes": True}),
+            "The repository is protected: a line that two people published.",
+        ),
+        (
+            replace(CHANGE, to="request", protection=PROTECTION),
+            "The repository asks, before anything is merged, for 2 approvals, the group leads, none of it by them.",
+        ),
+    ],
+)
+def test_the_command_says_who_approved_and_what_a_protection_is_about(
+    tmp_path: Path, change: LandedChange, sentence: str
+) -> None:
+    file, key, words = tmp_path / "receipt.json", tmp_path / "key.pem", StringIO()
+    key.write_bytes(KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    file.write_bytes(sealed(change, KEY))
+    call_command("verify_receipt", str(file), key=key, stdout=words)
+    assert sentence in words.getvalue().splitlines()

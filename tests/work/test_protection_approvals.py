@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.urls import reverse
 
 from pipelines.models import Delivery, GateVisit, Task, User
 from pipelines.queries import versions
 from pipelines.work.transport.local.protecting import involved_in
 from reviews.channels import interactions
 from tests.factories import World
+from tests.pages.conftest import client_of
 from tests.reviews import test_bans as bans
 from tests.reviews.test_channels import Chat, chat  # noqa: F401 a fixture
 from tests.work.driving import Bench
@@ -80,6 +82,10 @@ def test_nobody_approves_their_own_change(
     task.refresh_from_db()
     assert siege.landed is not protected
     assert task.status == ("failed" if protected else "completed")
+    if not protected:
+        page = reverse("task", args=["acme", task.project.key, task.name])
+        shown = " ".join(client_of(siege.mallory).get(page).content.decode().split())
+        assert ("instead of the people that it asks" in shown) is (way is bans.by_override)
     if protected:
         summary = task.jobs.get(station="merge").outcome["summary"]
         assert summary.startswith("app is protected. Missing: ") and not Delivery.objects.exists()

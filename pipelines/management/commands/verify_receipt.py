@@ -10,9 +10,18 @@ from typing import Any
 from django.core.management.base import CommandError
 from dulwich.errors import NotGitRepository
 
-from pipelines.formats.receipts import MOST_BYTES, LandedChange, ReceiptInvalid, read_key, verified
+from pipelines.formats.receipts import (
+    MOST_BYTES,
+    LandedChange,
+    ReceiptApproval,
+    ReceiptInvalid,
+    read_key,
+    verified,
+)
 from pipelines.management import printing
 from pipelines.queries.receipts import look_up
+from pipelines.routing.basics.plural import plural
+from pipelines.routing.document.kinds.deliver import REQUEST
 
 
 class Command(printing.Command):
@@ -48,26 +57,39 @@ class Command(printing.Command):
         if change.approval is None:
             say("The delivery named no gate.")
         else:
-            by = f" by {change.approval.by}" if change.approval.by else ""
-            tree = change.approval.tree or "not known"
-            say(f"Approved {change.approval.at} at {change.approval.gate}{by}, tree {tree}")
+            say(_approved(change.approval))
             say(_compared(change))
         if change.requester:
             say(
                 f"Requested by {change.requester}, produced by {', '.join(change.producers) or 'nobody by hand'}."
             )
         if change.protection:
-            say(_protected(change.protection))
+            say(_protected(change.protection, change.to))
         if amount := change.too_large_to_read:
             say(f"No person can have read all of it: {amount['files']} files, {amount['bytes']} bytes.")
         if repository is not None:
             say("The commit is in the repository, with this tree.")
 
 
-def _protected(rules: Mapping[str, Any]) -> str:
+def _approved(approval: ReceiptApproval) -> str:
+    tree = approval.tree or "not known"
+    at = f"{approval.at} at {approval.gate}"
+    if any(vote.word == "override" for vote in approval.votes):
+        return f"Approved {at} by {approval.by} instead of the people that the gate asks, tree {tree}"
+    if not approval.by:
+        return f"Approved {at} by its due time, and by no person, tree {tree}"
+    return f"Approved {at} by {approval.by}, tree {tree}"
+
+
+def _protected(rules: Mapping[str, Any], to: str) -> str:
+    votes = plural("%(n)s approval", "%(n)s approvals", rules["approvals"]) % {"n": rules["approvals"]}
     named = [f"the {kind[:-1]} {key}" for kind in ("groups", "gates") for key in rules[kind]]
-    needed = ", ".join([f"{rules['approvals']} approvals", *named])
-    return f"The repository is protected: {needed}, none of it by them."
+    needed = ", ".join([*([votes] if rules["approvals"] else []), *named])
+    rest = [f"{needed}, none of it by them"] if needed else []
+    rest += ["a line that two people published"] if rules.get("four_eyes") else []
+    # A request is opened without any of it, and brings nothing to where it counts.
+    asks = "asks, before anything is merged, for" if to == REQUEST else "is protected:"
+    return f"The repository {asks} {'; '.join(rest)}."
 
 
 def _compared(change: LandedChange) -> str:
