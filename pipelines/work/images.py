@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import httpx2
+
+from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Isolation
 from pipelines.work.workspace_folder.folders import remove
@@ -51,10 +54,11 @@ class Images:
     def name(self) -> str:
         return Path(self.program).name
 
-    async def root(self, image: str, tell: Told) -> ImageRoot:
+    async def root(self, image: str, guard: Guard, tell: Told) -> ImageRoot:
         """The files of an image, fetched where it is not here. :raises ImageAbsent"""
         found = await self._known(image)
         if found is None:
+            await _allowed(image, guard)
             await tell(f"Image {image}: {self.name} pulls it.")
             code, said = await self._run("pull", "--quiet", image, seconds=PULL_SECONDS)
             found = await self._known(image) if code == 0 else None
@@ -131,6 +135,30 @@ class Images:
                 remove(place)
                 removed += 1
         return removed
+
+
+async def _allowed(image: str, guard: Guard) -> None:
+    """Check the registry that an image names as any outgoing call: podman and docker would ask whatever answers there,
+    and the log shows what it says. :raises ImageAbsent"""
+    server = registry_of(image)
+    try:
+        if server is not None:
+            await guard.addresses(*server)
+    except RefusedAddress as error:
+        raise ImageAbsent(
+            f"Image {image} is not on this runner, and it is not asked for there: {str(error).rstrip('.')}"
+        ) from error
+    except httpx2.ConnectError:
+        pass  # Nobody knows the name here: the program says so.
+
+
+def registry_of(image: str) -> tuple[str, int] | None:
+    """Return the host and the port that the name of an image begins with; None: those that the runner has for it."""
+    first, slash, _rest = image.partition("/")
+    host, colon, port = first.partition(":")
+    if not slash or not (colon or "." in host or host == "localhost"):
+        return None
+    return host, int(port) if port.isdecimal() else 443
 
 
 def _in_place(made: Path, place: Path) -> None:

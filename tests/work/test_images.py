@@ -22,6 +22,8 @@ from pipelines.models import Job, Repository, Worker
 from pipelines.queries.unoffered import count, without_a_worker
 from pipelines.work import images
 from pipelines.work.images import Images
+from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.isolation import Isolation, places, way_to
 from pipelines.work.processes.isolation_choice import choose
 from tests.factories import World, make_worker
@@ -166,7 +168,7 @@ def test_what_is_not_there_is_named_as_itself(
     # A registry that refuses: a port of this machine's loopback where nobody listens.
     absent = "127.0.0.1:9/team/absent:1"
     task = task_of(world, "true", image=absent)
-    drive(bench, task, **here)
+    drive(bench, task, **here, outgoing=Outgoing(guard=Guard(("127.0.0.1",))))
     outcome = outcome_of(task, "look")
     assert outcome["failure_type"] == "prepare_failed"
     assert (
@@ -208,3 +210,32 @@ def test_a_docker_without_its_daemon_brings_nothing(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\nexit 0\n")
     assert images.found(Isolation("bubblewrap"), tmp_path, [str(tmp_path)]) == Images(str(program), tmp_path)
     assert images.found(Isolation("landlock"), tmp_path, [str(tmp_path)]) is None
+
+
+@pytest.mark.parametrize(
+    ("image", "listed", "asked"),
+    [
+        ("127.0.0.1:9/team/app:1", (), False),
+        ("localhost/app", (), False),
+        ("169.254.169.254/latest:1", (), False),
+        ("127.0.0.1:9/team/app:1", ("127.0.0.1",), True),
+        ("nobody.invalid/app", (), True),
+        ("team/app:1", (), True),
+    ],
+)
+def test_no_registry_at_a_private_address_is_asked_that_nobody_listed(
+    tmp_path: Path, image: str, listed: tuple[str, ...], asked: bool
+) -> None:
+    """An image is named by whoever connects a repository: it must not reach what is beside the worker."""
+    program, calls = tmp_path / "podman", tmp_path / "calls"
+    program.write_text(f"#!/bin/sh\necho $1 >> {calls}\nexit 1\n")
+    program.chmod(0o755)
+    said: list[str] = []
+
+    async def tell(text: str) -> None:
+        said.append(text)
+
+    with pytest.raises(images.ImageAbsent) as absent:
+        asyncio.run(Images(str(program), tmp_path).root(image, Guard(listed), tell))
+    assert ("pull" in calls.read_text().split()) is asked is bool(said)
+    assert ("has the private address" in str(absent.value)) is not asked

@@ -26,6 +26,7 @@ from pipelines.work.measuring import measure
 from pipelines.work.orders.order import PROGRAMS_AS_THEY_ARE, Orders
 from pipelines.work.outgoing.authorities import for_programs
 from pipelines.work.outgoing.endpoint import Outgoing
+from pipelines.work.outgoing.guard import Guard
 from pipelines.work.processes.image_root import ImageRoot
 from pipelines.work.processes.isolation import Access
 from pipelines.work.results.files import FileRefused, opened
@@ -105,7 +106,7 @@ async def environment(
         return PreparedFolder()
     wanted = Preparation.of_dict(orders.git.prepare)
     try:
-        roots = await _roots(wanted, images, sink)
+        roots = await _roots(wanted, images, also(spec.outgoing, wanted.private).guard, sink)
         spec = replace(spec, image=wanted.image, images=roots)
         made = (
             await _files(wanted, ready, orders, spec, filled, kept, sink) if wanted.argv else PreparedFolder()
@@ -117,7 +118,9 @@ async def environment(
     return replace(made, services=services, image=wanted.image, images=roots, private=wanted.private)
 
 
-async def _roots(wanted: Preparation, images: Images | None, sink: Sink) -> dict[str, ImageRoot]:
+async def _roots(
+    wanted: Preparation, images: Images | None, guard: Guard, sink: Sink
+) -> dict[str, ImageRoot]:
     """:raises NotPrepared: an image is not there"""
 
     async def tell(text: str) -> None:
@@ -128,7 +131,7 @@ async def _roots(wanted: Preparation, images: Images | None, sink: Sink) -> dict
         if images is None:
             raise NotPrepared("This runner has no podman or docker behind bubblewrap, which images take.")
         try:
-            found[name] = await images.root(name, tell)
+            found[name] = await images.root(name, guard, tell)
         except ImageAbsent as error:
             if error.said.strip():
                 await sink.write("err", error.said.encode())
