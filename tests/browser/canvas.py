@@ -38,6 +38,20 @@ def saved(page: Page) -> None:
     expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved")
 
 
+def settled(page: Page) -> None:
+    """Wait until what was changed is saved and laid out: until then its parts may move."""
+    saved(page)
+    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + 12, start[1], steps=2)
+    page.mouse.move(*end, steps=8)
+    page.mouse.up()
+
+
 def draft(line: Line) -> dict[str, Any]:
     line.refresh_from_db()
     return dict(line.draft)

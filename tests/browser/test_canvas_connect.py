@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from tests.browser.canvas import add_station, draft, node, saved
+from tests.browser.canvas import add_station, draft, node, saved, settled
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
 
@@ -83,13 +83,12 @@ def test_a_layout_that_comes_while_a_rule_is_drawn_moves_nothing_away(
     line: Line, enter_canvas: Enter
 ) -> None:
     page = enter_canvas(line)
-    settled, busy = (page.locator(f'.react-flow[aria-busy="{each}"]') for each in ("false", "true"))
-    expect(settled).to_be_visible()
+    settled(page)
     page.evaluate(HOLD)
     add_station(page)
     manual = node(page, "manual")
     expect(manual).to_be_visible()
-    expect(busy).to_be_visible()
+    expect(page.locator('.react-flow[aria-busy="true"]')).to_be_visible()
     node(page, "test").locator('[data-port="@new"]').hover()
     page.mouse.down()
     before = manual.bounding_box()
@@ -99,7 +98,6 @@ def test_a_layout_that_comes_while_a_rule_is_drawn_moves_nothing_away(
     page.evaluate("layOut()")
     assert manual.bounding_box() == before
     page.mouse.up()
-    expect(settled).to_be_visible()
+    settled(page)
     assert manual.bounding_box() != before
-    saved(page)
     assert draft(line)["stations"][2]["rules"][-1]["to"] == "manual"

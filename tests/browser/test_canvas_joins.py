@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from tests.browser.canvas import middle, node, saved
+from tests.browser.canvas import drag, middle, node, saved, settled
 from tests.browser.conftest import Enter
 from tests.factories import World, document, station
 from tests.pages.conftest import at
@@ -93,11 +93,8 @@ def _loop(page: Page) -> None:
     """From the number for a new rule to the station itself; drawn last, so it has to be moved up."""
     node(page, "qa").click()
     page.get_by_role("tab", name="Rules").click()
-    x, y = middle(node(page, "qa").locator('[data-port="@new"]'))
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(*middle(node(page, "qa")), steps=8)
-    page.mouse.up()
+    settled(page)
+    drag(page, middle(node(page, "qa").locator('[data-port="@new"]')), middle(node(page, "qa")))
     inspector = page.locator(".ed-inspector")
     rules = inspector.locator(".ed-rule[data-rule]")
     expect(rules).to_have_count(2)
@@ -112,12 +109,9 @@ def _loop(page: Page) -> None:
 
 def _checks(page: Page) -> None:
     """A gate that is dropped on a station is the station's. Beside its first check a group that asks for rework."""
-    x, y = middle(page.locator(".ed-palette").get_by_role("button", name="Checks", exact=True))
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 12, y, steps=2)
-    page.mouse.move(*middle(node(page, "release")), steps=8)
-    page.mouse.up()
+    checks = page.locator(".ed-palette").get_by_role("button", name="Checks", exact=True)
+    settled(page)
+    drag(page, middle(checks), middle(node(page, "release")))
     form = page.locator(".ef-form")
     form.get_by_role("button", name="Add a group").click()
     add = form.get_by_role("button", name="Add a check")
@@ -132,11 +126,8 @@ def _checks(page: Page) -> None:
 
 def _fork(page: Page) -> None:
     """By dragging the number of the rule onto a second station."""
-    x, y = middle(page.locator('[data-port="go"]'))
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(*middle(node(page, "security")), steps=8)
-    page.mouse.up()
+    settled(page)
+    drag(page, middle(page.locator('[data-port="go"]')), middle(node(page, "security")))
     expect(page.locator('.ed-way[data-rule="go"] .ed-fork')).to_have_count(1)
 
 

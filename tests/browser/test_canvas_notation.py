@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line, User
 from proof.bench.editor import line_of
-from tests.browser.canvas import middle, node, saved
+from tests.browser.canvas import drag, middle, node, saved, settled
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
@@ -102,13 +102,6 @@ def rule_of(line: Line, station: str, key: str) -> Json:
     return next(each for each in stations_of(line)[station]["rules"] if each["id"] == key)
 
 
-def drag(page: Page, begin: tuple[float, float], end: tuple[float, float]) -> None:
-    page.mouse.move(*begin)
-    page.mouse.down()
-    page.mouse.move(*end, steps=6)
-    page.mouse.up()
-
-
 @pytest.mark.wide
 def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Draw) -> None:
     page, line = draw(SMALL)
@@ -138,12 +131,14 @@ def test_gates_are_dragged_from_the_palette_onto_an_edge_and_a_station(draw: Dra
 def test_a_rule_forks_by_dragging_its_number_and_loses_a_branch_by_dragging_it_off(draw: Draw) -> None:
     page, line = draw(SMALL)
     fork = page.locator('.ed-way[data-rule="good"] .ed-fork')
+    settled(page)
     drag(page, middle(page.locator('[data-port="good"]')), middle(node(page, "ship")))
     expect(fork).to_have_count(1)
     saved(page)
     assert rule_of(line, "build", "good")["to"] == ["check", "ship"]
     page.locator('[data-port="good"]').click()
     grip = page.locator('.ed-way[data-rule="good"] [data-grip="check"]')
+    settled(page)
     x, y = middle(grip)
     canvas = page.locator(".ed-canvas").bounding_box()
     assert canvas
@@ -252,7 +247,7 @@ def test_three_hundred_stations_stand_in_rows_with_names_that_can_be_read(draw: 
     names = page.locator(".ed-name")
     expect(names).to_have_count(300)
     # First the cards alone; then the layout, whole in view like them.
-    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
+    settled(page)
     expect(page.locator(".ed-way").first).to_be_attached()
     expect(names).to_have_count(300)
     rows = {round(each["y"]) for each in page.evaluate(PLACES)}

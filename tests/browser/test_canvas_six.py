@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
-from tests.browser.canvas import draft, middle, node, saved
+from tests.browser.canvas import draft, drag, middle, node, saved, settled
 from tests.browser.conftest import Enter
 from tests.factories import World, document
 from tests.waiting import until
@@ -65,11 +65,7 @@ class Hands:
         self.actions += 1
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        self.page.mouse.move(*start)
-        self.page.mouse.down()
-        self.page.mouse.move(start[0] + 12, start[1], steps=2)
-        self.page.mouse.move(*end, steps=8)
-        self.page.mouse.up()
+        drag(self.page, start, end)
         self.actions += 1
 
     def seconds(self) -> float:
@@ -250,7 +246,7 @@ def by_mouse(hands: Hands) -> None:
 
 def fitted(hands: Hands) -> None:
     """Once what was made is laid out, and the canvas stands still."""
-    saved(hands.page)
+    settled(hands.page)
     hands.click(hands.page.get_by_role("button", name="Fit the line"))
     place = hands.page.locator(".react-flow__viewport")
     seen: list[str | None] = []

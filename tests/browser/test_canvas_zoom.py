@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from pipelines.lines.publishing import create_line
 from pipelines.models import Line
 from proof.bench.editor import line_of
+from tests.browser.canvas import settled
 from tests.browser.test_canvas_notation import TANGLED
 from tests.factories import World
 from tests.waiting import until
@@ -95,7 +96,7 @@ def test_no_letter_is_too_small_to_be_read_and_names_are_all_as_large(
 def test_three_hundred_stations_say_nothing_that_cannot_be_read(world: World, enter_canvas: Enter) -> None:
     many = create_line(world.project, "many", "Many", line_of(300), world.admin)
     page = enter_canvas(many)
-    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
+    settled(page)
     assert "ed-row" in letters(page)
 
 
@@ -115,7 +116,7 @@ def test_on_the_way_to_the_whole_line_nothing_is_drawn_that_cannot_be_read_there
 ) -> None:
     many = create_line(world.project, "many", "Many", line_of(300), world.admin)
     page = enter_canvas(many)
-    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
+    settled(page)
     page.keyboard.press("0")
     expect(page.locator(".react-flow.ed-level-near .ed-words").first).to_be_visible()
     page.evaluate(ADDED)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from pipelines.lines import publishing
 from pipelines.models import Line, User
-from tests.browser.canvas import draft, middle, node, saved
+from tests.browser.canvas import draft, drag, middle, node, saved, settled
 from tests.browser.looking import CARET
 from tests.factories import World
 from tests.fixtures.browser import OPEN
@@ -79,15 +79,6 @@ def write(page: Page, field: str, text: str) -> None:
     page.keyboard.type(text)
 
 
-def drag(page: Page, start: Locator, end: Locator) -> None:
-    # What was added is laid out by then, and stays where it is.
-    expect(page.locator('.react-flow[aria-busy="false"]')).to_be_visible()
-    start.hover()
-    page.mouse.down()
-    page.mouse.move(*middle(end), steps=8)
-    page.mouse.up()
-
-
 def test_a_line_is_drawn_changed_saved_and_looked_at_before_publishing(
     editor: Page, world: World, line: Line, console: list[str], tmp_path: Path
 ) -> None:
@@ -140,7 +131,8 @@ def _grows_by_mouse(page: Page, line: Line) -> None:
     page.get_by_role("tab", name="Rules").click()
     rules = page.locator(".ed-inspector .ed-rule[data-rule]")
 
-    drag(page, node(page, "manual").locator('[data-port="@new"]'), node(page, "lint"))
+    settled(page)
+    drag(page, middle(node(page, "manual").locator('[data-port="@new"]')), middle(node(page, "lint")))
     expect(rules).to_have_count(1)
     saved(page)
     [made] = [each for each in draft(line)["stations"] if each["key"] == "manual"]

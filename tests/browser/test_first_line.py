@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from pipelines.models import Line, Task, User
-from tests.browser.canvas import middle, node
+from tests.browser.canvas import drag, middle, node, saved, settled
 from tests.browser.looking import tick_unopened
 from tests.factories import World
 from tests.fixtures.site import Site, environment, manage, stop
@@ -52,18 +52,6 @@ def enter(
         return page
 
     return entered
-
-
-def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(start[0] + 12, start[1], steps=2)
-    page.mouse.move(*end, steps=8)
-    page.mouse.up()
-
-
-def saved(page: Page) -> None:
-    expect(page.locator(".ed-save")).to_have_attribute("data-state", "saved")
 
 
 def rules(page: Page) -> Locator:
@@ -245,6 +233,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
             palette.get_by_role("button", name="No-op").click()
     line = Line.objects.get()
     page.keyboard.press("Escape")
+    settled(page)
     page.get_by_role("button", name="Fit").click()
     # Back from Test to Build: drawn last, so never reached; with its condition it can be moved up.
     node(page, TEST).click()
@@ -262,6 +251,7 @@ def test_by_mouse(enter: Enter, world: World, reviewer: User, hands: subprocess.
     expect(rules(page).first).to_contain_text("Live")
 
     for one, next_ in ((REVIEW, PACKAGE), (PACKAGE, DELIVER)):
+        settled(page)
         start = middle(palette.get_by_role("button", name="Person", exact=True))
         (left, y), (right, _) = middle(node(page, one)), middle(node(page, next_))
         drag(page, start, ((left + right) / 2 + 3, y))
