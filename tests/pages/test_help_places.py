@@ -215,3 +215,13 @@ def test_a_form_of_the_editor_links_each_of_its_fields(world: World, signed_in: 
         assert _wrong(said["html"], there) == []
         wanted = {"station": "/help/kinds/#chat", "inputs": "/help/start-forms/#files"}[what]
         assert f'href="{wanted}"' in said["html"]
+
+
+@pytest.mark.django_db
+def test_a_form_of_a_station_without_work_links_only_headings(world: World, signed_in: As) -> None:
+    create_line(world.project, "drawn", "Drawn", document(key="drawn"), world.designer)
+    body = {"fragment": {"key": "ask"}, "own": "", "names": {"stations": [{"key": "ask"}]}}
+    answer = signed_in(world.designer).post(
+        door(world, "/draft/forms/station"), json.dumps(body), "application/json"
+    )
+    assert "/help/" in answer.json()["html"] and _wrong(answer.json()["html"], headings()) == []

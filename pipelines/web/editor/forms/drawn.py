@@ -27,13 +27,14 @@ class FormView:
 
     def html(self, project: Project, may_edit: bool) -> str:
         """Its controls are off for who may only look."""
+        kind = places.get(self.found.fragment, ("work", "kind"))
         context = {
             "sections": [self.section(index, each) for index, each in enumerate(self.found.sections)],
             "problems": [_said(problem) for problem in self.found.problems.get("", ())],
             "may_edit": may_edit,
             "project": project,
             "help_at": f"form-{self.what}",
-            "help_kind": places.get(self.found.fragment, ("work", "kind")),
+            "help_kind": kind if isinstance(kind, str) else "",
         }
         return render_to_string("editor/forms/form.html", context)
 
