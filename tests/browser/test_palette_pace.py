@@ -12,6 +12,7 @@ from pipelines.models import User
 from tests.factories import World
 from tests.fixtures.site import Site
 from tests.pages.conftest import at
+from tests.waiting import until
 
 PALETTE = re.compile(r"/palette/")
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -26,7 +27,7 @@ def test_enter_waits_for_the_answer_to_what_was_typed(
     options = page.locator("#palette-found [role=option]")
     expect(options.first).to_contain_text("New task")
     held: list[Route] = []
-    page.route(re.compile(r"/palette/"), lambda route: held.append(route))
+    page.route(PALETTE, lambda route: held.append(route))
     page.keyboard.type("setup")
     page.keyboard.press("Enter")
     # Two frames: whoever follows Enter at once has left by then.
@@ -35,9 +36,10 @@ def test_enter_waits_for_the_answer_to_what_was_typed(
     )
     expect(page).to_have_url(re.compile(re.escape(at(world, "lines"))))
     expect(page.get_by_role("combobox", name="Search lines")).to_have_value("setup")
-    page.unroute(PALETTE)
+    until(lambda: held, "the request", page)
     for route in held:
         route.continue_()
+    page.unroute(PALETTE)  # not before: that lets all of them go on
     expect(page).to_have_url(re.compile(r"/setup/"))
 
 
