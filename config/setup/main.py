@@ -31,6 +31,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("rest", nargs=argparse.REMAINDER, help="handed on")
     chosen = parser.parse_args(arguments)
     os.chdir(ROOT)
+    # A run starts a hundred processes of the product: without compiled modules each would compile it again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         return TARGETS[chosen.target](chosen.rest)
     except SetupError as error:
@@ -92,8 +94,6 @@ def _prepare(lock: str) -> None:
 def _become(*words: str) -> None:
     sys.stdout.flush()
     environment = dict(os.environ)
-    # A run starts a hundred processes of the product: without compiled modules each would compile it again.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     # The stations' tools (ruff, pytest, a Node of ours) are found beside the interpreter.
     environment["PATH"] = f"{packages.VENV / 'bin'}{os.pathsep}{environment.get('PATH', os.defpath)}"
     os.execve(packages.PYTHON, [str(packages.PYTHON), *words], environment)

@@ -137,9 +137,6 @@ def _uv_environment() -> dict[str, str]:
         )
         if found:
             env["UV_DEFAULT_INDEX"] = found
-    if env.get("PYTHONDONTWRITEBYTECODE"):
-        # Nothing would be compiled on first use, and every start would compile everything again.
-        env["UV_COMPILE_BYTECODE"] = "1"
     if env.get("PIP_CERT"):
         env.setdefault("SSL_CERT_FILE", env["PIP_CERT"])
     return env
