@@ -89,6 +89,11 @@ def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
             "no:cacheprovider",
             "-p",
             "no:django",
+            # They take longer to load than all of this takes.
+            "-p",
+            "no:schemathesis",
+            "-p",
+            "no:hypothesispytest",
             *SHARED,
             *ENDS,
             *more,
