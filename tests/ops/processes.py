@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -42,6 +43,17 @@ def living_in(folder: Path) -> list[int]:
     return found
 
 
+def end_helper_of(up: int) -> None:
+    """End what `manage.py up` has prepared the database with, and which checks the installation after that."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with suppress(OSError):
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == up and b"\0announce\0" in (entry / "cmdline").read_bytes():
+                os.kill(int(entry.name), signal.SIGTERM)
+
+
 OURS = {
     "DATABASE_URL",
     "GATELINE_ROLE",
@@ -54,6 +66,51 @@ OURS = {
 def clean_environment(**more: str) -> dict[str, str]:
     """As a newcomer's shell: without what the tests set for themselves."""
     return {name: value for name, value in os.environ.items() if name not in OURS} | more
+
+
+ONE_BY_ONE = """
+import contextlib, io, json, runpy, sys
+answers = sys.stdout
+for line in sys.stdin:
+    sys.argv, code, out, err = ["manage.py", *json.loads(line)], 0, io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            runpy.run_path("manage.py", run_name="__main__")
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
+            print(ended.code if isinstance(ended.code, str) else "", file=err)
+    print(json.dumps([code, out.getvalue(), err.getvalue()]), file=answers, flush=True)
+"""
+
+
+class Commands:
+    """Commands of an installation, one after the other in one process: to load the product takes longer than most of
+    them. As long as it lives it holds the embedded server, as any command does."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", ONE_BY_ONE],
+            cwd=ROOT,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps(words) + "\n")
+        self._process.stdin.flush()
+        code, out, err = json.loads(self._process.stdout.readline())
+        return subprocess.CompletedProcess(words, code, out, err)
+
+    def __enter__(self) -> Commands:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(LONG)
 
 
 USER = """

@@ -6,10 +6,9 @@ import io
 import json
 import shutil
 import subprocess
-import sys
 import tarfile
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from config.backup.archive import ArchiveWriter, _checksum
 from config.embedded import layout
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
-from tests.ops.processes import ROOT, on_linux
+from tests.ops.processes import Commands, on_linux
 from tests.ops.test_up import LINK, Up, Visitor
 from tests.waiting import LONG, until
 
@@ -45,6 +44,9 @@ class Installation:
 
     def manage(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
         return self.up.manage(*words, **more)
+
+    def commands(self) -> Commands:
+        return Commands(self.up.environment)
 
     def api(self, path: str, body: Any = None, method: str | None = None) -> Any:
         request = urllib.request.Request(
@@ -72,6 +74,7 @@ class Installation:
 def installation() -> Iterator[Installation]:
     with open_folder() as folder:
         up = Up(folder / "state", free_port())
+        up.end_helper()
         made = Installation(folder / "state", up, folder / "gateline.tar")
         yield made
         if made.up.process.poll() is None:
@@ -87,11 +90,12 @@ def test_it_is_backed_up_while_it_works(installation: Installation) -> None:
     _work(installation)
     # Another one is under way.
     installation.api(f"{STAGES}/repository-check/tasks", {"title": "Check it"})
-    done = installation.manage("backup", str(installation.archive))
-    assert done.returncode == 0, done.stderr
-    assert installation.archive.stat().st_mode & 0o777 == 0o600
-    again = installation.manage("backup", str(installation.archive))
-    assert again.returncode != 0 and "is there already" in again.stderr
+    with installation.commands() as manage:
+        done = manage.run("backup", str(installation.archive))
+        assert done.returncode == 0, done.stderr
+        assert installation.archive.stat().st_mode & 0o777 == 0o600
+        again = manage.run("backup", str(installation.archive))
+        assert again.returncode != 0 and "is there already" in again.stderr
 
 
 def _work(installation: Installation) -> None:
@@ -110,9 +114,10 @@ def _work(installation: Installation) -> None:
 
 
 def test_what_runs_or_is_not_empty_is_not_overwritten(installation: Installation) -> None:
-    plain = installation.manage("restore", str(installation.archive))
+    with installation.commands() as manage:
+        plain = manage.run("restore", str(installation.archive))
+        running = manage.run("restore", "--replace", str(installation.archive))
     assert plain.returncode != 0 and "not empty" in plain.stderr and "--replace" in plain.stderr
-    running = installation.manage("restore", "--replace", str(installation.archive))
     assert (
         running.returncode != 0 and "Stop Gateline" in running.stderr and "gateline worker" in running.stderr
     )
@@ -128,6 +133,7 @@ def test_it_is_wiped_and_put_back(installation: Installation) -> None:
     assert done.returncode == 0 and "Restored the state of" in done.stdout, done.stdout + done.stderr
     assert not (installation.home / "restore.new").exists()
     installation.up = Up(installation.home, free_port())
+    installation.up.end_helper()
     assert "Setting up the database" not in installation.up.said()
     assert "Loading the demo" not in installation.up.said()
     assert not LINK.search(installation.up.line()), "the password is there again"
@@ -144,80 +150,32 @@ def test_its_receipt_is_the_same_and_verifies(installation: Installation) -> Non
     assert text == installation.receipt
     receipt, key = (installation.home.parent / name for name in ("receipt.json", "gateline.pem"))
     receipt.write_text(text)
-    key.write_text(installation.manage("receipt_key").stdout)
     repository = str(installation.home / "repositories" / "basket.git")
-    done = installation.manage("verify_receipt", str(receipt), "--key", str(key), "--repository", repository)
+    with installation.commands() as manage:
+        key.write_text(manage.run("receipt_key").stdout)
+        done = manage.run("verify_receipt", str(receipt), "--key", str(key), "--repository", repository)
     assert done.returncode == 0 and "The commit is in the repository" in done.stdout, done.stderr
 
 
 def test_its_secrets_can_be_read_and_its_invariants_hold(installation: Installation) -> None:
-    assert "1 secrets are encrypted" in installation.manage("rotate_secrets").stdout
-    checked = installation.manage("check_invariants")
+    with installation.commands() as manage:
+        assert "1 secrets are encrypted" in manage.run("rotate_secrets").stdout
+        checked = manage.run("check_invariants")
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.fixture
 def empty(installation: Installation) -> Iterator[dict[str, str]]:
-    """The environment of another state folder, in which nothing is. Its server runs for the whole test: each command
-    starts one where none runs, and ends it."""
+    """The environment of another state folder, in which nothing is."""
     if installation.up.process.poll() is None:
         installation.up.interrupt()
     with open_folder() as folder:
-        environment = installation.up.environment | {"GATELINE_HOME": str(folder / "state")}
-        holding = [sys.executable, "-c", HOLDING]
-        with subprocess.Popen(
-            holding, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        ) as holder:
-            assert holder.stdout and holder.stdout.readline()
-            yield environment
+        yield installation.up.environment | {"GATELINE_HOME": str(folder / "state")}
 
 
-HOLDING = """
-import sys
-from config.embedded import layout
-from config.embedded.hold import hold
-hold(layout.home())
-print("held", flush=True)
-sys.stdin.read()
-"""
-
-
-def restore(environment: dict[str, str], archive: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", "restore", *words, str(archive)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-REFUSED = """
-import json, sys
-import django
-django.setup()
-from django.core.management import CommandError, call_command
-for file in sys.argv[1:]:
-    try:
-        call_command("restore", file)
-    except CommandError as refusal:
-        print(json.dumps(str(refusal)))
-"""
-
-
-def _refused(environment: dict[str, str], archives: Iterable[Path]) -> list[str]:
-    """Why each is refused; asked in one process, for to load the command takes longer than that."""
-    done = subprocess.run(
-        [sys.executable, "-c", REFUSED, *map(str, archives)],
-        cwd=ROOT,
-        env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def restore(environment: dict[str, str], archive: Path) -> subprocess.CompletedProcess[str]:
+    with Commands(environment) as manage:
+        return manage.run("restore", str(archive))
 
 
 def test_a_damaged_or_newer_archive_changes_nothing_and_says_where(
@@ -254,15 +212,18 @@ def test_a_damaged_or_newer_archive_changes_nothing_and_says_where(
     }.items():
         file = _forged(installation.archive, tmp_path, **{member: forged})
         refusals[file] = (f"is damaged: manifest.json lacks {member}",)
-    for words, refused in zip(refusals.values(), _refused(empty, refusals), strict=True):
-        assert all(word in refused for word in words), refused
-    missing = restore(empty, tmp_path / "missing.tar")
-    assert missing.returncode != 0 and "No such file" in missing.stderr and "Traceback" not in missing.stderr
-    keys = restore(empty | {"GATELINE_ENCRYPTION_KEYS": "other"}, installation.archive)
-    assert "GATELINE_ENCRYPTION_KEYS" in keys.stderr, keys.stderr
-    # Nothing of all that has been left, and the right one goes in.
-    done = restore(empty, installation.archive)
-    assert done.returncode == 0 and str(installation.home) in done.stdout, done.stdout + done.stderr
+    with Commands(empty) as manage:
+        for file, words in refusals.items():
+            refused = manage.run("restore", str(file))
+            assert refused.returncode != 0 and all(word in refused.stderr for word in words), refused
+        missing = manage.run("restore", str(tmp_path / "missing.tar"))
+        assert missing.returncode != 0 and "No such file" in missing.stderr
+        assert "Traceback" not in missing.stderr
+        keys = restore(empty | {"GATELINE_ENCRYPTION_KEYS": "other"}, installation.archive)
+        assert "GATELINE_ENCRYPTION_KEYS" in keys.stderr, keys.stderr
+        # Nothing of all that has been left, and the right one goes in.
+        done = manage.run("restore", str(installation.archive))
+        assert done.returncode == 0 and str(installation.home) in done.stdout, done.stdout + done.stderr
 
 
 def test_it_moves_to_a_database_of_ones_own_and_back(
@@ -274,25 +235,21 @@ def test_it_moves_to_a_database_of_ones_own_and_back(
         database.execute("CREATE DATABASE moved_here")
         own = empty | {"DATABASE_URL": layout.url(Path(layout.home())).rpartition("/")[0] + "/moved_here"}
         try:
-            assert restore(own, installation.archive).returncode == 0
-            assert "not empty" in restore(own, installation.archive).stderr
-            replaced = restore(own, installation.archive, "--replace")
-            assert replaced.returncode == 0, replaced.stderr
-            file = tmp_path / "second.tar"
-            done = subprocess.run(
-                [sys.executable, "manage.py", "backup", str(file)],
-                cwd=ROOT,
-                env=own,
-                capture_output=True,
-                text=True,
-            )
-            assert done.returncode == 0, done.stderr
+            with Commands(own) as manage:
+                assert manage.run("restore", str(installation.archive)).returncode == 0
+                assert "not empty" in manage.run("restore", str(installation.archive)).stderr
+                replaced = manage.run("restore", str(installation.archive), "--replace")
+                assert replaced.returncode == 0, replaced.stderr
+                file = tmp_path / "second.tar"
+                done = manage.run("backup", str(file))
+                assert done.returncode == 0, done.stderr
         finally:
             database.execute("DROP DATABASE moved_here WITH (FORCE)")
-    refused = restore(empty, file)
-    assert "not empty" in refused.stderr, "the folder has files, though its database has no table"
-    done = restore(empty, file, "--replace")
-    assert done.returncode == 0, done.stderr
+    with Commands(empty) as manage:
+        refused = manage.run("restore", str(file))
+        assert "not empty" in refused.stderr, "the folder has files, though its database has no table"
+        done = manage.run("restore", str(file), "--replace")
+        assert done.returncode == 0, done.stderr
 
 
 def _with_gate(task: dict[str, Any]) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.ops.processes import ROOT, clean_environment, nothing_left, on_linux
+from tests.ops.processes import ROOT, Commands, clean_environment, end_helper_of, nothing_left, on_linux
 from tests.waiting import LONG, until
 
 TOKEN = "glpat-of-the-outside-host"
@@ -95,26 +95,15 @@ class Product:
                 start_new_session=True,
             )
         until(lambda: "Gateline runs at" in self.output() or self.process.poll() is not None, self.output)
-        self.admin = self.token("admin", "read", "submit", "report", "design", "settings")
-        self.manage("create_member", "mia", "--project", "demo/app", "--role", "reviewer")
-        self.reviewer = self.token("mia", "read", "decide")
+        end_helper_of(self.process.pid)
+        with Commands(self.environment) as manage:
+            self.admin = token(manage, "admin", "read", "submit", "report", "design", "settings")
+            made = manage.run("create_member", "mia", "--project", "demo/app", "--role", "reviewer")
+            assert made.returncode == 0, made.stderr
+            self.reviewer = token(manage, "mia", "read", "decide")
 
     def output(self) -> str:
         return self.log.read_text(errors="replace")[-5000:]
-
-    def manage(self, *words: str) -> str:
-        return subprocess.run(
-            [sys.executable, "manage.py", *words],
-            cwd=ROOT,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-
-    def token(self, name: str, *scopes: str) -> str:
-        words = [word for scope in scopes for word in ("--scope", scope)]
-        return self.manage("create_token", name, "--project", "demo/app", *words).splitlines()[-1]
 
     def call(self, method: str, path: str, body: Any = None, *, token: str = "") -> Any:
         """The answer; an error of the product fails the test with its words."""
@@ -160,6 +149,11 @@ class Product:
         self.process.wait(LONG)
         self.host.kill()
         self.host.wait()
+
+
+def token(manage: Commands, name: str, *scopes: str) -> str:
+    words = [word for scope in scopes for word in ("--scope", scope)]
+    return manage.run("create_token", name, "--project", "demo/app", *words).stdout.splitlines()[-1]
 
 
 def free_port() -> int:

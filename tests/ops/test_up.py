@@ -23,7 +23,7 @@ import pytest
 from config.embedded import layout
 from tests.fixtures.site import free_port
 from tests.ops.conftest import open_folder
-from tests.ops.processes import ROOT, clean_environment, on_linux
+from tests.ops.processes import ROOT, clean_environment, end_helper_of, on_linux
 from tests.waiting import LONG, until
 
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/sign-in/[\w-]+/")
@@ -75,6 +75,11 @@ class Up:
             text=True,
             check=False,
         )
+
+    def end_helper(self) -> None:
+        """End the process that said the line, which loads every page afterwards to look for faults: for tests that look
+        at something else."""
+        end_helper_of(self.process.pid)
 
     def interrupt(self) -> None:
         """As a terminal's Ctrl-C: to the whole group."""
