@@ -161,6 +161,8 @@ WAYS: dict[str, Callable[[Place], Path]] = {
     ),
 }
 every_way = pytest.mark.parametrize("way", WAYS)
+some_ways = pytest.mark.smoke(10)
+"""Of the doors that look at a folder as the first one does."""
 
 
 @pytest.fixture
@@ -242,6 +244,7 @@ def test_nobody_connects_a_way_into_the_state_or_the_workspaces(
     )
 
 
+@some_ways
 @every_way
 def test_nobody_starts_or_imports_a_way_into_the_state(
     way: str, place: Place, world: World, administrator: User
@@ -267,6 +270,7 @@ def test_nobody_starts_or_imports_a_way_into_the_state(
     assert not Task.objects.filter(line__project=world.project).exists()
 
 
+@some_ways
 @every_way
 def test_a_worker_takes_nothing_from_a_way_into_the_state(
     way: str, place: Place, world: World, bench: Bench

@@ -233,6 +233,7 @@ async def test_of_the_installation_only_programs_are_seen(
     ]
 
 
+@pytest.mark.smoke(4)
 @pytest.mark.isolation
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def exit_code(job: Job) -> int:
     return int(job.outcome["exit_code"])
 
 
-@pytest.mark.smoke(3)
+@pytest.mark.smoke(2)
 @pytest.mark.isolation
 @pytest.mark.parametrize("isolation", ["none", "landlock", "bubblewrap"])
 def test_a_configuration_in_the_home_is_not_that_of_a_repository(
@@ -111,7 +111,7 @@ def test_a_configuration_in_the_home_is_not_that_of_a_repository(
     assert "lies above the workspaces" not in (tmp_path / "worker.log").read_text()
 
 
-@pytest.mark.smoke(3)
+@pytest.mark.smoke(2)
 @pytest.mark.isolation
 @pytest.mark.parametrize(("isolation", "reads"), [("none", True), ("landlock", True), ("bubblewrap", False)])
 def test_a_folder_that_is_named_counts_and_is_warned_of(
@@ -188,6 +188,7 @@ def plant(state: Path) -> Path:
     return place
 
 
+@pytest.mark.smoke(1)
 @pytest.mark.parametrize("base", ["/dev/shm", ""])
 def test_workspaces_of_an_earlier_version_move_once_nobody_works_there(tmp_path: Path, base: str) -> None:
     """Also from one file system to another, and after a crash on the way: a copy is half there, a home is twice."""
