@@ -137,6 +137,9 @@ def _initialise(place: Layout, account: Account, found: Binaries, durable: bool)
         locale = ["--locale=C.UTF-8"]
     words = ["--encoding=UTF8", *locale, "--data-checksums", "--auth=scram-sha-256", f"--pwfile={given}"]
     words += ["--no-instructions"] if durable else ["--no-instructions", "--no-sync"]
+    if found.major >= 16:
+        # Nobody guesses a password of 256 random bits: to stretch it takes 3 ms of each connection for nothing.
+        words += ["--set", "scram_iterations=1"]
     try:
         _run([found.initdb, "-D", fresh, "-U", layout.NAME, *words], account)
         create = f"CREATE DATABASE {layout.NAME};\n"
