@@ -211,6 +211,7 @@ TEMPLATES = [
                 "template_partials.templatetags.partials",
                 "django.templatetags.static",
                 "pipelines.web.help.tags",
+                "pipelines.templatetags.optional",
             ],
             "context_processors": [
                 "django.template.context_processors.request",

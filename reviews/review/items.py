@@ -42,14 +42,16 @@ class InboxRow:
     found: OfferedItem
     fault: str = ""
     opened: str = ""
-    typed: dict[str, str] = field(default_factory=dict)
+    typed: dict[str, str] = field(default_factory=lambda: dict.fromkeys((*TYPED, *CHOSEN), ""))
     problems: tuple[Problem, ...] = ()
 
     @property
     def metadata(self) -> list[StartField]:
         """The fields for what its task misses, each with what is wrong with it."""
         need = self.found.need
-        return fields_of(need.about["metadata"], self.typed or None, self.problems, "metadata", need.id)
+        return fields_of(
+            need.about["metadata"], self.typed if self.opened else None, self.problems, "metadata", need.id
+        )
 
 
 @require_safe

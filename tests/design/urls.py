@@ -51,7 +51,8 @@ def refused(request: HttpRequest) -> HttpResponse:
 
 
 def error(request: HttpRequest, name: str) -> HttpResponse:
-    return render(request, f"errors/{name}.html", {"message": "What the server knows"})
+    context = {"message": "What the server knows", "back": "/", "why": "cancelled"}
+    return render(request, f"errors/{name}.html", context)
 
 
 urlpatterns = [

@@ -61,7 +61,7 @@ def _page(request: SignedIn, line: Line, form: forms.Form, status: int = 200) ->
         line,
         status=status,
         form=form if isinstance(form, LineNameForm) else LineNameForm(),
-        to=form if isinstance(form, TargetProjectForm) else None,
+        to_errors=form["to"].errors if isinstance(form, TargetProjectForm) else [],
         places=_places(request),
         running=Task.objects.filter(line=line, ended_at=None).count(),
         named=sorted({name for _kind, name in references(line.draft)}),

@@ -18,7 +18,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
     own; who is signed in keeps the sidebar on them. `second_factor_due`: nothing else is open to them before."""
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return {}
+        return {"frame": "base_plain.html"}
     return {
         "frame": "base.html",
         "second_factor_due": SimpleLazyObject(lambda: accounts.needs_second_factor(user)),

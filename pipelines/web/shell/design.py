@@ -39,6 +39,7 @@ class SamplePerson:
     density: str
     letter_shortcuts: bool
     is_authenticated: bool = True
+    pk: int = 1
 
     def __str__(self) -> str:
         return "Requester 1"
@@ -127,7 +128,7 @@ DIFF = [
 ]
 LOG = [
     {"number": 118, "time": "14:13:02.114", "text": "command · security · attempt 1", "tone": "meta"},
-    {"number": 119, "time": "14:13:04.870", "text": "Reading 14 changed files, 611 lines"},
+    {"number": 119, "time": "14:13:04.870", "text": "Reading 14 changed files, 611 lines", "tone": ""},
     {
         "number": 120,
         "time": "14:13:52.448",

@@ -50,6 +50,8 @@ RESULTS = (
     ("blocked", "Blocked"),
 )
 AT = "outcome.output"
+COMPLETION = ("token_version", "eval", "failure_type", "handoff", "summary")
+"""The fields of the form of a manual station, but for its outputs and its result."""
 
 
 @on_task("operate")
@@ -266,7 +268,7 @@ def _completion(
         fields=fields_of(inputs, typed, problems, AT, reach=Reach.of(task)),
         upload_to=uploads.address(task.project),
         more=sayings(versions.by_id(job.pinned_id), station),
-        typed=typed or {"result": "success"},
+        typed={**dict.fromkeys(COMPLETION, ""), **(typed or {"result": "success"})},
         faults=[problem for problem in problems if problem.path not in own],
         results=RESULTS,
         before=before[-1] if before else None,

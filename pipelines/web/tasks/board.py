@@ -47,6 +47,7 @@ def board(request: SignedIn, line: Line) -> HttpResponse:
         "again": again,
         "filters": filters,
         "board": found_board,
+        "drawing": None,
         "query": urlencode(given),
         "query_without_view": urlencode({k: v for k, v in given.items() if k != "view"}),
         "query_without_show": urlencode({k: v for k, v in given.items() if k != "show"}),

@@ -373,7 +373,7 @@ def form_of(
         for name, label in OWN.items()
     }
     return {
-        "typed": {"title": titled, **(typed or {"priority": Priority.MEDIUM})},
+        "typed": {**dict.fromkeys(OWN, ""), "title": titled, **(typed or {"priority": Priority.MEDIUM})},
         "default_title": titled,
         "upload_to": uploads.address(project),
         "faults": own,

@@ -156,7 +156,7 @@ def _renewed(request: SignedIn, project: Project, view: TaskView) -> HttpRespons
     if tab in LIVE_TABS:
         context = tab_context(request, view, tab) | context
         context["same"] = bool(context.get("shown")) and context["shown"] == request.GET.get("shown")
-    context |= {"again": True, "etag_here": HERE}
+    context = {"tab": "", **context, "again": True, "etag_here": HERE}
     return unless_seen(request, show(request, "tasks/task.html#live", project=project, **context))
 
 

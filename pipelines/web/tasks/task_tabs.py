@@ -29,6 +29,7 @@ def tab_context(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
         "view": view,
         "tab": tab,
         "ended": view.task.status in ENDED,
+        "again": False,
     }
     if tab == "events":
         found = view.events_newest(number(request.GET.get("before"), 0))

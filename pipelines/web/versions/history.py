@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -148,20 +149,23 @@ def _page(
         picture_url=f"{reverse('api-1:line-picture', args=_at(stored))}?from={before or to}&to={to}",
         record=_record(stored),
         rail=True,
-        **_compared(stored, before, to),
+        **{**NOT_COMPARED, **_compared(stored, before, to)},
     )
+
+
+NOT_COMPARED: Mapping[str, Any] = {"first": False, "groups": (), "totals": None, "problems": ()}
 
 
 def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
     """Raises NotFound: no such version."""
     new = comparing.named(line, to)
     if not before:
-        return {"first": True, "groups": []}
+        return {"first": True}
     old = comparing.named(line, before)
     try:
         apart = comparing.apart(old, new)
     except Invalid as fault:
-        return {"problems": by_name(fault.problems, line.draft), "groups": []}
+        return {"problems": by_name(fault.problems, line.draft)}
     of_the_draft = (
         to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )

@@ -121,7 +121,8 @@ class InputsForm:
             found = list(with_rest(found, fragment, "Everything else", ""))
         context = {
             "fields": start.fields_of(read_inputs(known), None),
-            "typed": {"priority": Priority.MEDIUM},
+            "typed": dict.fromkeys(start.OWN, "") | {"priority": Priority.MEDIUM},
+            "faults": dict.fromkeys(start.OWN, ()),
             "priorities": Priority.choices,
         }
         preview = Section(title="Preview", open=True, template="editor/forms/preview.html", context=context)
