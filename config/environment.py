@@ -65,14 +65,14 @@ def certificates() -> authorities.Authorities:
 
 def pairs(name: str) -> dict[str, str]:
     """`memory_mb=2048, disk_mb=8192` as names and values."""
-    found = (word.partition("=") for word in words(name, []))
-    return {key.strip(): value.strip() for key, _, value in found}
+    parts = (word.partition("=") for word in words(name, []))
+    return {key.strip(): value.strip() for key, _, value in parts}
 
 
 def beginning(prefix: str) -> dict[str, str]:
     """Every variable that begins so, by the rest of its name."""
-    found = ((name, text(name)) for name in os.environ if name.startswith(prefix) and name != prefix)
-    return {name.removeprefix(prefix): value for name, value in found if value}
+    variables = ((name, text(name)) for name in os.environ if name.startswith(prefix) and name != prefix)
+    return {name.removeprefix(prefix): value for name, value in variables if value}
 
 
 ROLES = frozenset({"viewer", "operator", "designer", "reviewer", "admin"})
@@ -81,15 +81,15 @@ ROLES = frozenset({"viewer", "operator", "designer", "reviewer", "admin"})
 
 def group_roles(name: str) -> dict[str, dict[str, list[str]]]:
     """`reviewers=acme/app:reviewer; leads=acme/app:designer+reviewer` → {group: {"owner/project": roles}}."""
-    found: dict[str, dict[str, list[str]]] = {}
-    for each in filter(None, (part.strip() for part in text(name).split(";"))):
-        group, _, rest = each.rpartition("=")
+    roles_by_group: dict[str, dict[str, list[str]]] = {}
+    for entry in filter(None, (part.strip() for part in text(name).split(";"))):
+        group, _, rest = entry.rpartition("=")
         project, _, roles = rest.partition(":")
         chosen = [role.strip() for role in roles.split("+")]
         if not group.strip() or "/" not in project or not set(chosen) <= ROLES:
-            raise ImproperlyConfigured(f"{name}: write {each!r} as group=owner/project:role+role.")
-        found.setdefault(group.strip(), {}).setdefault(project.strip(), []).extend(chosen)
-    return found
+            raise ImproperlyConfigured(f"{name}: write {entry!r} as group=owner/project:role+role.")
+        roles_by_group.setdefault(group.strip(), {}).setdefault(project.strip(), []).extend(chosen)
+    return roles_by_group
 
 
 def folders(name: str, default: list[Path]) -> list[Path]:

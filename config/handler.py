@@ -76,17 +76,19 @@ class OneThread(ASGIHandler):
         super().__init__()
         self._idle: list[RequestThread] = []
         self._gathering = lru_cache(maxsize=PROJECTS)(self._gathering_of)
-        through = [import_string(each)(_no_view) for each in REPORT_MIDDLEWARE]
-        self._asked = [each for each in through if hasattr(each, "process_request")]
-        self._answering = [each for each in reversed(through) if hasattr(each, "process_response")]
+        through = [import_string(dotted_path)(_no_view) for dotted_path in REPORT_MIDDLEWARE]
+        self._asked = [middleware for middleware in through if hasattr(middleware, "process_request")]
+        self._answering = [
+            middleware for middleware in reversed(through) if hasattr(middleware, "process_response")
+        ]
 
     def load_middleware(self, is_async: bool = False) -> None:
         super().load_middleware(is_async=False)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        asked = str(scope["path"]).removeprefix(scope.get("root_path", ""))
-        if scope["method"] == "POST" and asked.startswith(RUNNERS):
-            await self._answer_a_runner(asked, scope, receive, send)
+        path = str(scope["path"]).removeprefix(scope.get("root_path", ""))
+        if scope["method"] == "POST" and path.startswith(RUNNERS):
+            await self._answer_a_runner(path, scope, receive, send)
             return
         thread = self._thread()
         try:
@@ -95,24 +97,24 @@ class OneThread(ASGIHandler):
         finally:
             self._leave(thread)
 
-    async def _answer_a_runner(self, asked: str, scope: Any, receive: Any, send: Any) -> None:
+    async def _answer_a_runner(self, path: str, scope: Any, receive: Any, send: Any) -> None:
         """What such a call does is done even if the runner has hung up, so nobody listens for that."""
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        response = await self._together_with_others(asked, scope, body)
+        response = await self._together_with_others(path, scope, body)
         if response is None:
             response = await self._in_a_thread(self._answered, scope, body)
         else:
             body.close()
         await self.send_response(response, send)
 
-    async def _in_a_thread(self, work: Callable[..., Any], *given: Any) -> Any:
+    async def _in_a_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         thread = self._thread()
         try:
             here = asyncio.get_running_loop()
-            return await here.run_in_executor(thread, copy_context().run, work, *given)
+            return await here.run_in_executor(thread, copy_context().run, work, *arguments)
         finally:
             self._leave(thread)
 
@@ -128,9 +130,9 @@ class OneThread(ASGIHandler):
             response.close()
             return response
 
-    async def _together_with_others(self, asked: str, scope: Any, body: IO[bytes]) -> HttpResponse | None:
+    async def _together_with_others(self, path: str, scope: Any, body: IO[bytes]) -> HttpResponse | None:
         """None: it is to be answered as any other call, as if this had not been tried."""
-        if scope["query_string"] or not runner_calls.ADDRESS.fullmatch(asked):
+        if scope["query_string"] or not runner_calls.ADDRESS.fullmatch(path):
             return None
         request = ASGIRequest(scope, body)
         call = runner_calls.short(request) if self._is_let_in(request) else None
@@ -147,19 +149,23 @@ class OneThread(ASGIHandler):
                 why = f"{type(error).__name__}: {error}"[:200]
                 log.warning("gathered_calls_failed", calls=len(requests), error=why)
                 return [None] * len(requests)
-            gathering.expect([job for each in answers if each is not None for job in each.instant])
-            return [None if each is None else each.response for each in answers]
+            gathering.expect([job for answer in answers if answer is not None for job in answer.instant])
+            return [None if answer is None else answer.response for answer in answers]
 
-        gathering = Together(send, LARGEST_BATCH, size=lambda each: len(each.call.jobs), patience=PATIENCE)
+        gathering = Together(
+            send, LARGEST_BATCH, size=lambda request: len(request.call.jobs), patience=PATIENCE
+        )
         return gathering
 
     def _answered_together(self, requests: Sequence[GatheredRequest]) -> list[CallAnswer | None]:
         request_started.send(sender=self.__class__)
         try:
-            answers = runner_calls.answer([each.call for each in requests])
+            answers = runner_calls.answer([request.call for request in requests])
         finally:
             request_finished.send(sender=self.__class__)
-        return [self._finished(each.request, answer) for each, answer in zip(requests, answers, strict=True)]
+        return [
+            self._finished(request.request, answer) for request, answer in zip(requests, answers, strict=True)
+        ]
 
     def _finished(self, request: HttpRequest, answer: CallAnswer | Exception) -> CallAnswer | None:
         """None: who sends it is looked up by itself, where wrong tokens are counted."""
@@ -172,13 +178,13 @@ class OneThread(ASGIHandler):
     def _is_let_in(self, request: HttpRequest) -> bool:
         """By the middleware of reports, the check of the host among it. Who is not is told by all of the middleware."""
         try:
-            return all(each.process_request(request) is None for each in self._asked)
+            return all(middleware.process_request(request) is None for middleware in self._asked)
         except (SuspiciousOperation, PermissionDenied):
             return False
 
     def _through_middleware(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        for each in self._answering:
-            response = each.process_response(request, response)
+        for middleware in self._answering:
+            response = middleware.process_response(request, response)
         return response
 
     def get_response(self, request: HttpRequest) -> HttpResponseBase:
@@ -212,8 +218,8 @@ class RequestThread(ThreadPoolExecutor):
     def __init__(self) -> None:
         super().__init__(max_workers=1, thread_name_prefix="request")
 
-    def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
-        self._last = super().submit(work, *given, **named)
+    def submit(self, work: Callable[..., Any], /, *arguments: Any, **keywords: Any) -> Future[Any]:
+        self._last = super().submit(work, *arguments, **keywords)
         return self._last
 
     @property

@@ -14,10 +14,10 @@ GRACE_SECONDS = 8.0
 
 def watch() -> None:
     """Starts the thread that waits for the end of the pipe, where a supervisor gave us one."""
-    given = os.environ.pop(VARIABLE, "")
-    if given:
-        os.set_inheritable(int(given), False)
-        threading.Thread(target=_wait, args=(int(given),), name="lifeline", daemon=True).start()
+    descriptor = os.environ.pop(VARIABLE, "")
+    if descriptor:
+        os.set_inheritable(int(descriptor), False)
+        threading.Thread(target=_wait, args=(int(descriptor),), name="lifeline", daemon=True).start()
 
 
 def _wait(pipe: int) -> None:

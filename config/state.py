@@ -13,16 +13,16 @@ def keep_once(path: Path, value: str) -> str:
     and all read the same."""
     if not path.exists():
         path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
-        mine = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-        descriptor = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as stream:
             stream.write(value)
         try:
-            os.link(mine, path)
+            os.link(temporary, path)
         except FileExistsError:
             pass
         finally:
-            mine.unlink()
+            temporary.unlink()
     return path.read_text().strip()
 
 
@@ -39,9 +39,9 @@ def last_port(home: Path, otherwise: int) -> int:
 def remember_port(home: Path, port: int) -> None:
     """Commands in another shell then name the address at which it runs."""
     home.mkdir(mode=0o711, parents=True, exist_ok=True)
-    mine = home / f"port.{os.getpid()}"
-    mine.write_text(f"{port}\n")
-    mine.replace(home / "port")
+    temporary = home / f"port.{os.getpid()}"
+    temporary.write_text(f"{port}\n")
+    temporary.replace(home / "port")
 
 
 def encryption_keys(home: Path) -> Path:

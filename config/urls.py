@@ -25,7 +25,7 @@ api.add_router("", chats)
 operations, app_name, version = api.urls
 operations = [*operations, *aliases(operations)]
 # Patterns are tried in their order, and nobody asks as often as runners do.
-operations.sort(key=lambda each: not str(each.pattern).startswith("runner/"))
+operations.sort(key=lambda pattern: not str(pattern.pattern).startswith("runner/"))
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

@@ -93,12 +93,12 @@ def _trusted() -> ssl.SSLContext:
     """The public authorities, or those of SSL_CERT_FILE, and those of GATELINE_CA_BUNDLE. Raises Unreachable."""
     elsewhere = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
     made = ssl.create_default_context(cafile=None if elsewhere else certifi.where())
-    if named := os.environ.get("GATELINE_CA_BUNDLE", "").strip():
+    if ca_bundle := os.environ.get("GATELINE_CA_BUNDLE", "").strip():
         try:
-            made.load_verify_locations(cafile=os.path.expanduser(named))
+            made.load_verify_locations(cafile=os.path.expanduser(ca_bundle))
         except OSError as fault:
             why = "it holds no certificates" if isinstance(fault, ssl.SSLError) else fault.strerror
-            raise Unreachable(f"GATELINE_CA_BUNDLE is “{named}”: {why}",
+            raise Unreachable(f"GATELINE_CA_BUNDLE is “{ca_bundle}”: {why}",
                               "Name a file with certificates in PEM.") from fault  # fmt: skip
     return made
 
@@ -134,9 +134,9 @@ def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
             f"{profile.url} answers {status}, and not as a Gateline server does.",
             "Check the address, any proxy before it, and that the server is not older than this command.",
         )
-    said = problem or {}
-    detail = str(said.get("detail") or response.reason_phrase)
-    places = [_place(each) for each in said.get("errors") or () if isinstance(each, dict)]
+    details = problem or {}
+    detail = str(details.get("detail") or response.reason_phrase)
+    places = [_place(error) for error in details.get("errors") or () if isinstance(error, dict)]
     if status == 401:
         return SignInFailure(
             f"{profile.url} does not accept the token of “{profile.name}”: it is wrong, expired or revoked.",
@@ -147,30 +147,30 @@ def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
     if status == 404:
         return NotFoundFailure(detail)
     if status == 409:
-        by = f" ({said['by']}, {said.get('at')})" if said.get("by") else ""
-        return ConflictFailure(detail + by, places=places, problem=said)
+        by = f" ({details['by']}, {details.get('at')})" if details.get("by") else ""
+        return ConflictFailure(detail + by, places=places, problem=details)
     if status == 429 or status >= 500:
         wait = response.headers.get("retry-after")
         return Unreachable(detail, f"Try again in {wait} s." if wait else "Try again later.")
     return InvalidFailure("The server does not take this:" if places else detail, places=places)
 
 
-def _place(said: dict[str, Any]) -> FaultPlace:
+def _place(error: dict[str, Any]) -> FaultPlace:
     return FaultPlace(
-        message=str(said.get("message", "")),
-        path=str(said.get("path") or ""),
-        hint=str(said.get("hint") or ""),
-        line=said.get("line"),
-        column=said.get("column"),
+        message=str(error.get("message", "")),
+        path=str(error.get("path") or ""),
+        hint=str(error.get("hint") or ""),
+        line=error.get("line"),
+        column=error.get("column"),
     )
 
 
 def _problem(response: httpx2.Response) -> dict[str, Any] | None:
     try:
-        said = response.json()
+        payload = response.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
         return None
-    return said if isinstance(said, dict) and "detail" in said else None
+    return payload if isinstance(payload, dict) and "detail" in payload else None
 
 
 def _json(response: httpx2.Response, url: str) -> Any:

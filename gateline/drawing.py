@@ -29,54 +29,53 @@ class TerminalDrawing:
 
     def rows(self) -> Iterator[str]:
         """Styled lines of text."""
-        standings = {each["station"]: each for each in self.lint["stations"]}
+        standings = {row["station"]: row for row in self.lint["stations"]}
         for number, station in enumerate(self.document["stations"], 1):
             if number > 1:
                 yield "  [dim]│[/dim]"
             yield from self._station(station, standings.get(station["key"], {"rules": [], "untaken": []}))
-        named = [
-            f"{plain(each.get('name') or each['key'])} ({each['kind']})"
-            for each in self.document.get("ends", ())
+        ends = [
+            f"{plain(end.get('name') or end['key'])} ({end['kind']})" for end in self.document.get("ends", ())
         ]
-        if named:
+        if ends:
             yield ""
-            yield f"  [dim]Ends:[/dim] {', '.join(named)}"
+            yield f"  [dim]Ends:[/dim] {', '.join(ends)}"
 
-    def _station(self, station: Mapping[str, Any], standing: Mapping[str, Any]) -> Iterator[str]:
+    def _station(self, station: Mapping[str, Any], analysis: Mapping[str, Any]) -> Iterator[str]:
         kind = station["work"]["kind"]
         gate = f"  ◇ {self._gate(station['gate'])}" if station.get("gate") else ""
         yield f"  [bold]● {plain(self._name(station['key']))}[/bold]  [dim]{plain(kind)}[/dim]{gate}"
-        proved = {each["rule"]: each for each in standing["rules"]}
+        proved = {verdict["rule"]: verdict for verdict in analysis["rules"]}
         for number, rule in enumerate(station.get("rules", ()), 1):
             yield from self._rule(number, rule, proved.get(rule["id"]))
-        for each in standing["untaken"]:
-            yield f"  [dim]│  – otherwise, {each['outcomes']} → {plain(each['then'])}[/dim]"
+        for outcomes in analysis["untaken"]:
+            yield f"  [dim]│  – otherwise, {outcomes['outcomes']} → {plain(outcomes['then'])}[/dim]"
 
     def _rule(self, number: int, rule: Mapping[str, Any], proved: Mapping[str, Any] | None) -> Iterator[str]:
         to = rule["to"] if isinstance(rule["to"], list) else [rule["to"]]
-        gates = "".join(f" ◇ {self._gate(each)} →" for each in rule.get("gates", ()))
+        gates = "".join(f" ◇ {self._gate(gate)} →" for gate in rule.get("gates", ()))
         words = self.conditions.get(rule["id"]) or "always"
         label = f"{plain(rule['label'])}: " if rule.get("label") else ""
-        said, colour = STANDINGS[proved["standing"]] if proved else ("", "dim")
-        targets = " + ".join(plain(self._name(each)) for each in to)
-        yield f"  [dim]│[/dim]  {number} {label}{plain(words)} →{gates} {targets}   [{colour}]{said}[/{colour}]"
+        verdict, colour = STANDINGS[proved["standing"]] if proved else ("", "dim")
+        targets = " + ".join(plain(self._name(key)) for key in to)
+        yield f"  [dim]│[/dim]  {number} {label}{plain(words)} →{gates} {targets}   [{colour}]{verdict}[/{colour}]"
         killers = (proved or {}).get("killers") or (proved or {}).get("shadowed_by") or ()
         if killers:
-            yield f"  [dim]│    behind {', '.join(plain(self._rule_name(each)) for each in killers)}[/dim]"
+            yield f"  [dim]│    behind {', '.join(plain(self._rule_name(rule_id)) for rule_id in killers)}[/dim]"
 
     def _name(self, key: str) -> str:
         every = [*self.document["stations"], *self.document.get("ends", ())]
-        return next((each.get("name") or key for each in every if each["key"] == key), BUILT_IN.get(key, key))
+        return next((node.get("name") or key for node in every if node["key"] == key), BUILT_IN.get(key, key))
 
     def _gate(self, key: str | Mapping[str, Any]) -> str:
         if not isinstance(key, str):
             return plain(key.get("name") or key.get("key") or "gate")
-        named = (each.get("name") for each in self.document.get("gates", ()) if each["key"] == key)
-        return plain(next(named, "") or key)
+        names = (gate.get("name") for gate in self.document.get("gates", ()) if gate["key"] == key)
+        return plain(next(names, "") or key)
 
-    def _rule_name(self, wanted: str) -> str:
+    def _rule_name(self, rule_id: str) -> str:
         for station in self.document["stations"]:
             for number, rule in enumerate(station.get("rules", ()), 1):
-                if rule["id"] == wanted:
+                if rule["id"] == rule_id:
                     return f"{station.get('name') or station['key']}, rule {number}"
-        return wanted
+        return rule_id

@@ -86,8 +86,8 @@ for program in (runner.runner, doctor.doctor):
     )(program)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"gateline {__version__}")
         raise typer.Exit
 

@@ -114,18 +114,18 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def fail(failure: CommandFailure) -> None:
     """Says why a command ended early, where, and what to do."""
     if State.json:
-        said: dict[str, object] = {
+        body: dict[str, object] = {
             "message": failure.message,
             "remedy": failure.remedy,
             "code": int(failure.code),
         }
-        said["places"] = [
+        body["places"] = [
             {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line, "column": p.column}
             for p in failure.places
         ]
         if isinstance(failure, ConflictFailure):
-            said["problem"] = failure.problem
-        sys.stderr.write(json.dumps({"error": said}, ensure_ascii=False) + "\n")
+            body["problem"] = failure.problem
+        sys.stderr.write(json.dumps({"error": body}, ensure_ascii=False) + "\n")
         return
     errors.print(f"[red]Error:[/red] {plain(failure.message)}")
     for place in failure.places:
@@ -158,11 +158,15 @@ def between(start: str | None, end: str | None) -> str:
 
 def lasted(seconds: float) -> str:
     """“42 s”, “8 min 5 s”, “3 h 10 min”, “5 d”."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 and whole < 600 else "")
-    if whole < 86400:
-        return f"{whole // 3600} h" + (f" {whole % 3600 // 60} min" if whole % 3600 // 60 else "")
-    return f"{whole // 86400} d"
+    total_seconds = max(0, int(seconds))
+    if total_seconds < 60:
+        return f"{total_seconds} s"
+    if total_seconds < 3600:
+        return f"{total_seconds // 60} min" + (
+            f" {total_seconds % 60} s" if total_seconds % 60 and total_seconds < 600 else ""
+        )
+    if total_seconds < 86400:
+        return f"{total_seconds // 3600} h" + (
+            f" {total_seconds % 3600 // 60} min" if total_seconds % 3600 // 60 else ""
+        )
+    return f"{total_seconds // 86400} d"

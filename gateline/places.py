@@ -10,7 +10,7 @@ from gateline.client import Client, path
 from gateline.failures import NotFoundFailure, Usage
 
 TASK = re.compile(r"(?:(?P<owner>[^/]+)/)?(?P<name>WI-.+-\d+)", re.ASCII)
-NAMED = 20
+MAX_NAMES = 20
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,17 @@ class TaskPlace:
         return client.profile.url + path("p", self.owner, self.project, "tasks", self.name) + "/"
 
 
-def project_of(client: Client, named: str = "") -> tuple[str, str]:
+def project_of(client: Client, project: str = "") -> tuple[str, str]:
     """Owner and key of a project: the one named, the profile's, or the only one. Raises Usage, NotFoundFailure."""
-    wanted = named or client.profile.project
-    known = [(each["owner"], each["key"]) for each in client.get("/projects") if not each["archived"]]
-    fits = [each for each in known if wanted in ("", each[1], "/".join(each))]
+    name = project or client.profile.project
+    known = [(row["owner"], row["key"]) for row in client.get("/projects") if not row["archived"]]
+    fits = [pair for pair in known if name in ("", pair[1], "/".join(pair))]
     if len(fits) == 1:
         return fits[0]
-    names = ", ".join("/".join(each) for each in fits or known) or "none"
+    names = ", ".join("/".join(pair) for pair in fits or known) or "none"
     if not fits:
         raise NotFoundFailure(
-            f"There is no project “{wanted}” for you on {client.profile.url}.", f"Yours: {names}."
+            f"There is no project “{name}” for you on {client.profile.url}.", f"Yours: {names}."
         )
     raise Usage("Which project?", f"Name one with --project: {names}.")
 
@@ -75,40 +75,46 @@ def project_of(client: Client, named: str = "") -> tuple[str, str]:
 def lines(client: Client, project: str = "") -> list[LinePlace]:
     """All lines of the caller's projects, or of one of them. Raises NotFoundFailure."""
     only = project_of(client, project) if project else None
-    every = [LinePlace(each["owner"], each["project"], each["key"], each) for each in client.get("/lines")]
-    return [each for each in every if only in (None, (each.owner, each.project))]
+    every = [LinePlace(row["owner"], row["project"], row["key"], row) for row in client.get("/lines")]
+    return [line_place for line_place in every if only in (None, (line_place.owner, line_place.project))]
 
 
-def line(client: Client, named: str) -> LinePlace:
+def line(client: Client, name: str) -> LinePlace:
     """The line that `line`, `project/line` or `owner/project/line` names. Raises Usage, NotFoundFailure."""
-    parts = named.strip("/").split("/")
+    parts = name.strip("/").split("/")
     if not 1 <= len(parts) <= 3 or not all(parts):
-        raise Usage(f"“{named}” names no line.", "Use line, project/line or owner/project/line.")
+        raise Usage(f"“{name}” names no line.", "Use line, project/line or owner/project/line.")
     known = lines(client)
-    fits = [each for each in known if (each.owner, each.project, each.key)[-len(parts) :] == tuple(parts)]
+    fits = [
+        line_place
+        for line_place in known
+        if (line_place.owner, line_place.project, line_place.key)[-len(parts) :] == tuple(parts)
+    ]
     if len(fits) > 1 and client.profile.project:
-        at_home = [each for each in fits if f"{each.owner}/{each.project}" == client.profile.project]
+        at_home = [
+            line_place
+            for line_place in fits
+            if f"{line_place.owner}/{line_place.project}" == client.profile.project
+        ]
         fits = at_home or fits
     if len(fits) == 1:
         return fits[0]
     if fits:
-        raise Usage(f"“{named}” names several lines.", f"Use one of {', '.join(map(str, fits))}.")
-    near = ", ".join(map(str, known[:NAMED])) or "none"
-    more = f", and {len(known) - NAMED} more" if len(known) > NAMED else ""
+        raise Usage(f"“{name}” names several lines.", f"Use one of {', '.join(map(str, fits))}.")
+    near = ", ".join(map(str, known[:MAX_NAMES])) or "none"
+    more = f", and {len(known) - MAX_NAMES} more" if len(known) > MAX_NAMES else ""
     raise NotFoundFailure(
-        f"There is no line “{named}” for you on {client.profile.url}.",
+        f"There is no line “{name}” for you on {client.profile.url}.",
         f"Lines that you may see: {near}{more}.",
     )
 
 
-def task(client: Client, named: str) -> TaskPlace:
+def task(client: Client, name: str) -> TaskPlace:
     """The task that `WI-app-42` names, or `owner/WI-app-42`. Raises Usage, NotFoundFailure, ConflictFailure."""
-    said = TASK.fullmatch(named)
-    if said is None:
-        raise Usage(
-            f"“{named}” is no task.", "Tasks are called WI-app-42; of several owners: acme/WI-app-42."
-        )
+    match = TASK.fullmatch(name)
+    if match is None:
+        raise Usage(f"“{name}” is no task.", "Tasks are called WI-app-42; of several owners: acme/WI-app-42.")
     try:
-        return TaskPlace.of(client.get(path("tasks", said["name"]), owner=said["owner"] or ""))
+        return TaskPlace.of(client.get(path("tasks", match["name"]), owner=match["owner"] or ""))
     except NotFoundFailure as fault:
-        raise NotFoundFailure(f"There is no task {named} for you on {client.profile.url}.") from fault
+        raise NotFoundFailure(f"There is no task {name} for you on {client.profile.url}.") from fault

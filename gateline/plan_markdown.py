@@ -49,22 +49,22 @@ def markdown(plan: dict[str, Any], name: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def text(said: object) -> str:
+def text(value: object) -> str:
     """As plain text of one line."""
-    one = " ".join(str(said).split())
+    one = " ".join(str(value).split())
     return _MENTIONS.sub(
-        lambda found: "".join(f"{sign}\u200b" for sign in found.group(0)), _SIGNS.sub(r"\\\1", one)
+        lambda match: "".join(f"{sign}\u200b" for sign in match.group(0)), _SIGNS.sub(r"\\\1", one)
     )
 
 
 def _head(plan: dict[str, Any], name: str) -> str:
     live = f"replaces v{plan['live']}" if plan["live"] else "is the first version"
     cost = plan["cost"]
-    said = f"**{VERDICTS[plan['verdict']]}.** {text(name)} {live}."
+    headline = f"**{VERDICTS[plan['verdict']]}.** {text(name)} {live}."
     now, before = _dollars(cost["now"]), _dollars(cost["before"])
     if cost["now"] is not None:
-        said += f" A task costs {now}" + (f" ({before} before)." if before and before != now else ".")
-    return said
+        headline += f" A task costs {now}" + (f" ({before} before)." if before and before != now else ".")
+    return headline
 
 
 def _dollars(amount: str | None) -> str:
@@ -74,29 +74,33 @@ def _dollars(amount: str | None) -> str:
 
 
 def _guarantees(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    for each in plan["guarantees"]:
-        yield text(each["sentence"]), ANSWERS[each["answer"]], text(each["path"] or each["why"])
+    for guarantee in plan["guarantees"]:
+        yield (
+            text(guarantee["sentence"]),
+            ANSWERS[guarantee["answer"]],
+            text(guarantee["path"] or guarantee["why"]),
+        )
 
 
 def _findings(plan: dict[str, Any]) -> Iterator[str]:
-    found = [each for each in plan["findings"] if each["severity"] in SEVERITIES]
-    if found:
+    problems = [finding for finding in plan["findings"] if finding["severity"] in SEVERITIES]
+    if problems:
         yield "#### Problems"
-        yield "\n".join(map(_finding, found[:MOST])) + _more(len(found))
+        yield "\n".join(map(_finding, problems[:MOST])) + _more(len(problems))
 
 
-def _finding(each: dict[str, Any]) -> str:
-    place = f" (line {each['line']})" if each["line"] else ""
-    hint = f" · {text(each['hint'])}" if each["hint"] else ""
-    return f"- {SEVERITIES[each['severity']]}: {text(each['message'])}{place}{hint}"
+def _finding(finding: dict[str, Any]) -> str:
+    place = f" (line {finding['line']})" if finding["line"] else ""
+    hint = f" · {text(finding['hint'])}" if finding["hint"] else ""
+    return f"- {SEVERITIES[finding['severity']]}: {text(finding['message'])}{place}{hint}"
 
 
 def _changes(plan: dict[str, Any]) -> Iterator[str]:
-    found = plan["changes"] or ()
-    if found:
-        rows = "\n".join(f"- {text(each['sentence'])}" for each in found[:MOST])
+    changes = plan["changes"] or ()
+    if changes:
+        rows = "\n".join(f"- {text(change['sentence'])}" for change in changes[:MOST])
         yield _folded(
-            f"{len(found)} change{'s' * (len(found) != 1)} to the document", rows + _more(len(found))
+            f"{len(changes)} change{'s' * (len(changes) != 1)} to the document", rows + _more(len(changes))
         )
 
 
@@ -104,46 +108,46 @@ def _routing(plan: dict[str, Any]) -> Iterator[str]:
     difference = plan["difference"]
     if difference is None:
         return
-    found = [*difference["structure"], *difference["changes"], *difference["unknown"]]
-    if not found:
+    changes = [*difference["structure"], *difference["changes"], *difference["unknown"]]
+    if not changes:
         yield "No outcome goes elsewhere." if difference["difference"] == "none" else ""
         return
     yield "#### Routing changes"
-    yield "\n".join(f"- {text(each['sentence'])}" for each in found[:MOST]) + _more(len(found))
+    yield "\n".join(f"- {text(change['sentence'])}" for change in changes[:MOST]) + _more(len(changes))
 
 
 def _backtest(plan: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    found = plan["backtest"]
-    if found and found["decisions"].get("total"):
+    backtest = plan["backtest"]
+    if backtest and backtest["decisions"].get("total"):
         for key, words in BACKTEST.items():
-            if found["decisions"].get(key):
-                yield words, f"{found['decisions'][key]:,}"
+            if backtest["decisions"].get(key):
+                yield words, f"{backtest['decisions'][key]:,}"
 
 
 def _impact(plan: dict[str, Any]) -> Iterator[str]:
-    found = plan["impact"]
-    if not found or not found["total"]:
+    impact = plan["impact"]
+    if not impact or not impact["total"]:
         return
     counts = ", ".join(
-        f"{n} {IMPACT.get(key, key.replace('_', ' '))}" for key, n in found["counts"].items() if n
+        f"{n} {IMPACT.get(key, key.replace('_', ' '))}" for key, n in impact["counts"].items() if n
     )
     yield "#### Running tasks"
     yield f"They stay on their version until somebody migrates them. Migrated now, {text(counts)}."
     rows = "\n".join(
-        f"- {text(each['task'])} “{text(each['title'])}”: {text('; '.join(each['words']))}"
-        for each in found["tasks"][:MOST]
+        f"- {text(task['task'])} “{text(task['title'])}”: {text('; '.join(task['words']))}"
+        for task in impact["tasks"][:MOST]
     )
-    yield _folded("The tasks", rows + _more(found["total"]))
+    yield _folded("The tasks", rows + _more(impact["total"]))
 
 
 # Parts of Markdown
 
 
 def _table(title: str, head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    found = list(rows)
-    if found:
+    body_rows = list(rows)
+    if body_rows:
         yield f"#### {title}"
-        lines = [head, tuple("---" for _ in head), *found]
+        lines = [head, tuple("---" for _ in head), *body_rows]
         yield "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -40,28 +40,28 @@ class Profiles:
 
     def named(self, name: str) -> Profile:
         """The profile of this name, or the default. Raises SignInFailure."""
-        wanted = name or self.default
-        if wanted in self.by_name:
-            return self.by_name[wanted]
-        if not wanted:
+        profile_name = name or self.default
+        if profile_name in self.by_name:
+            return self.by_name[profile_name]
+        if not profile_name:
             raise SignInFailure("You are not signed in to a server.", LOG_IN)
         known = ", ".join(sorted(self.by_name)) or "none"
-        raise SignInFailure(f"There is no profile “{wanted}”.", f"Known profiles: {known}. {LOG_IN}")
+        raise SignInFailure(f"There is no profile “{profile_name}”.", f"Known profiles: {known}. {LOG_IN}")
 
     def with_profile(self, profile: Profile, *, default: bool) -> Profiles:
         chosen = profile.name if default or not self.default else self.default
         return replace(self, by_name={**self.by_name, profile.name: profile}, default=chosen)
 
     def without(self, name: str) -> Profiles:
-        kept = {key: each for key, each in self.by_name.items() if key != name}
-        default = self.default if self.default in kept else next(iter(sorted(kept)), "")
-        return replace(self, by_name=kept, default=default)
+        remaining = {key: profile for key, profile in self.by_name.items() if key != name}
+        default = self.default if self.default in remaining else next(iter(sorted(remaining)), "")
+        return replace(self, by_name=remaining, default=default)
 
 
 def file() -> Path:
     """Where they are stored: GATELINE_CONFIG, else the folder that this system has for it."""
-    named = os.environ.get("GATELINE_CONFIG")
-    return Path(named) if named else Path(typer.get_app_dir("gateline")) / "profiles.json"
+    override = os.environ.get("GATELINE_CONFIG")
+    return Path(override) if override else Path(typer.get_app_dir("gateline")) / "profiles.json"
 
 
 def load() -> Profiles:
@@ -71,9 +71,9 @@ def load() -> Profiles:
         with path.open(encoding="utf-8") as stored:
             if os.name == "posix" and stat.S_IMODE(os.fstat(stored.fileno()).st_mode) & 0o077:
                 raise Usage(f"{path} holds tokens, and other users may read it.", f"Run: chmod 600 {path}")
-            said = json.load(stored)
-        found = {name: Profile(name, **each) for name, each in said["profiles"].items()}
-        return Profiles(found, said.get("default", ""))
+            stored_data = json.load(stored)
+        by_name = {name: Profile(name, **fields) for name, fields in stored_data["profiles"].items()}
+        return Profiles(by_name, stored_data.get("default", ""))
     except FileNotFoundError:
         return Profiles({})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
@@ -84,8 +84,8 @@ def save(profiles: Profiles) -> None:
     """Written as a whole beside the old one, readable by its owner alone, and then put in its place."""
     path = file()
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    stored = {name: {key: value for key, value in asdict(each).items() if key != "name"}
-              for name, each in sorted(profiles.by_name.items())}  # fmt: skip
+    stored = {name: {key: value for key, value in asdict(profile).items() if key != "name"}
+              for name, profile in sorted(profiles.by_name.items())}  # fmt: skip
     # mkstemp makes a file that only its owner may read.
     handle, written = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
@@ -104,8 +104,8 @@ def current(name: str = "") -> Profile:
     url, token = os.environ.get("GATELINE_URL", ""), os.environ.get("GATELINE_TOKEN", "")
     if url and token and not name:
         return Profile("environment", address_of(url), token, os.environ.get("GATELINE_PROJECT", ""))
-    found = load().named(name)
-    return replace(found, project=os.environ.get("GATELINE_PROJECT") or found.project)
+    profile = load().named(name)
+    return replace(profile, project=os.environ.get("GATELINE_PROJECT") or profile.project)
 
 
 def address_of(url: str) -> str:

@@ -12,11 +12,11 @@ NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?(e[+-]?[0-9]{1,2})?", re
 YES, NO = ("true", "yes"), ("false", "no")
 
 
-def pair(said: str) -> tuple[str, str]:
+def pair(assignment: str) -> tuple[str, str]:
     """Raises Usage."""
-    key, equals, value = said.partition("=")
+    key, equals, value = assignment.partition("=")
     if not equals or not key:
-        raise Usage(f"“{said}” is no input.", "Write key=value; a value with spaces in quotes.")
+        raise Usage(f"“{assignment}” is no input.", "Write key=value; a value with spaces in quotes.")
     return key, value
 
 

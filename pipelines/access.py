@@ -134,8 +134,8 @@ def ids_of_projects(user: Any, action: str) -> QuerySet[Membership, Any]:
     """Select the projects in which the person with this id may do `action`, for a part of a statement. Not for
     `execute`."""
     needed, _scope = TABLE[action]
-    mine = Membership.objects.filter(user=user, user__is_active=True, roles__overlap=granting(needed))
-    return mine.values("project_id")
+    memberships = Membership.objects.filter(user=user, user__is_active=True, roles__overlap=granting(needed))
+    return memberships.values("project_id")
 
 
 def projects_seen_by(person: User | AnonymousUser) -> list[Project]:
@@ -153,10 +153,12 @@ def get_project(who: Who, owner_key: str, project_key: str) -> Project:
     """Down the path Owner › Project, never by bare id. Raises NotFound."""
     if isinstance(who, User):
         project = None
-        mine = _membership_in.first(user=who.pk, owner=owner_key, key=project_key) if who.is_active else None
-        if mine is not None:
-            project = mine.project
-            vars(project)[READERS] = mine
+        membership = (
+            _membership_in.first(user=who.pk, owner=owner_key, key=project_key) if who.is_active else None
+        )
+        if membership is not None:
+            project = membership.project
+            vars(project)[READERS] = membership
     else:
         project = visible_projects(who).filter(owner__key=owner_key, key=project_key).first()
     if project is None:
@@ -218,18 +220,18 @@ def without_required_factor(user_ids: Collection[int]) -> QuerySet[Membership]:
 
 
 def _lacking(memberships: QuerySet[Membership]) -> QuerySet[Membership]:
-    asked = memberships.filter(project__second_factor=True)
-    return asked.exclude(user__authenticator__type__in=SECOND_FACTORS)
+    bound_memberships = memberships.filter(project__second_factor=True)
+    return bound_memberships.exclude(user__authenticator__type__in=SECOND_FACTORS)
 
 
 def members(user_ids: Collection[int], project_ids: Collection[int] | None) -> set[tuple[int, int]]:
     """Which of these people may see which of these projects, or of all: (user id, project id). Who lacks a
     second factor that a project of theirs requires sees none, until it is set up."""
-    found = Membership.objects.filter(user__in=user_ids, user__is_active=True)
-    found = found.exclude(user__in=without_required_factor(user_ids).values("user"))
+    memberships = Membership.objects.filter(user__in=user_ids, user__is_active=True)
+    memberships = memberships.exclude(user__in=without_required_factor(user_ids).values("user"))
     if project_ids is not None:
-        found = found.filter(project__in=project_ids)
-    return set(found.values_list("user_id", "project_id"))
+        memberships = memberships.filter(project__in=project_ids)
+    return set(memberships.values_list("user_id", "project_id"))
 
 
 def number_of(project: Project, name: str) -> int | None:
@@ -269,8 +271,8 @@ def _projects_of(user: Any) -> QuerySet[Project]:
 
 @compiled(user=BigIntegerField(), roles=ids(CharField()))
 def _granted(user: Any, roles: Any) -> QuerySet[Membership, int]:
-    mine = Membership.objects.filter(user=user, roles__overlap=roles)
-    return mine.values_list("project_id", flat=True)
+    memberships = Membership.objects.filter(user=user, roles__overlap=roles)
+    return memberships.values_list("project_id", flat=True)
 
 
 @compiled(user=BigIntegerField(), owner=CharField(), key=CharField())

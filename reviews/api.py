@@ -83,22 +83,22 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
     """The open gate visit that a vote names. A vote never counts for a visit that its sender may not have seen.
 
     Raises Invalid (path `visit`), Conflict."""
-    wanted = _uuid(payload.visit) if payload.visit is not None else None
+    visit_id = _uuid(payload.visit) if payload.visit is not None else None
     visits = list(task.gate_visits.filter(gate=gate).defer("evidence").order_by("opened_at"))
-    if wanted is not None and all(visit.pk != wanted for visit in visits):
+    if visit_id is not None and all(visit.pk != visit_id for visit in visits):
         raise Invalid.at("visit", "This gate of this task has no such visit.")
     open_visits = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
     if not open_visits:
         raise _why_closed(task, gate)
-    if wanted is not None:
-        named = [visit for visit in visits if visit.pk == wanted]
+    if visit_id is not None:
+        matches = [visit for visit in visits if visit.pk == visit_id]
     elif payload.evidence is not None:
         # Two visits can show the same evidence, when a migration asks a gate again. Then the digest identifies neither.
-        named = [visit for visit in visits if visit.evidence_digest == payload.evidence]
+        matches = [visit for visit in visits if visit.evidence_digest == payload.evidence]
     else:
-        named = visits
-    if len(named) == 1 and named[0] in open_visits:
-        return named[0]
+        matches = visits
+    if len(matches) == 1 and matches[0] in open_visits:
+        return matches[0]
     raise _another_visit(open_visits, payload)
 
 

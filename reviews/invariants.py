@@ -49,10 +49,10 @@ def one_mail_per_visit_address_and_kind(task_ids: Sequence[int] | None) -> Itera
             yield Violation("I12", f"gate visit {visit_id}", f"{count} mails of kind {kind} to {address}")
     for visit in read(visits, 500):
         due = set(_notify(visit))
-        asked = asked_of.get(visit.pk, set())
-        if due != asked:
+        mailed = asked_of.get(visit.pk, set())
+        if due != mailed:
             yield Violation(
-                "I12", f"gate visit {visit.pk}", f"asked {sorted(asked)}, the gate notifies {sorted(due)}"
+                "I12", f"gate visit {visit.pk}", f"asked {sorted(mailed)}, the gate notifies {sorted(due)}"
             )
 
 
@@ -73,10 +73,10 @@ def asked_places_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     for row in read(rows, 2000):
         listed[row.visit_id].add(_facts(row))
     for visit in read(visits.select_related("task", "job", "asked_by"), 500):
-        wanted, found = {_facts(row) for row in places_of(visit)}, listed.pop(visit.pk, set())
-        if wanted != found:
+        expected, actual = {_facts(row) for row in places_of(visit)}, listed.pop(visit.pk, set())
+        if expected != actual:
             yield Violation(
-                "I20", f"gate visit {visit.pk}", f"asks {sorted(wanted)}, lists have {sorted(found)}"
+                "I20", f"gate visit {visit.pk}", f"asks {sorted(expected)}, lists have {sorted(actual)}"
             )
     for visit_id in listed:
         yield Violation("I20", f"gate visit {visit_id}", "is listed though it is not open")
@@ -102,10 +102,12 @@ def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     for user in User.objects.filter(memberships__project__in=projects, is_active=True).distinct():
         standings = Standings(user)
         may = {visit.pk for visit in sample if standings.at(visit).may}
-        found = asked_among(user, projects, ids)
-        if may != found:
-            told = f"{len(may - found)} missing, {len(found - may)} too many"
-            yield Violation("I20", f"person {user.pk}", f"the inbox differs from who may decide: {told}")
+        actual = asked_among(user, projects, ids)
+        if may != actual:
+            difference = f"{len(may - actual)} missing, {len(actual - may)} too many"
+            yield Violation(
+                "I20", f"person {user.pk}", f"the inbox differs from who may decide: {difference}"
+            )
 
 
 INVARIANTS: tuple[Invariant, ...] = (

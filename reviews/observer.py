@@ -19,7 +19,7 @@ from reviews.invariants import INVARIANTS
 from reviews.mail import posting
 from reviews.notifications import writing
 from reviews.notifications.kind import Heard
-from reviews.notifications.table import HEARD
+from reviews.notifications.table import NOTIFYING_EVENTS
 
 GATES = (GateOpened, GateOverdue, GateDecided, GateClosed)
 """Classes that lists of reviews, their mails and channels follow."""
@@ -29,22 +29,22 @@ class ReviewObserver:
     """Keeps whom open gates ask, and puts mails and notifications into the outbox. Reads no clock, talks to no network,
     changes no task (house §1)."""
 
-    hears = HEARD
+    hears = NOTIFYING_EVENTS
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
-        heard = Heard(batch)
-        of_gates = heard.any_of(GATES)
+        batch_context = Heard(batch)
+        of_gates = batch_context.any_of(GATES)
         if of_gates:
-            asked.keep(heard.batch, heard.lookups.visits)
-        told = writing.write(heard)
-        writing.settle(heard)
-        if heard.of(Alarm):
-            posting.post_notices(heard)
+            asked.keep(batch_context.batch, batch_context.lookups.visits)
+        written = writing.write(batch_context)
+        writing.settle(batch_context)
+        if batch_context.of(Alarm):
+            posting.post_notices(batch_context)
         if of_gates:
-            if told or heard.lookups.mailed or heard.any_of((GateOpened, GateOverdue)):
-                posting.post_mails(heard, told)
-            if heard.lookups.connected or heard.lookups.messaged:
-                channels.post_messages(heard)
+            if written or batch_context.lookups.mailed or batch_context.any_of((GateOpened, GateOverdue)):
+                posting.post_mails(batch_context, written)
+            if batch_context.lookups.connected or batch_context.lookups.messaged:
+                channels.post_messages(batch_context)
 
     def invariants(self) -> Iterable[Invariant]:
         return INVARIANTS

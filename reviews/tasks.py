@@ -86,18 +86,18 @@ def invite(invitation_id: int) -> None:
     waiting = Invitation.objects.select_related("project", "created_by")
     open_still = waiting.filter(accepted_at=None, revoked_at=None, mailed_at=None)
     try:
-        found = open_still.filter(pk=invitation_id).first()
-        if found is not None:
-            _mail_invitation(found)
+        invitation = open_still.filter(pk=invitation_id).first()
+        if invitation is not None:
+            _mail_invitation(invitation)
     finally:
         connection.close()
 
 
-def _mail_invitation(found: Invitation) -> None:
+def _mail_invitation(invitation: Invitation) -> None:
     # By its key: renewed meanwhile, it has a mail of its own to come.
-    row = Invitation.objects.filter(pk=found.pk, key=found.key)
+    row = Invitation.objects.filter(pk=invitation.pk, key=invitation.key)
     try:
-        invitation_mail(found).send()
+        invitation_mail(invitation).send()
     except (OSError, smtplib.SMTPException) as problem:
         row.update(mail_error=str(problem))
         raise
@@ -147,9 +147,9 @@ def sum_up(digest_id: int) -> None:
 
 def _send(waiting: QuerySet[Row], pk: int, composed: Callable[[Row], EmailMultiAlternatives | None]) -> None:
     try:
-        found = waiting.filter(pk=pk).exclude(state__in=[Posted.State.SENT, Posted.State.SKIPPED]).first()
-        if found is not None:
-            _deliver(found, composed(found))
+        row = waiting.filter(pk=pk).exclude(state__in=[Posted.State.SENT, Posted.State.SKIPPED]).first()
+        if row is not None:
+            _deliver(row, composed(row))
     finally:
         connection.close()
 

@@ -44,14 +44,14 @@ def choose(existing: Path) -> Account:
         return _entry(os.geteuid(), switch=False)
     if existing.exists() and existing.stat().st_uid != 0:
         return _entry(existing.stat().st_uid, switch=True)
-    named = os.environ.get("GATELINE_POSTGRES_USER")
-    for name in (named,) if named else STAND_INS:
+    user_name = os.environ.get("GATELINE_POSTGRES_USER")
+    for name in (user_name,) if user_name else STAND_INS:
         try:
             return _entry(pwd.getpwnam(name).pw_uid, switch=True)
         except KeyError:
             continue
     raise LauncherError(
-        f"PostgreSQL refuses to run as root, and there is no user {named or ' or '.join(STAND_INS)} to run it as.",
+        f"PostgreSQL refuses to run as root, and there is no user {user_name or ' or '.join(STAND_INS)} to run it as.",
         "Start Gateline as an ordinary user, or name one in GATELINE_POSTGRES_USER.",
     )
 

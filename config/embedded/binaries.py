@@ -38,16 +38,16 @@ class Binaries:
 def find(major: int | None = None) -> Binaries:
     """The first PostgreSQL that is recent enough and, where there is data already, of the major version that wrote it.
     LauncherError if there is none, or if PG_BIN names none."""
-    named = os.environ.get("PG_BIN")
-    for folder in [Path(named)] if named else _candidates():
+    override = os.environ.get("PG_BIN")
+    for folder in [Path(override)] if override else _candidates():
         if (folder / "postgres").exists() and (folder / "initdb").exists():
-            found = _checked(folder)
-            if major in (None, found.major):
-                return found
-    wanted = f"PostgreSQL {major}, which wrote the data," if major else "No PostgreSQL"
-    where = f"in PG_BIN={named}" if named else "in the Python environment or on this system"
+            binaries = _checked(folder)
+            if major in (None, binaries.major):
+                return binaries
+    subject = f"PostgreSQL {major}, which wrote the data," if major else "No PostgreSQL"
+    where = f"in PG_BIN={override}" if override else "in the Python environment or on this system"
     raise LauncherError(
-        f"{wanted} was {'not ' if major else ''}found {where}.",
+        f"{subject} was {'not ' if major else ''}found {where}.",
         "Install it and name its folder in PG_BIN, or set DATABASE_URL to a running PostgreSQL.",
     )
 
@@ -56,7 +56,9 @@ def _candidates() -> Iterator[Path]:
     # The package is looked up, not imported: its import makes folders and takes locks.
     packages = Path(sysconfig.get_path("purelib"))
     for wheel in {packages / WHEEL, Path(sysconfig.get_path("platlib")) / WHEEL}:
-        yield from sorted((found / "bin" for found in wheel.glob("pginstall*")), key=_number, reverse=True)
+        yield from sorted(
+            (install / "bin" for install in wheel.glob("pginstall*")), key=_number, reverse=True
+        )
     on_path = shutil.which("postgres")
     if on_path:
         yield Path(on_path).resolve().parent
@@ -65,8 +67,8 @@ def _candidates() -> Iterator[Path]:
 
 
 def _number(folder: Path) -> int:
-    found = re.search(r"(\d+)", folder.parent.name)
-    return int(found[1]) if found else 0
+    match = re.search(r"(\d+)", folder.parent.name)
+    return int(match[1]) if match else 0
 
 
 def _checked(folder: Path) -> Binaries:
@@ -80,8 +82,8 @@ def _checked(folder: Path) -> Binaries:
             "This platform may have no binaries (musl has none): install PostgreSQL and name its folder in PG_BIN, "
             "or set DATABASE_URL to a running one.",
         ) from error
-    found = re.search(r"(\d+)(?:\.\d+|\w+)", answer)
-    major = int(found[1]) if found else 0
+    match = re.search(r"(\d+)(?:\.\d+|\w+)", answer)
+    major = int(match[1]) if match else 0
     if major < OLDEST:
         raise LauncherError(
             f"{folder} is PostgreSQL {major}.", f"Gateline needs PostgreSQL {OLDEST} or newer."

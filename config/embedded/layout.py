@@ -22,8 +22,12 @@ LONGEST_SOCKET_FOLDER = 100 - len(f"/.s.PGSQL.{PORT}.lock")
 
 def home() -> Path:
     """The state folder: GATELINE_HOME, else `.gateline` beside manage.py."""
-    named = os.environ.get("GATELINE_HOME")
-    return Path(named).expanduser().resolve() if named else Path(__file__).resolve().parents[2] / ".gateline"
+    override = os.environ.get("GATELINE_HOME")
+    return (
+        Path(override).expanduser().resolve()
+        if override
+        else Path(__file__).resolve().parents[2] / ".gateline"
+    )
 
 
 @dataclass(frozen=True)
@@ -142,8 +146,8 @@ def socket_folder(base: Path, account: Account) -> Path:
 
 
 def _refuse_foreign(folder: Path, account: Account) -> None:
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != account.uid:
         raise LauncherError(
             f"{folder} should be the database's own folder, but somebody else made it.",
             "Remove it, or name a shorter folder in GATELINE_HOME.",

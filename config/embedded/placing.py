@@ -31,31 +31,33 @@ def settle(place: Layout, account: Account) -> Layout:
     return Layout(place.home, base)
 
 
-def reachable(found: Binaries, account: Account) -> Binaries:
+def reachable(binaries: Binaries, account: Account) -> Binaries:
     """The same binaries, copied where the account can run them if it cannot where they are."""
-    if not account.switch or _runs(found, account):
-        return found
-    stamp = f"{found.folder}{found.postgres.stat().st_mtime_ns}"
-    target = _shared(account) / f"postgresql-{found.major}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
-    if not target.exists() and found.bundle:
+    if not account.switch or _runs(binaries, account):
+        return binaries
+    stamp = f"{binaries.folder}{binaries.postgres.stat().st_mtime_ns}"
+    target = (
+        _shared(account) / f"postgresql-{binaries.major}-{hashlib.sha256(stamp.encode()).hexdigest()[:12]}"
+    )
+    if not target.exists() and binaries.bundle:
         unfinished = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
-        for part in found.bundle:
-            depth = part.relative_to(found.bundle[0].parent.parent)
+        for part in binaries.bundle:
+            depth = part.relative_to(binaries.bundle[0].parent.parent)
             shutil.copytree(part, unfinished / depth, symlinks=True)
         unfinished.chmod(0o755)
         unfinished.rename(target)
-    copy = Binaries(target / found.folder.relative_to(found.folder.parents[2]), found.major)
-    if not found.bundle or not _runs(copy, account):
+    copy = Binaries(target / binaries.folder.relative_to(binaries.folder.parents[2]), binaries.major)
+    if not binaries.bundle or not _runs(copy, account):
         raise LauncherError(
-            f"The user {account.name} cannot run {found.postgres}.",
+            f"The user {account.name} cannot run {binaries.postgres}.",
             "Start Gateline as an ordinary user, or name a PostgreSQL that everybody may run in PG_BIN.",
         )
     return copy
 
 
-def _runs(found: Binaries, account: Account) -> bool:
+def _runs(binaries: Binaries, account: Account) -> bool:
     try:
-        tried = subprocess.run([found.postgres, "-V"], capture_output=True, cwd="/", **account.how())
+        tried = subprocess.run([binaries.postgres, "-V"], capture_output=True, cwd="/", **account.how())
     except PermissionError:
         return False
     return tried.returncode == 0

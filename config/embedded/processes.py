@@ -37,11 +37,11 @@ def workers_of(data: Path) -> list[int]:
     the postmaster itself. Empty where the system does not tell."""
     if PROC is None:
         return []
-    found = []
+    workers = []
     for entry in PROC.iterdir():
         if entry.name.isdigit() and _works_in(entry, data):
-            found.append(int(entry.name))
-    return found
+            workers.append(int(entry.name))
+    return workers
 
 
 def _works_in(entry: Path, data: Path) -> bool:

@@ -58,14 +58,14 @@ def ensure(home: Path, *, durable: bool) -> Layout:
     account = choose(place.data)
     layout.open_home(home, account)
     place = placing.settle(place, account)
-    found = placing.reachable(binaries.find(_written_by(place.data)), account)
+    server_binaries = placing.reachable(binaries.find(_written_by(place.data)), account)
     if not (place.data / "PG_VERSION").exists():
-        _initialise(place, account, found, durable)
+        _initialise(place, account, server_binaries, durable)
     socket = layout.socket_folder(place.base, account)
     layout.write_record(place, socket=str(socket), user=account.name, durable=durable)
     if not pid_of(place):
         _bury(place.data, socket)
-        _start(place, account, found, socket, durable)
+        _start(place, account, server_binaries, socket, durable)
     return place
 
 
@@ -80,21 +80,21 @@ def stop(place: Layout) -> None:
             return
 
 
-def _start(place: Layout, account: Account, found: Binaries, socket: Path, durable: bool) -> None:
+def _start(place: Layout, account: Account, server_binaries: Binaries, socket: Path, durable: bool) -> None:
     options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
     _trim(place.log)
     with open_log(place) as log:
         position = log.tell()
-        pid = spawn([found.postgres, "-D", place.data, *words], stderr=log, account=account)
+        pid = spawn([server_binaries.postgres, "-D", place.data, *words], stderr=log, account=account)
     _wait(
         lambda: _pid_file(place.data) == (pid, True) or not processes.is_postmaster(pid, place.data),
         START_SECONDS,
     )
     if _pid_file(place.data) != (pid, True):
-        said = place.log.read_bytes()[position:].decode(errors="replace").strip()
+        output = place.log.read_bytes()[position:].decode(errors="replace").strip()
         raise LauncherError(
-            f"The embedded PostgreSQL did not start. It said:\n{said[-2000:]}",
+            f"The embedded PostgreSQL did not start. It said:\n{output[-2000:]}",
             f"Its whole log is {place.log}. An existing PostgreSQL can be used instead: set DATABASE_URL.",
         )
 
@@ -123,38 +123,44 @@ def _environment() -> dict[str, str]:
     return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
 
-def _initialise(place: Layout, account: Account, found: Binaries, durable: bool) -> None:
+def _initialise(place: Layout, account: Account, server_binaries: Binaries, durable: bool) -> None:
     """Into a folder beside the final one: a data folder that exists is whole."""
-    fresh, given = place.base / "data.new", place.base / "password.new"
+    fresh, password_file = place.base / "data.new", place.base / "password.new"
     shutil.rmtree(fresh, ignore_errors=True)
     password = secrets.token_urlsafe(32)
-    _private_file(given, password)
-    account.own(given)
+    _private_file(password_file, password)
+    account.own(password_file)
     # The builtin provider needs no locale of the system and sorts the same everywhere.
-    if found.major >= 17:
+    if server_binaries.major >= 17:
         locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     else:
         locale = ["--locale=C.UTF-8"]
-    words = ["--encoding=UTF8", *locale, "--data-checksums", "--auth=scram-sha-256", f"--pwfile={given}"]
+    words = [
+        "--encoding=UTF8",
+        *locale,
+        "--data-checksums",
+        "--auth=scram-sha-256",
+        f"--pwfile={password_file}",
+    ]
     words += ["--no-instructions"] if durable else ["--no-instructions", "--no-sync"]
-    if found.major >= 16:
+    if server_binaries.major >= 16:
         # Nobody guesses a password of 256 random bits: to stretch it takes 3 ms of each connection for nothing.
         words += ["--set", "scram_iterations=1"]
     try:
-        _run([found.initdb, "-D", fresh, "-U", layout.NAME, *words], account)
+        _run([server_binaries.initdb, "-D", fresh, "-U", layout.NAME, *words], account)
         create = f"CREATE DATABASE {layout.NAME};\n"
-        _run([found.postgres, "--single", "-D", fresh, "postgres"], account, given=create)
+        _run([server_binaries.postgres, "--single", "-D", fresh, "postgres"], account, standard_input=create)
     finally:
-        given.unlink()
+        password_file.unlink()
     place.password.unlink(missing_ok=True)
     _private_file(place.password, password)
     fresh.rename(place.data)
 
 
-def _run(command: Sequence[str | Path], account: Account, given: str = "") -> None:
+def _run(command: Sequence[str | Path], account: Account, standard_input: str = "") -> None:
     done = subprocess.run(
         command,
-        input=given,
+        input=standard_input,
         capture_output=True,
         text=True,
         cwd="/",

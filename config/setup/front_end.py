@@ -22,8 +22,8 @@ AGAIN = "Start again; if it fails again, remove node_modules first."
 def ensure() -> None:
     """Has the build in static/dist. Node is looked for only when something has to be done."""
     _generate()
-    wanted, built = _modules_inputs(), _build_inputs()
-    modules_fresh = fresh(MODULES / ".gateline-stamp", wanted)
+    modules_digest, built = _modules_inputs(), _build_inputs()
+    modules_fresh = fresh(MODULES / ".gateline-stamp", modules_digest)
     if modules_fresh and fresh(DIST / ".gateline-stamp", built):
         return
     env = node_environment()
@@ -31,7 +31,7 @@ def ensure() -> None:
         _npm(
             "Installing the front end's packages", ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"], env
         )
-        (MODULES / ".gateline-stamp").write_text(wanted)
+        (MODULES / ".gateline-stamp").write_text(modules_digest)
     _npm("Building the front end", ["run", "build"], env)
     (DIST / ".gateline-stamp").write_text(built)
 
@@ -49,16 +49,18 @@ def _generate() -> None:
         *(ROOT / "pipelines" / "routing").rglob("*.py"),
         *(ROOT / "pipelines" / "formats").glob("*.py"),
     ]
-    wanted = digest(*sorted(sources))
-    if fresh(GENERATED / ".gateline-stamp", wanted):
+    sources_digest = digest(*sorted(sources))
+    if fresh(GENERATED / ".gateline-stamp", sources_digest):
         return
     command = [str(packages.PYTHON), "-m", "pipelines.routing", "types"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
-    if said.returncode:
-        raise StepFailed("Generating the types of the line document", said.stderr, AGAIN)
+    completed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment()
+    )
+    if completed.returncode:
+        raise StepFailed("Generating the types of the line document", completed.stderr, AGAIN)
     GENERATED.mkdir(exist_ok=True)
-    (GENERATED / "line.d.ts").write_text(said.stdout)
-    (GENERATED / ".gateline-stamp").write_text(wanted)
+    (GENERATED / "line.d.ts").write_text(completed.stdout)
+    (GENERATED / ".gateline-stamp").write_text(sources_digest)
 
 
 def node_environment() -> dict[str, str]:
@@ -77,9 +79,9 @@ def _recent_enough(env: dict[str, str]) -> bool:
     if not all(shutil.which(name, path=env["PATH"]) for name in ("node", "npm")):
         return False
     # Looked up on the PATH of the environment, not on ours.
-    asked = [shutil.which("node", path=env["PATH"]) or "node", "--version"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=False, env=env).stdout
-    words = said.strip().removeprefix("v").split(".")
+    command = [shutil.which("node", path=env["PATH"]) or "node", "--version"]
+    output = subprocess.run(command, capture_output=True, text=True, check=False, env=env).stdout
+    words = output.strip().removeprefix("v").split(".")
     if len(words) < 2 or not (words[0].isdigit() and words[1].isdigit()):
         return False
     major, minor = int(words[0]), int(words[1])
@@ -98,8 +100,8 @@ def _npm(label: str, words: list[str], env: dict[str, str]) -> None:
 
 def _npm_log(output: str) -> str:
     """What npm wrote to its own log: some versions end there with “Exit handler never called!” and nothing else."""
-    named = re.search(r"complete log of this run can be found in: (\S+)", output)
-    log = Path(named[1]) if named else None
+    match = re.search(r"complete log of this run can be found in: (\S+)", output)
+    log = Path(match[1]) if match else None
     return log.read_text(errors="replace") if log and log.is_file() else ""
 
 

@@ -77,7 +77,7 @@ def count() -> tuple[dict[str, int], Mapping[str, list[str]]]:
     for path, text in _sources((TYPESCRIPT_ROOM,), "*.ts*"):
         for line, kind, name in _of_typescript(text):
             places[f"TypeScript: {kind}"].append(f"{path}:{line} {name}")
-    return {kind: len(found) for kind, found in sorted(places.items())}, places
+    return {kind: len(locations) for kind, locations in sorted(places.items())}, places
 
 
 def _sources(rooms: tuple[str, ...], pattern: str) -> Iterator[tuple[Path, str]]:

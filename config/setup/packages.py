@@ -88,11 +88,11 @@ def _ensure_venv() -> None:
 
 def _works() -> bool:
     """Not when its interpreter was removed, is too old or too new, or when the project was moved."""
-    asked = (
+    script = (
         "import sys, pip; print(sys.version_info[:2] >= (3, 11), sys.version_info[:2] <= (3, 13), sys.prefix)"
     )
     answer = subprocess.run(
-        [PYTHON, "-c", asked], capture_output=True, text=True, check=False, env=environment()
+        [PYTHON, "-c", script], capture_output=True, text=True, check=False, env=environment()
     ).stdout.strip()
     good, _, prefix = answer.rpartition(" ")
     return good == "True True" and os.path.realpath(prefix) == os.path.realpath(VENV)
@@ -130,13 +130,13 @@ def _uv_environment() -> dict[str, str]:
     """uv does not read pip's settings: a mirror or a certificate that is set for pip shall do for both."""
     env = environment(UV_PYTHON_DOWNLOADS="never", UV_NO_PROGRESS="1")
     if not {"UV_DEFAULT_INDEX", "UV_INDEX_URL"} & env.keys():
-        asked = [str(PYTHON), "-m", "pip", "config", "get", "global.index-url"]
-        found = (
+        command = [str(PYTHON), "-m", "pip", "config", "get", "global.index-url"]
+        index_url = (
             env.get("PIP_INDEX_URL")
-            or subprocess.run(asked, capture_output=True, text=True, check=False, env=env).stdout.strip()
+            or subprocess.run(command, capture_output=True, text=True, check=False, env=env).stdout.strip()
         )
-        if found:
-            env["UV_DEFAULT_INDEX"] = found
+        if index_url:
+            env["UV_DEFAULT_INDEX"] = index_url
     if env.get("PIP_CERT"):
         env.setdefault("SSL_CERT_FILE", env["PIP_CERT"])
     return env

@@ -157,12 +157,12 @@ def _plain(output: bytes) -> str:
 
 def environment(**more: str) -> dict[str, str]:
     """Ours, without what would lead pip, uv or npm into another environment."""
-    kept = {
+    variables = {
         name: value
         for name, value in os.environ.items()
         if name not in {"VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "CONDA_PREFIX", "NODE_ENV"}
     }
-    return kept | more
+    return variables | more
 
 
 NO_NETWORK = re.compile(

@@ -51,17 +51,17 @@ def backtest(
         raise Usage(f"There is no file {file}.")
     chosen = {"versions": versions, "since": since, "until": until, "last": last, "limit": limit}
     query = {**chosen, "tasks": tasks, "to": to, "each_task": divergences}
-    for told in _told(server, places.line(server, line).path("backtest"), query, text):
-        if told["type"] == "problem":
-            raise CommandFailure(told["detail"])
-        if told["type"] == "progress":
-            output.note(f"{told['done']:,} of {told['total']:,} decisions")
+    for event in _told(server, places.line(server, line).path("backtest"), query, text):
+        if event["type"] == "problem":
+            raise CommandFailure(event["detail"])
+        if event["type"] == "progress":
+            output.note(f"{event['done']:,} of {event['total']:,} decisions")
         elif json:
-            output.json_line(told)
-        elif told["type"] == "task":
-            say(f"{told['task']}  {told['verdict']}  first at {plain(told['first']['station'])}")
+            output.json_line(event)
+        elif event["type"] == "task":
+            say(f"{event['task']}  {event['verdict']}  first at {plain(event['first']['station'])}")
         else:
-            _show(told)
+            _show(event)
 
 
 def _told(server: Client, path: str, query: dict[str, Any], text: str | None) -> Iterator[dict[str, Any]]:

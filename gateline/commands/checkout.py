@@ -98,10 +98,10 @@ def _check(branch: dict[str, Any], name: str) -> None:
     ids = branch["head"], branch["base"], branch["pushed"] or branch["base"]
     well = (
         all(
-            _ends_well("check-ref-format", f"refs/heads/{each}") and not each.startswith("-")
-            for each in names
+            _ends_well("check-ref-format", f"refs/heads/{name}") and not name.startswith("-")
+            for name in names
         )
-        and all(COMMIT.fullmatch(each) for each in ids)
+        and all(COMMIT.fullmatch(commit) for commit in ids)
         and not branch["address"].startswith("-")
         and Path(name).name == name
     )
@@ -192,8 +192,8 @@ def git(*words: str) -> str:
     """What git says on standard output; it may ask for credentials at the terminal. Raises GitFailed."""
     done = _run(*words)
     if done.returncode:
-        said = (done.stderr or done.stdout).strip()
-        raise GitFailed(f"git {' '.join(each for each in words if each not in ('--quiet', '--'))}: {said}")
+        message = (done.stderr or done.stdout).strip()
+        raise GitFailed(f"git {' '.join(word for word in words if word not in ('--quiet', '--'))}: {message}")
     return done.stdout
 
 

@@ -43,26 +43,26 @@ def import_(
     rows = [_read(server, where, name, files) for name, files in found(what)]
     if not json:
         show(rows)
-    kept = [row for row in rows if "error" not in row]
-    if not dry_run and kept:
+    importable = [row for row in rows if "error" not in row]
+    if not dry_run and importable:
         if not yes and not json:
             output.agree(
-                f"Keep {len(kept)} as new lines?",
+                f"Keep {len(importable)} as new lines?",
                 "keep these lines",
                 "Nothing was kept.",
                 "Add --yes, or --dry-run.",
             )
         if yes:
-            for row in kept:
+            for row in importable:
                 _keep(server, where, row, json)
     if json:
-        output.as_json([{key: said for key, said in row.items() if key != "files"} for row in rows])
+        output.as_json([{key: value for key, value in row.items() if key != "files"} for row in rows])
     if any("error" in row for row in rows):
         raise typer.Exit(Exit.NO)
 
 
-def _around(named: tuple[str, str]) -> tuple[str, str, str]:
-    return named[0], "projects", named[1]
+def _around(project: tuple[str, str]) -> tuple[str, str, str]:
+    return project[0], "projects", project[1]
 
 
 def found(what: Path) -> list[tuple[str, dict[str, str]]]:
@@ -74,13 +74,13 @@ def found(what: Path) -> list[tuple[str, dict[str, str]]]:
     files = sorted(_files(what))
     if len(files) > MOST:
         raise Usage(f"{what} holds more than {MOST} documents.", "Name a folder further down.")
-    roots = [each.parent for each in files if each.name == HEAD]
+    roots = [file.parent for file in files if file.name == HEAD]
     roots += [
-        root for each in files if each.name == STATION and (root := each.parent.parent.parent) not in roots
+        root for file in files if file.name == STATION and (root := file.parent.parent.parent) not in roots
     ]
     documents: dict[Path, dict[str, str]] = {}
     for file in files:
-        around = next((each for each in roots if file.is_relative_to(each)), None)
+        around = next((root for root in roots if file.is_relative_to(root)), None)
         if around is not None:
             documents.setdefault(around, {})[file.relative_to(around).as_posix()] = _text(file)
         elif file.suffix in DOCUMENTS:
@@ -96,7 +96,7 @@ def found(what: Path) -> list[tuple[str, dict[str, str]]]:
 def _files(folder: Path) -> Iterator[Path]:
     """Never through a link: it may lead anywhere; nor what is no file: a pipe would never end."""
     for root, folders, names in os.walk(folder):
-        folders[:] = [each for each in folders if each not in (".git", "node_modules")]
+        folders[:] = [folder for folder in folders if folder not in (".git", "node_modules")]
         for name in names:
             file = Path(root, name)
             if file.suffix in OF_A_FOLDER and not file.is_symlink() and file.is_file():
@@ -112,19 +112,19 @@ def _text(file: Path) -> str:
 
 def _read(server: Client, where: str, name: str, files: dict[str, str]) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = server.post(where, {"files": files})
+        answer: dict[str, Any] = server.post(where, {"files": files})
     except InvalidFailure as fault:
         faults = [
             {"path": p.path, "message": p.message, "hint": p.hint, "line": p.line, "column": p.column}
             for p in fault.places
         ]
         return {"file": name, "files": files, "error": fault.message, "problems": faults}
-    told.pop("picture")
-    return {"file": name, "files": files, **told}
+    answer.pop("picture")
+    return {"file": name, "files": files, **answer}
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    output.table(COLUMNS, (_row(each) for each in rows))
+    output.table(COLUMNS, (_row(row) for row in rows))
     for row in rows:
         for loss in row.get("losses", ()):
             say(f"  {_at(row, loss)}: [yellow]loss[/yellow] {plain(loss['message'])}")

@@ -36,20 +36,20 @@ def lines(
     if line:
         _draw(server, places.line(server, line), draft, json)
         return
-    found = places.lines(server, project)
+    visible_lines = places.lines(server, project)
     if json:
-        output.as_json([each.facts for each in found])
+        output.as_json([line_place.facts for line_place in visible_lines])
         return
     output.table(
         ("Line", "Name", "Live", ""),
         (
             (
-                plain(each),
-                plain(each.facts["name"]),
-                f"v{each.facts['live']}" if each.facts["live"] else "not published",
-                "archived" if each.facts["archived"] else "",
+                plain(line_place),
+                plain(line_place.facts["name"]),
+                f"v{line_place.facts['live']}" if line_place.facts["live"] else "not published",
+                "archived" if line_place.facts["archived"] else "",
             )
-            for each in found
+            for line_place in visible_lines
         ),
     )
 

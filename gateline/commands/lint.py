@@ -43,16 +43,16 @@ def lint(
     server = client(ctx)
     text = read(what)
     if text is not None:
-        found, name = examine(server, places.project_of(server, project), text), what
+        report, name = examine(server, places.project_of(server, project), text), what
     else:
         line = places.line(server, what)
         live = None if draft else line.facts["live"]
-        found, name = server.get(line.path("lint"), version=live), str(line)
+        report, name = server.get(line.path("lint"), version=live), str(line)
     if json:
-        output.as_json(found)
+        output.as_json(report)
     else:
-        show(found, name)
-    if found["counts"].get("error") or (strict and found["counts"].get("warning")):
+        show(report, name)
+    if report["counts"].get("error") or (strict and report["counts"].get("warning")):
         raise typer.Exit(Exit.NO)
 
 
@@ -73,23 +73,23 @@ def read(what: str) -> str | None:
 
 def examine(server: Client, project: tuple[str, str], text: str) -> dict[str, Any]:
     """What the server's lint says of a document that it does not store."""
-    found: dict[str, Any] = server.post(
+    report: dict[str, Any] = server.post(
         path("owners", project[0], "projects", project[1], "lint"),
         content=text.encode(),
         headers={"Content-Type": "application/yaml"},
     )
-    return found
+    return report
 
 
-def show(found: dict[str, Any], name: str) -> None:
-    for each in found["findings"]:
-        place = f":{each['line']}:{each['column'] or 1}" if each["line"] else ""
-        word, _plural, colour = SEVERITIES[each["severity"]]
-        head = f"{plain(name)}{place}: [{colour}]{word}[/{colour}] {plain(each['message'])}"
-        say(f"{head} [dim]({plain(each['check'])})[/dim]")
-        if each["hint"]:
-            say(f"    {plain(each['hint'])}")
-    say(f"{counted(found['counts'])}." if found["findings"] else f"{plain(name)}: no problems.")
+def show(report: dict[str, Any], name: str) -> None:
+    for finding in report["findings"]:
+        place = f":{finding['line']}:{finding['column'] or 1}" if finding["line"] else ""
+        word, _plural, colour = SEVERITIES[finding["severity"]]
+        head = f"{plain(name)}{place}: [{colour}]{word}[/{colour}] {plain(finding['message'])}"
+        say(f"{head} [dim]({plain(finding['check'])})[/dim]")
+        if finding["hint"]:
+            say(f"    {plain(finding['hint'])}")
+    say(f"{counted(report['counts'])}." if report["findings"] else f"{plain(name)}: no problems.")
 
 
 def counted(counts: dict[str, int]) -> str:
@@ -101,10 +101,10 @@ def counted(counts: dict[str, int]) -> str:
     )
 
 
-def errors_of(found: dict[str, Any]) -> list[FaultPlace]:
+def errors_of(report: dict[str, Any]) -> list[FaultPlace]:
     """Those that keep a line from being published."""
     return [
-        FaultPlace(each["message"], each["path"], each["hint"], each["line"], each["column"])
-        for each in found["findings"]
-        if each["severity"] == "error"
+        FaultPlace(finding["message"], finding["path"], finding["hint"], finding["line"], finding["column"])
+        for finding in report["findings"]
+        if finding["severity"] == "error"
     ]

@@ -45,18 +45,19 @@ def login(
     """
     address = address_of(url)
     token = _token(address, token_stdin)
-    kept = Profile(name or ctx.obj or urlsplit(address).netloc, address, token, project)
-    with Client(kept) as server:
-        found = server.get("/projects")
-    profiles.save(profiles.load().with_profile(kept, default=default))
-    known = [f"{each['owner']}/{each['key']}" for each in found]
+    new_profile = Profile(name or ctx.obj or urlsplit(address).netloc, address, token, project)
+    with Client(new_profile) as server:
+        projects = server.get("/projects")
+    profiles.save(profiles.load().with_profile(new_profile, default=default))
+    known = [f"{row['owner']}/{row['key']}" for row in projects]
     if project and project not in known:
         output.note(f"[yellow]Note:[/yellow] this token opens no project “{plain(project)}”.")
     if json:
-        output.as_json({"profile": kept.name, "url": address, "projects": known})
+        output.as_json({"profile": new_profile.name, "url": address, "projects": known})
         return
     say(
-        f"Signed in to {plain(address)} as profile “{plain(kept.name)}”: {plain(', '.join(known)) or 'no projects'}."
+        f"Signed in to {plain(address)} as profile “{plain(new_profile.name)}”: "
+        f"{plain(', '.join(known)) or 'no projects'}."
     )
     output.note(f"The token is kept in {plain(profiles.file())}, readable by you alone.")
 
@@ -88,8 +89,13 @@ def show(
         stored = stored.with_profile(stored.named(use), default=True)
         profiles.save(stored)
     rows = [
-        {"name": each.name, "url": each.url, "project": each.project, "default": each.name == stored.default}
-        for each in stored.by_name.values()
+        {
+            "name": profile.name,
+            "url": profile.url,
+            "project": profile.project,
+            "default": profile.name == stored.default,
+        }
+        for profile in stored.by_name.values()
     ]
     if json:
         output.as_json(rows)

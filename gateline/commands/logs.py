@@ -36,21 +36,21 @@ def logs(
     server = client(ctx)
     place = places.task(server, task)
     names = names_of(server, place, place.facts["version"])
-    wanted = next((key for key, name in names.items() if station in (key, name)), station)
+    station_key = next((key for key, name in names.items() if station in (key, name)), station)
     known: set[int] = set()
     while True:
         ended = not follow or server.get(place.path())["status"] in ENDS
         for visit in _visits(server, place):
-            fits = (not wanted or visit["station"] == wanted) and run in (0, visit["visit"])
+            fits = (not station_key or visit["station"] == station_key) and run in (0, visit["visit"])
             if fits and visit["id"] not in known and (visit["started"] or ended):
                 known.add(visit["id"])
                 _print(server, place, visit, names, follow=follow, times=times, json=json)
         if ended:
             break
         time.sleep(1)
-    if wanted and not known:
+    if station_key and not known:
         stations = ", ".join(
-            sorted({names.get(each["station"], each["station"]) for each in _visits(server, place)})
+            sorted({names.get(run_row["station"], run_row["station"]) for run_row in _visits(server, place)})
         )
         raise NotFoundFailure(
             f"{place.name} has no such run of “{station}”.", f"Stations that ran: {stations or 'none'}."
@@ -83,11 +83,11 @@ def _print(
     at = 0
     while True:
         piece = server.get(place.path("visits", visit["id"], "log"), from_=at)
-        for each in piece["lines"]:
+        for log_line in piece["lines"]:
             if json:
-                output.json_line({"station": visit["station"], "run": visit["visit"], **each})
+                output.json_line({"station": visit["station"], "run": visit["visit"], **log_line})
             else:
-                output.raw(f"{each['seconds']:8.1f}  {each['text']}" if times else each["text"])
+                output.raw(f"{log_line['seconds']:8.1f}  {log_line['text']}" if times else log_line["text"])
         if piece["complete"] or (piece["next"] == at and not follow):
             return
         if piece["next"] == at:

@@ -51,46 +51,46 @@ def plan(
     if text is None:
         raise Usage(f"There is no file {file}.")
     owner, key = places.project_of(server, project)
-    found: dict[str, Any] = server.post(
+    report: dict[str, Any] = server.post(
         path("owners", owner, "projects", key, "plan"),
         content=text.encode(),
         headers={"Content-Type": "application/yaml"},
     )
     if json:
-        output.as_json(found)
+        output.as_json(report)
     elif as_markdown:
-        typer.echo(markdown(found, file), nl=False)
+        typer.echo(markdown(report, file), nl=False)
     else:
-        _show(found, file)
-    if found["verdict"] == "refused" or (strict and found["verdict"] == "acknowledge"):
+        _show(report, file)
+    if report["verdict"] == "refused" or (strict and report["verdict"] == "acknowledge"):
         raise typer.Exit(Exit.NO)
 
 
-def _show(found: dict[str, Any], name: str) -> None:
-    against = f"against v{found['live']}" if found["live"] else "not published yet"
-    say(f"[bold]{plain(found['line'] or name)}[/bold]  [dim]{against}[/dim]")
-    if found["counts"].get("error") or found["counts"].get("warning"):
-        show_findings(found, name)
+def _show(report: dict[str, Any], name: str) -> None:
+    against = f"against v{report['live']}" if report["live"] else "not published yet"
+    say(f"[bold]{plain(report['line'] or name)}[/bold]  [dim]{against}[/dim]")
+    if report["counts"].get("error") or report["counts"].get("warning"):
+        show_findings(report, name)
     else:
-        say(f"{counted(found['counts'])}.")
-    _guarantees(found)
-    _cost(found["cost"])
-    _changes(found)
-    _recorded(found)
-    say(VERDICTS[found["verdict"]])
+        say(f"{counted(report['counts'])}.")
+    _guarantees(report)
+    _cost(report["cost"])
+    _changes(report)
+    _recorded(report)
+    say(VERDICTS[report["verdict"]])
 
 
-def _guarantees(found: dict[str, Any]) -> None:
-    for each in found["guarantees"]:
-        say(f"  {ANSWERS[each['answer']]}  {plain(each['sentence'])}")
-        if each["path"]:
-            say(f"      {plain(each['path'])}")
+def _guarantees(report: dict[str, Any]) -> None:
+    for guarantee in report["guarantees"]:
+        say(f"  {ANSWERS[guarantee['answer']]}  {plain(guarantee['sentence'])}")
+        if guarantee["path"]:
+            say(f"      {plain(guarantee['path'])}")
 
 
 def _cost(cost: dict[str, Any]) -> None:
     if cost["now"] is None:
         return
-    now, before = (f"${each}" if each else "without a limit" for each in (cost["now"], cost["before"]))
+    now, before = (f"${amount}" if amount else "without a limit" for amount in (cost["now"], cost["before"]))
     changed = f" [dim](now {before})[/dim]" if cost["before"] is not None and before != now else ""
     say(
         f"A task costs at most {now}{changed}."
@@ -99,19 +99,19 @@ def _cost(cost: dict[str, Any]) -> None:
     )
 
 
-def _changes(found: dict[str, Any]) -> None:
-    for each in found["changes"] or ():
-        say(f"  ~ {plain(each['sentence'])}")
-    difference = found["difference"] or {"structure": [], "changes": [], "unknown": []}
-    for each in (*difference["structure"], *difference["changes"], *difference["unknown"]):
-        say(f"  → {plain(each['sentence'])}")
-        if each.get("sample"):
-            outcome = each["sample"]["situation"].get("outcome", {})
+def _changes(report: dict[str, Any]) -> None:
+    for change in report["changes"] or ():
+        say(f"  ~ {plain(change['sentence'])}")
+    difference = report["difference"] or {"structure": [], "changes": [], "unknown": []}
+    for change in (*difference["structure"], *difference["changes"], *difference["unknown"]):
+        say(f"  → {plain(change['sentence'])}")
+        if change.get("sample"):
+            outcome = change["sample"]["situation"].get("outcome", {})
             say(f"      [dim]for example {plain(str(outcome))}[/dim]")
 
 
-def _recorded(found: dict[str, Any]) -> None:
-    tried = found["backtest"]
+def _recorded(report: dict[str, Any]) -> None:
+    tried = report["backtest"]
     if tried and tried["decisions"].get("total"):
         counts = ", ".join(
             f"{tried['decisions'][key]:,} {words}"
@@ -119,7 +119,7 @@ def _recorded(found: dict[str, Any]) -> None:
             if tried["decisions"].get(key)
         )
         say(f"Of {tried['decisions']['total']:,} recorded decisions: {counts}.")
-    impact = found["impact"]
+    impact = report["impact"]
     if impact and impact["total"]:
         counts = ", ".join(
             f"{n} {IMPACT.get(key, key.replace('_', ' '))}" for key, n in impact["counts"].items() if n

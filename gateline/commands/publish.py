@@ -60,15 +60,15 @@ def publish(
     being published."""
     server = client(ctx)
     proposal = _proposal(server, what, project)
-    found = _examined(server, proposal)
-    if found["counts"].get("error"):
+    report = _examined(server, proposal)
+    if report["counts"].get("error"):
         raise InvalidFailure(
-            f"{what} cannot be published: {counted(found['counts'])}.", places=errors_of(found)
+            f"{what} cannot be published: {counted(report['counts'])}.", places=errors_of(report)
         )
     number = proposal.line.facts["draft"] if proposal.line else 0
     changed = _changes(server, proposal)
     if not json:
-        _show(what, proposal, found, changed)
+        _show(what, proposal, report, changed)
     if proposal.line and proposal.line.facts["live"] and not changed:
         if json:
             output.as_json({"published": None, "changes": []})
@@ -138,28 +138,30 @@ def _changes(server: Client, proposal: PublishProposal) -> list[dict[str, Any]]:
         return []
     if proposal.text is None:
         rows = server.get(proposal.path("changes"), from_="live", to="draft")
-        return [{key: each[key] for key in KEYS} for each in rows if each["affects"] != LAYOUT]
+        return [{key: row[key] for key in KEYS} for row in rows if row["affects"] != LAYOUT]
     picture = server.get(proposal.path("picture"), from_="live", to="live")
-    told = server.post(
+    preview = server.post(
         proposal.path("draft", "import"), {"document": picture["document"], "text": proposal.text}
     )
     return [
         {"what": row["what"], "affects": group["affects"], "sentence": row["sentence"]}
-        for group in told["changes"]
+        for group in preview["changes"]
         if group["affects"] != LAYOUT
         for row in group["rows"]
     ]
 
 
-def _show(what: str, proposal: PublishProposal, found: dict[str, Any], changed: list[dict[str, Any]]) -> None:
+def _show(
+    what: str, proposal: PublishProposal, report: dict[str, Any], changed: list[dict[str, Any]]
+) -> None:
     live = proposal.line.facts["live"] if proposal.line else None
     against = f"against v{live}" if live else "not published yet"
     say(f"[bold]{plain(proposal.place)}[/bold]  [dim]{against}[/dim]")
-    for each in changed:
-        routing = " [yellow](routing)[/yellow]" if each["affects"] == "routing" else ""
-        say(f"  {MARKS.get(each['what'], '~')} {plain(each['sentence'])}{routing}")
-    for each in found["findings"]:
-        if each["severity"] == "warning":
-            say(f"  [yellow]warning[/yellow] {plain(each['message'])}")
-    if found["findings"]:
-        say(f"  {counted(found['counts'])}: gateline lint {plain(what)}")
+    for change in changed:
+        routing = " [yellow](routing)[/yellow]" if change["affects"] == "routing" else ""
+        say(f"  {MARKS.get(change['what'], '~')} {plain(change['sentence'])}{routing}")
+    for finding in report["findings"]:
+        if finding["severity"] == "warning":
+            say(f"  [yellow]warning[/yellow] {plain(finding['message'])}")
+    if report["findings"]:
+        say(f"  {counted(report['counts'])}: gateline lint {plain(what)}")

@@ -27,8 +27,8 @@ def rerun(
     The task then waits for them anew. What the host says to it is in its log and on its page."""
     server = client(ctx)
     place = places.task(server, task)
-    said = server.post(place.path("rerun-checks"), {"station": station, "reason": reason})
+    answer = server.post(place.path("rerun-checks"), {"station": station, "reason": reason})
     if json:
-        output.as_json(said)
+        output.as_json(answer)
         return
     say(f"{place.name} asks the host to run its checks again, and waits for them.")

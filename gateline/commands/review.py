@@ -61,7 +61,7 @@ def review(
             metavar="KEY=VALUE",
         ),
     ] = None,
-    seen: Annotated[
+    evidence: Annotated[
         str,
         typer.Option(
             "--evidence", help="Decide only what has this digest, as --json showed it.", metavar="DIGEST"
@@ -80,20 +80,29 @@ def review(
         _list(server, json)
         return
     place = places.task(server, task)
-    shown = _shown(server, place, gate, visit)
+    details = _shown(server, place, gate, visit)
     if browser:
-        page = server.profile.url + shown["page"]
+        page = server.profile.url + details["page"]
         webbrowser.open(page)
         output.note(plain(page))
     word = _word(approve=approve, send_back=send_back, reject=reject, action=action)
     if not word:
-        _show(shown, json)
+        _show(details, json)
         return
     if values and word != "approve":
         raise Usage("Only an approval fills in fields.", "Leave --field out.")
-    given = dict(pair(each) for each in values or ())
+    field_values = dict(pair(assignment) for assignment in values or ())
     _decide(
-        server, place, shown, word, reason=reason, route=route, given=given, seen=seen, yes=yes, json=json
+        server,
+        place,
+        details,
+        word,
+        reason=reason,
+        route=route,
+        field_values=field_values,
+        evidence=evidence,
+        yes=yes,
+        json=json,
     )
 
 
@@ -104,57 +113,58 @@ def _list(server: Client, json: bool) -> None:
         return
     if not needs:
         say("Nothing needs you.")
-    for each in needs:
-        due = f" [yellow]due {output.when(each['due'])}[/yellow]" if each["due"] else ""
-        since = f"[dim]{output.ago(each['since'])}[/dim]"
-        say(f"[bold]{plain(each['task'])}[/bold]  {plain(each['title'])}  {since}{due}")
-        say(f"    {plain(each['place'])}: {plain(each['sentence'])} {plain(each['remedy'])}".rstrip())
+    for need in needs:
+        due = f" [yellow]due {output.when(need['due'])}[/yellow]" if need["due"] else ""
+        since = f"[dim]{output.ago(need['since'])}[/dim]"
+        say(f"[bold]{plain(need['task'])}[/bold]  {plain(need['title'])}  {since}{due}")
+        say(f"    {plain(need['place'])}: {plain(need['sentence'])} {plain(need['remedy'])}".rstrip())
 
 
 def _shown(server: Client, place: TaskPlace, gate: str, visit: str) -> dict[str, Any]:
     """Raises NotFoundFailure: it waits at no gate; ConflictFailure: several branches do."""
-    wanted = gate or place.facts["pendingGateId"]
-    if not wanted:
+    gate_key = gate or place.facts["pendingGateId"]
+    if not gate_key:
         raise NotFoundFailure(
             f"{place.name} waits at no gate: it is {place.facts['display_status'].replace('_', ' ')}."
         )
-    found: dict[str, Any] = server.get(place.path("gates", wanted, "review"), visit=visit)
-    return found
+    details: dict[str, Any] = server.get(place.path("gates", gate_key, "review"), visit=visit)
+    return details
 
 
-def _show(shown: dict[str, Any], json: bool) -> None:
+def _show(details: dict[str, Any], json: bool) -> None:
     if json:
-        output.as_json(shown)
+        output.as_json(details)
         return
-    say(f"[bold]{plain(shown['task'])}[/bold]  {plain(shown['title'])}")
-    again = f", round {shown['round']}" if shown["round"] > 1 else ""
+    say(f"[bold]{plain(details['task'])}[/bold]  {plain(details['title'])}")
+    again = f", round {details['round']}" if details["round"] > 1 else ""
     say(
-        f"[dim]{plain(shown['line'])} · {plain(shown['name'])}{again} · opened {output.ago(shown['opened'])}[/dim]"
+        f"[dim]{plain(details['line'])} · {plain(details['name'])}{again} · "
+        f"opened {output.ago(details['opened'])}[/dim]"
     )
-    if shown["description"]:
-        say(f"\n{plain(shown['description'])}")
-    if shown["summary"]:
-        say(f"\n{plain(shown['station'])}: {plain(shown['summary'])}")
-    for key, value in shown["output"].items() if isinstance(shown["output"], dict) else ():
-        if isinstance(value, str) and value.strip() != shown["summary"].strip():
+    if details["description"]:
+        say(f"\n{plain(details['description'])}")
+    if details["summary"]:
+        say(f"\n{plain(details['station'])}: {plain(details['summary'])}")
+    for key, value in details["output"].items() if isinstance(details["output"], dict) else ():
+        if isinstance(value, str) and value.strip() != details["summary"].strip():
             say(f"\n[bold]{plain(key.capitalize())}[/bold]\n{plain(value.strip())}")
-    _files(shown)
+    _files(details)
     for title, rows in (
-        ("What ran", [_ran(each) for each in shown.get("ran", ())]),
-        ("Facts", [f"{plain(each['words'])} [dim]{plain(each['by'])}[/dim]" for each in shown["facts"]]),
-        ("Claims", [_claim(each) for each in shown["claims"]]),
-        ("To fill in with an approval", [_field(each) for each in shown["fields"]]),
-        ("Decide", [f"{_flag(each['action'])}  {plain(each['then'])}" for each in shown["offers"]]),
+        ("What ran", [_ran(ran_row) for ran_row in details.get("ran", ())]),
+        ("Facts", [f"{plain(fact['words'])} [dim]{plain(fact['by'])}[/dim]" for fact in details["facts"]]),
+        ("Claims", [_claim(claim) for claim in details["claims"]]),
+        ("To fill in with an approval", [_field(field) for field in details["fields"]]),
+        ("Decide", [f"{_flag(offer['action'])}  {plain(offer['then'])}" for offer in details["offers"]]),
     ):
         if rows:
             say(f"\n[bold]{title}[/bold]")
         for row in rows:
             say(f"  {row}")
     say()
-    say(plain(shown["asks_for"]))
-    if not shown["may"]:
-        say(f"[yellow]You cannot decide here:[/yellow] {plain(shown['why'])}")
-    say(f"[dim]Evidence {shown['evidence']}[/dim]")
+    say(plain(details["asks_for"]))
+    if not details["may"]:
+        say(f"[yellow]You cannot decide here:[/yellow] {plain(details['why'])}")
+    say(f"[dim]Evidence {details['evidence']}[/dim]")
 
 
 def _ran(run: dict[str, Any]) -> str:
@@ -163,18 +173,18 @@ def _ran(run: dict[str, Any]) -> str:
     return f"{sign} {plain(run['station'])}: {plain(run['words'])}{stale} [dim]{plain(run['command'])}[/dim]"
 
 
-def _files(shown: dict[str, Any]) -> None:
-    count = len(shown["files"]) + shown["more_files"]
+def _files(details: dict[str, Any]) -> None:
+    count = len(details["files"]) + details["more_files"]
     if not count:
         return
     say(
-        f"\n[bold]{count} {'file' if count == 1 else 'files'} changed[/bold] +{shown['added']} −{shown['removed']}"
+        f"\n[bold]{count} {'file' if count == 1 else 'files'} changed[/bold] +{details['added']} −{details['removed']}"
     )
-    for each in shown["files"]:
-        lines = f"+{each['added']} −{each['removed']}" if each["added"] is not None else ""
-        say(f"  {MARKS.get(each['change'], 'M')} {plain(each['path'])}  [dim]{lines}[/dim]")
-    if shown["more_files"]:
-        say(f"  and {shown['more_files']} more")
+    for file in details["files"]:
+        lines = f"+{file['added']} −{file['removed']}" if file["added"] is not None else ""
+        say(f"  {MARKS.get(file['change'], 'M')} {plain(file['path'])}  [dim]{lines}[/dim]")
+    if details["more_files"]:
+        say(f"  and {details['more_files']} more")
 
 
 def _claim(claim: dict[str, Any]) -> str:
@@ -189,14 +199,14 @@ def _field(field: dict[str, Any]) -> str:
 
 
 def _flag(action: str) -> str:
-    named = action in ("approve", "send_back", "reject")
-    return f"--{action.replace('_', '-')}" if named else f"--action {action}"
+    has_own_flag = action in ("approve", "send_back", "reject")
+    return f"--{action.replace('_', '-')}" if has_own_flag else f"--action {action}"
 
 
 def _word(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
     """Raises Usage: more than one."""
-    given = [("approve", approve), ("send_back", send_back), ("reject", reject), (action, bool(action))]
-    words = [word for word, wanted in given if wanted]
+    flags = [("approve", approve), ("send_back", send_back), ("reject", reject), (action, bool(action))]
+    words = [word for word, is_set in flags if is_set]
     if len(words) > 1:
         raise Usage("One decision at a time.", f"You gave {' and '.join(words)}.")
     return next(iter(words), "")
@@ -205,60 +215,60 @@ def _word(*, approve: bool, send_back: bool, reject: bool, action: str) -> str:
 def _decide(
     server: Client,
     place: TaskPlace,
-    shown: dict[str, Any],
+    details: dict[str, Any],
     word: str,
     *,
     reason: str,
     route: str,
-    given: dict[str, str],
-    seen: str,
+    field_values: dict[str, str],
+    evidence: str,
     yes: bool,
     json: bool,
 ) -> None:
     """What was shown before is what is decided: here, or earlier, by the digest that was noted then. Raises Usage,
     ConflictFailure."""
-    offer = next((each for each in shown["offers"] if each["action"] == word), None)
+    offer = next((candidate for candidate in details["offers"] if candidate["action"] == word), None)
     if offer is None:
-        words = ", ".join(_flag(each["action"]) for each in shown["offers"])
-        raise Usage(f"“{shown['name']}” does not offer {word}.", f"It offers {words}.")
-    if seen and seen != shown["evidence"]:
+        words = ", ".join(_flag(choice["action"]) for choice in details["offers"])
+        raise Usage(f"“{details['name']}” does not offer {word}.", f"It offers {words}.")
+    if evidence and evidence != details["evidence"]:
         raise ConflictFailure(
             "What you looked at is no longer what is under review.",
             f"Look again: gateline review {place.name}",
-            problem={"visit": shown["visit"], "evidence": shown["evidence"]},
+            problem={"visit": details["visit"], "evidence": details["evidence"]},
         )
-    if yes and not seen:
+    if yes and not evidence:
         raise Usage(
             "--yes decides what you looked at before.", "Add --evidence with the digest that was shown."
         )
     if not yes:
         if not output.asks():
             raise Usage("There is no terminal to show the review and to ask.", "Use --evidence DIGEST --yes.")
-        _show(shown, json=False)
+        _show(details, json=False)
         say()
         if offer["needs_reason"] and not reason:
             reason = typer.prompt("Reason", err=True)
         if word == "approve":
-            given = {**_asked(shown["fields"], given), **given}
+            field_values = {**_asked(details["fields"], field_values), **field_values}
         if not typer.confirm(f"{WORDS[word]}? {offer['then']}", err=True):
             output.note("Nothing was decided.")
             raise typer.Exit(Exit.NO)
-    known = {each["key"]: each for each in shown["fields"]}
-    fields = {key: typed(known.get(key), key, text, "fields") for key, text in given.items()}
+    known = {field["key"]: field for field in details["fields"]}
+    fields = {key: typed(known.get(key), key, text, "fields") for key, text in field_values.items()}
     try:
         answer = server.post(
-            place.path("gates", shown["gate"]),
+            place.path("gates", details["gate"]),
             {
                 "action": word,
                 "reason": reason,
                 "route": route,
                 "fields": fields,
-                "visit": shown["visit"],
-                "evidence": shown["evidence"],
+                "visit": details["visit"],
+                "evidence": details["evidence"],
             },
         )
     except ConflictFailure as fault:
-        changed = _since(server, place, shown)
+        changed = _since(server, place, details)
         look = f"Look again: gateline review {place.name}"
         raise ConflictFailure(fault.message, look, changed, problem=fault.problem) from fault
     if json:
@@ -269,39 +279,39 @@ def _decide(
     say(f"[green]{WORDS[word]}[/green]: recorded.{more} {plain(place.name)} is {status}.")
 
 
-def _asked(fields: list[dict[str, Any]], given: Container[str]) -> dict[str, str]:
+def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:
     """What an approval fills in, of the person at this terminal; nothing where they leave a field empty."""
-    found = {}
-    for each in fields:
-        if each["key"] in given:
+    answers = {}
+    for field in fields:
+        if field["key"] in filled_keys:
             continue
-        choices = ["yes", "no"] if each["type"] == "yes_no" else each["choices"]
+        choices = ["yes", "no"] if field["type"] == "yes_no" else field["choices"]
         among = f" ({', '.join(choices)})" if choices else ""
-        label = "".join(map(output.visible, f"{each['label']}{among}"))
-        begin = None if each["required"] else ""
+        label = "".join(map(output.visible, f"{field['label']}{among}"))
+        begin = None if field["required"] else ""
         if text := typer.prompt(label, default=begin, show_default=False, err=True):
-            found[each["key"]] = text
-    return found
+            answers[field["key"]] = text
+    return answers
 
 
-def _since(server: Client, place: TaskPlace, shown: dict[str, Any]) -> list[FaultPlace]:
+def _since(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
     """What is otherwise than it was shown, as far as that can still be looked at."""
     try:
-        now = server.get(place.path("gates", shown["gate"], "review"))
+        now = server.get(place.path("gates", details["gate"], "review"))
     except CommandFailure:
         return []
-    if now["evidence"] == shown["evidence"] and now["visit"] == shown["visit"]:
+    if now["evidence"] == details["evidence"] and now["visit"] == details["visit"]:
         return []
-    paths = sorted({path for path, _added, _removed in _counted(shown) ^ _counted(now)})
-    told = [
+    paths = sorted({path for path, _added, _removed in _counted(details) ^ _counted(now)})
+    messages = [
         FaultPlace(
-            f"You saw round {shown['round']}; round {now['round']} is open, opened {output.ago(now['opened'])}."
+            f"You saw round {details['round']}; round {now['round']} is open, opened {output.ago(now['opened'])}."
         )
     ]
     if paths:
-        told.append(FaultPlace(f"Files that changed otherwise: {', '.join(paths[:10])}"))
-    return told
+        messages.append(FaultPlace(f"Files that changed otherwise: {', '.join(paths[:10])}"))
+    return messages
 
 
-def _counted(shown: dict[str, Any]) -> set[tuple[str, int | None, int | None]]:
-    return {(each["path"], each["added"], each["removed"]) for each in shown["files"]}
+def _counted(details: dict[str, Any]) -> set[tuple[str, int | None, int | None]]:
+    return {(file["path"], file["added"], file["removed"]) for file in details["files"]}

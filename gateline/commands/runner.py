@@ -44,7 +44,7 @@ def start(module: str, words: list[str]) -> NoReturn:
 def _place() -> Path | None:
     """The folder of the copy that has the worker."""
     try:
-        found = importlib.util.find_spec(WORKER)
+        spec = importlib.util.find_spec(WORKER)
     except ModuleNotFoundError:
         return None
-    return Path(found.origin).resolve().parents[3] if found and found.origin else None
+    return Path(spec.origin).resolve().parents[3] if spec and spec.origin else None

@@ -63,11 +63,14 @@ def submit(
     """Start a task. The name of the task is the only line on standard output.
 
     Example: gateline submit fix-lint repository=https://git.example.com/app.git --file notes=@notes.md"""
-    given, files = [pair(each) for each in values or ()], [pair(each) for each in file or ()]
+    input_pairs, files = (
+        [pair(assignment) for assignment in values or ()],
+        [pair(assignment) for assignment in file or ()],
+    )
     server = client(ctx)
     place = places.line(server, line)
-    fields = {each["key"]: each for each in server.get(place.path("start-form"))["fields"]}
-    inputs = {name: typed(fields.get(name), name, text) for name, text in given}
+    fields = {field["key"]: field for field in server.get(place.path("start-form"))["fields"]}
+    inputs = {name: typed(fields.get(name), name, text) for name, text in input_pairs}
     for name, text in files:
         inputs[name] = _upload(server, place, fields.get(name), name, text)
     body: dict[str, Any] = {"inputs": inputs, "description": description, "priority": priority}

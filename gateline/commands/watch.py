@@ -67,25 +67,25 @@ def follow(
     server: Client, task: TaskPlace, json: bool, *, until_waiting: bool = False, interval: float = 1.0
 ) -> None:
     """Raises Exit with what its end was."""
-    seen = Watched(server, task)
+    watched = Watched(server, task)
     drawn = output.console.is_terminal and not json
     with ExitStack() as stack:
         live = stack.enter_context(Live(console=output.console, auto_refresh=False)) if drawn else None
         while True:
-            changed = seen.look()
+            changed = watched.look()
             if live is not None:
-                live.update(seen.drawn(), refresh=True)
+                live.update(watched.drawn(), refresh=True)
             elif json:
-                for each in changed:
-                    output.json_line(each)
+                for event in changed:
+                    output.json_line(event)
             else:
-                for each in changed:
-                    say(_sentence(each, seen.names))
-            status = seen.status
+                for event in changed:
+                    say(_sentence(event, watched.names))
+            status = watched.status
             if status in ENDS or (until_waiting and status in WAITING):
                 break
             time.sleep(interval)
-    raise typer.Exit(ENDS.get(seen.status, Exit.WAITS))
+    raise typer.Exit(ENDS.get(watched.status, Exit.WAITS))
 
 
 @dataclass
@@ -123,21 +123,21 @@ class Watched:
 
     def cost(self) -> float | None:
         """Dollars that its runs report together; None where none has a price."""
-        priced = [cost for each in self.visits.values() if (cost := cost_of(each)) is not None]
+        priced = [cost for visit in self.visits.values() if (cost := cost_of(visit)) is not None]
         return sum(priced) if priced else None
 
     def drawn(self) -> RenderableType:
         """What is known, as a picture that is drawn anew."""
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        for each in self.visits.values():
-            table.add_row(*self._row(each))
+        for visit in self.visits.values():
+            table.add_row(*self._row(visit))
         status = _status_word(self.task)
         spent = self.cost()
         head = [
             f"[bold]{plain(self.place.name)}[/bold]  {plain(self.task['title'])}",
             f"[bold]{status}[/bold]" + (f" · ${spent:.2f}" if spent is not None else ""),
         ]
-        waits = [line for each in self.positions for line in self._waiting(each)]
+        waits = [line for position in self.positions for line in self._waiting(position)]
         tail = [Text(f"    {line}", style="dim", overflow="ellipsis", no_wrap=True) for line in self.tail]
         return Group("  ".join(head), table, *tail, *waits)
 
@@ -165,20 +165,23 @@ class Watched:
 
     def _new_visits(self) -> Iterator[dict[str, Any]]:
         # Those that had not ended at the last look, and all after them, are read anew.
-        open_ids = [key for key, each in self.visits.items() if each["state"] != "done"]
+        open_ids = [key for key, visit in self.visits.items() if visit["state"] != "done"]
         after = min(open_ids, default=max(self.visits, default=0) + 1) - 1
         while True:
             rows = self.server.get(self.place.path("visits"), after=after, limit=PAGE)
-            for each in rows:
-                before, self.visits[each["id"]] = self.visits.get(each["id"]), each
-                if before is None or (before["state"], before["started"]) != (each["state"], each["started"]):
-                    yield {"kind": "visit", **{key: each[key] for key in VISIT}, "cost_usd": cost_of(each)}
+            for visit in rows:
+                before, self.visits[visit["id"]] = self.visits.get(visit["id"]), visit
+                if before is None or (before["state"], before["started"]) != (
+                    visit["state"],
+                    visit["started"],
+                ):
+                    yield {"kind": "visit", **{key: visit[key] for key in VISIT}, "cost_usd": cost_of(visit)}
             if len(rows) < PAGE:
                 return
             after = rows[-1]["id"]
 
     def _new_status(self) -> Iterator[dict[str, Any]]:
-        waits = "; ".join(each["waits_for"] for each in self.positions if each["waits_for"])
+        waits = "; ".join(position["waits_for"] for position in self.positions if position["waits_for"])
         if (self.status, waits) != self._told:
             self._told = (self.status, waits)
             names = ("status", "display_status", "error", "reason", "end", "unmerged")
@@ -192,14 +195,14 @@ class Watched:
             }
 
     def _read_log(self) -> None:
-        running = [each for each in self.visits.values() if each["state"] != "done" and each["started"]]
+        running = [visit for visit in self.visits.values() if visit["state"] != "done" and visit["started"]]
         if not running or not output.console.is_terminal:
             self.tail = []
             return
         visit = running[-1]["id"]
         at = self._log[1] if self._log[0] == visit else 0
         piece = self.server.get(self.place.path("visits", visit, "log"), from_=at)
-        self.tail = [*(self.tail if at else []), *(each["text"] for each in piece["lines"])][-TAIL:]
+        self.tail = [*(self.tail if at else []), *(log_line["text"] for log_line in piece["lines"])][-TAIL:]
         self._log = (visit, piece["next"])
 
     def _patiently(self) -> dict[str, Any]:
@@ -207,8 +210,8 @@ class Watched:
         until = time.monotonic() + PATIENCE
         while True:
             try:
-                found: dict[str, Any] = self.server.get(self.place.path())
-                return found
+                facts: dict[str, Any] = self.server.get(self.place.path())
+                return facts
             except Unreachable:
                 if not self.task or time.monotonic() > until:
                     raise
@@ -231,7 +234,7 @@ def names_of(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
         document = server.get(line.path("picture"), from_=version, to=version)["document"]
     except CommandFailure:
         return {}
-    return {each["key"]: each.get("name") or each["key"] for each in document["stations"]}
+    return {station["key"]: station.get("name") or station["key"] for station in document["stations"]}
 
 
 def _status_word(task: dict[str, Any]) -> str:
@@ -251,5 +254,5 @@ def _sentence(news: dict[str, Any], names: dict[str, str]) -> str:
         return f"{name}{run}: {'started' if news['started'] else 'queued'}"
     summary = (news["summary"] or "").partition("\n")[0]
     took = output.between(news["started"], news["ended"])
-    said = f": {plain(summary)}" if summary else ""
-    return f"{SIGNS.get(news['result'] or '', '·')} {name}{run} ({took}){cost}{said}"
+    summary_suffix = f": {plain(summary)}" if summary else ""
+    return f"{SIGNS.get(news['result'] or '', '·')} {name}{run} ({took}){cost}{summary_suffix}"

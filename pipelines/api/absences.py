@@ -39,7 +39,7 @@ class AbsenceOut(BaseModel):
 def index(request: Request) -> list[AbsenceOut]:
     """Your own that are not over, those for all projects first. Of a token for one project only those there."""
     user = _person(request, ApiToken.Scope.READ)
-    return [_out(each) for each in _own(request, user).filter(until__gt=clock.now())]
+    return [_out(absence) for absence in _own(request, user).filter(until__gt=clock.now())]
 
 
 @router.post("/absences", response={201: AbsenceOut}, summary="Name a stand-in")
@@ -79,16 +79,16 @@ def _own(request: Request, user: User) -> QuerySet[Absence]:
     return rows.order_by(F("project").asc(nulls_first=True))
 
 
-def _project(request: Request, named: str | None) -> Project | None:
+def _project(request: Request, project_path: str | None) -> Project | None:
     """Raises NotFound, Forbidden."""
-    if named is None:
+    if project_path is None:
         if isinstance(request.auth, ApiToken) and request.auth.project_id is not None:
             raise Forbidden("This token is for one project: name it as “project”.")
         return None
-    owner, _slash, key = named.replace("\0", "").partition("/")
-    found = access.get_project(request.auth, owner, key)
-    access.require(request.auth, "decide", found)
-    return found
+    owner, _slash, key = project_path.replace("\0", "").partition("/")
+    project = access.get_project(request.auth, owner, key)
+    access.require(request.auth, "decide", project)
+    return project
 
 
 def _out(row: Absence) -> AbsenceOut:

@@ -97,7 +97,7 @@ def analytics(request: Request, line: Line, version: int | None = None) -> dict[
 
 
 def _plain(numbers: query.LineInsights) -> dict[str, Any]:
-    shown = asdict(numbers)
-    for part in (shown, *shown["stations"]):
+    body = asdict(numbers)
+    for part in (body, *body["stations"]):
         part["policy"] = [{"knob": knob, "outcomes": count} for knob, count in part["policy"]]
-    return shown
+    return body

@@ -36,15 +36,15 @@ class Bearer(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> ApiToken | None:
         """Unknown, expired and revoked tokens are answered alike. Raises TooMuch: many wrong ones from one address."""
-        found = self.found(token)
-        seconds = 0 if found else wrong_tokens.wait(request)
+        api_token = self.found(token)
+        seconds = 0 if api_token else wrong_tokens.wait(request)
         if seconds:
             raise TooMuch("Too many wrong tokens came from this address. Wait a minute.", seconds)
-        return found
+        return api_token
 
     def found(self, token: str) -> ApiToken | None:
-        found = accounts.bearer(token, timezone.now())
-        return None if found is None or found.kind == ApiToken.TokenKind.RUNNER else found
+        api_token = accounts.bearer(token, timezone.now())
+        return None if api_token is None or api_token.kind == ApiToken.TokenKind.RUNNER else api_token
 
 
 class RunnerBearer(Bearer):
@@ -67,14 +67,14 @@ class ReportBearer(RunnerBearer):
     remembered, for the next call to go together with others (runner_calls)."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Presented | None:  # type: ignore[override]
-        found = super().authenticate(request, token)
-        if found is None or found.project_id is None:
+        api_token = super().authenticate(request, token)
+        if api_token is None or api_token.project_id is None:
             forget(token)
             return None
         if len(_PROJECTS) >= MOST_REMEMBERED:
             _PROJECTS.clear()
-        _PROJECTS[accounts.digest_of(token)] = found.project_id
-        return Presented(token, found.project_id)
+        _PROJECTS[accounts.digest_of(token)] = api_token.project_id
+        return Presented(token, api_token.project_id)
 
 
 def project_of(token: str) -> int | None:

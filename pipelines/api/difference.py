@@ -87,7 +87,9 @@ def changes(
     """Every change of the document, in words too; those with `affects: routing` decide where tasks go. `from` and `to`:
     the number of a version, `live`, `draft`, or `aside-<id>` of a draft that was put aside."""
     apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
-    return [{**each.to_dict(), "sentence": sentence(each, apart.old, apart.new)} for each in apart.changes]
+    return [
+        {**change.to_dict(), "sentence": sentence(change, apart.old, apart.new)} for change in apart.changes
+    ]
 
 
 @router.get(PATH, response=DifferenceOut, summary="Routing changes")

@@ -72,17 +72,17 @@ def read(request: Request, project: Project, payload: FilesIn) -> Status[dict[st
     taken, or there are other losses than were listed. Nothing that a document names is run, opened or fetched."""
     with turn(request.auth, saves=payload.save):
         opened = opening.opened_files(payload.files)
-        told = _told(opened, project, payload.key)
+        imported = _told(opened, project, payload.key)
         if not payload.save:
-            return Status(200, told)
+            return Status(200, imported)
         if payload.losses != len(opened.losses):
             raise Conflict(
                 f"This document has {len(opened.losses)} losses, and others were listed. Look at them first."
             )
         made = publishing.create_line(
-            project, told["key"], told["name"], told["text"], person_of(request.auth)
+            project, imported["key"], imported["name"], imported["text"], person_of(request.auth)
         )
-    return Status(201, {**told, "saved": LineOut.of(made)})
+    return Status(201, {**imported, "saved": LineOut.of(made)})
 
 
 OWN = "gateline"
@@ -117,7 +117,7 @@ def export(request: Request, line: Line, dialect: str = "", version: str = "") -
         known = ", ".join((OWN, *written_systems()))
         raise Invalid.at("dialect", f"has to be one of {known}")
     made = written(document, dialect)
-    losses = [_place(each) for each in made.losses]
+    losses = [_place(loss) for loss in made.losses]
     return {"dialect": dialect, "system": systems()[dialect].name, "text": made.text, "losses": losses}
 
 
@@ -137,9 +137,9 @@ def _told(opened: opening.Opened, project: Project, key: str) -> dict[str, Any]:
         "key": document["key"],
         "name": str(document.get("name") or document["key"])[:200],
         "stations": len(stations),
-        "rules": sum(len(_list(each, "rules")) for each in stations if isinstance(each, dict)),
+        "rules": sum(len(_list(station, "rules")) for station in stations if isinstance(station, dict)),
         "gates": len(_list(document, "gates")),
-        "losses": [_place(each) for each in opened.losses],
+        "losses": [_place(loss) for loss in opened.losses],
         "findings": examined(document, project, text).to_dict()["counts"],
         "document": document,
         "text": text,
@@ -157,8 +157,8 @@ def picture_of(document: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _list(of: dict[str, Any], name: str) -> list[Any]:
-    found = of.get(name)
-    return found if isinstance(found, list) else []
+    members = of.get(name)
+    return members if isinstance(members, list) else []
 
 
 def _place(problem: Problem) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from pipelines.routing.simulate.run import ScenarioResult, expectation, run
 
 router = Operations("scenarios", COSTS)
 SCENARIOS = DRAFT + "/scenarios"
-SHOWN = 500
+MAX_ROWS = 500
 
 
 class DrawnIn(Strict):
@@ -107,8 +107,8 @@ def index(request: Request, line: Line) -> dict[str, Any]:
 def run_all(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
     """409: it is no line. 400: there are too many steps for one request."""
     subject = _subject(line, payload.document)
-    told = scenarios.run_against(line, subject, now=timezone.now())
-    return _listed(line, subject, told)
+    report = scenarios.run_against(line, subject, now=timezone.now())
+    return _listed(line, subject, report)
 
 
 @router.post(
@@ -123,13 +123,13 @@ def generate(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
     user, now = person_of(request.auth), timezone.now()
     subject = _subject(line, payload.document)
     rows, made = scenarios.generate_for(line, subject, user, now, scenarios.for_seconds())
-    told = scenarios.run_against(line, subject, now=now)
+    report = scenarios.run_against(line, subject, now=now)
     more = {
-        "missing": [each.to_dict() for each in made.missing],
+        "missing": [gap.to_dict() for gap in made.missing],
         "stopped": made.stopped,
         "made": len(rows),
     }
-    return {**_listed(line, subject, told), **more}
+    return {**_listed(line, subject, report), **more}
 
 
 @router.post(SCENARIOS, response=KeptOut, summary="Keep a walk as a scenario")
@@ -157,18 +157,18 @@ def _subject(line: Line, document: dict[str, Any]) -> ScenarioSubject:
 
 
 def _listed(
-    line: Line, subject: ScenarioSubject | None = None, told: ScenarioReport | None = None
+    line: Line, subject: ScenarioSubject | None = None, report: ScenarioReport | None = None
 ) -> dict[str, Any]:
-    rows = list(line.scenarios.order_by("key")[:SHOWN])
-    ran = {each.scenario.key: each for each in told.results} if told else {}
+    rows = list(line.scenarios.order_by("key")[:MAX_ROWS])
+    ran = {result.scenario.key: result for result in report.results} if report else {}
     subject = subject or _kept_subject(line)
-    coverage = told.coverage if told else subject and scenarios.coverage(line, subject)
+    coverage = report.coverage if report else subject and scenarios.coverage(line, subject)
     return {
         "scenarios": [_row(line, row, ran.get(row.key)) for row in rows],
         "total": line.scenarios.count(),
         "coverage": _coverage(coverage, subject.parsed) if coverage and subject else None,
-        "failed": told.failed if told else None,
-        "at": timezone.now().isoformat() if told else "",
+        "failed": report.failed if report else None,
+        "at": timezone.now().isoformat() if report else "",
     }
 
 
@@ -191,7 +191,7 @@ def _row(line: Line, row: Scenario, result: ScenarioResult | None) -> dict[str, 
 
 
 def _ran(result: ScenarioResult) -> dict[str, Any]:
-    failures = [str(each) for each in result.failures[: scenarios.SHOWN_FAILURES]]
+    failures = [str(failure) for failure in result.failures[: scenarios.SHOWN_FAILURES]]
     return {"holds": result.holds, "failures": failures, "current": True}
 
 
@@ -205,9 +205,9 @@ def _last(line: Line, row: Scenario) -> dict[str, Any] | None:
 
 def _coverage(coverage: Coverage, parsed: ParsedLine) -> dict[str, Any]:
     """`rules`: what became of each in the tests."""
-    shown = coverage.shown
+    exercised = coverage.shown
     states = {
-        rule: "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
+        rule: "taken" if rule in exercised.taken else "tested" if rule in exercised.tested else "never"
         for rule in coverage.rules
     }
     return {
@@ -220,9 +220,9 @@ def _coverage(coverage: Coverage, parsed: ParsedLine) -> dict[str, Any]:
 
 
 def _words(coverage: Coverage, parsed: ParsedLine) -> Sequence[str]:
-    told = coverage.to_dict()
-    stations = [station_name(parsed, key) for key in told["stations"]["never_visited"]]
-    gates = [gate_name(parsed, key) for key in told["gates"]["never_opened"]]
+    facts = coverage.to_dict()
+    stations = [station_name(parsed, key) for key in facts["stations"]["never_visited"]]
+    gates = [gate_name(parsed, key) for key in facts["gates"]["never_opened"]]
     return [
         *([f"Stations that no scenario reaches: {', '.join(stations)}"] if stations else []),
         *([f"Gates that no scenario opens: {', '.join(gates)}"] if gates else []),

@@ -109,15 +109,15 @@ class BehindOut(BaseModel):
 def read(request: Request, line: Line, since: int | None = None, alone: bool = False) -> DraftOut:
     """With what lint finds. `since`: the number that the asker has; the same one comes without document, and with
     `alone` every one does."""
-    said = DraftOut(
+    response = DraftOut(
         draft=WhoseOut(**drafts.told(line, since)),
         mayEdit=access.can(request.auth, "design", line.project),
         differs=draft_differs(line),
     )
     if not alone and since != line.draft_number:
-        said.document, said.text = line.draft, line.draft_text
-        said.findings = findings_of(line.draft, line.project)
-    return said
+        response.document, response.text = line.draft, line.draft_text
+        response.findings = findings_of(line.draft, line.project)
+    return response
 
 
 @router.put(DRAFT, response=LineOut, summary="Save a draft")
@@ -162,19 +162,19 @@ def stored(line: Line, edit: EditIn, user: User) -> SavedOut | BehindOut:
             based_on=edit.based_on,
             base=edit.base,
             text=edit.text,
-            renamed=[(each.kind, each.source, each.to) for each in edit.renamed],
+            renamed=[(rename.kind, rename.source, rename.to) for rename in edit.renamed],
         )
     except drafts.TextBehind as behind:
         return _behind(behind, edit.based_on)
     examination = examined(saved.draft, line.project)
-    said: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "number": saved.draft_number,
         "draft": WhoseOut(**drafts.told(saved, edit.based_on)),
         "findings": {**told(examination, saved.draft), "elsewhere": elsewhere(edit.base, examination.line)},
         "differs": draft_differs(saved),
     }
     merged: Mapping[str, Any] = {} if same(saved.draft, edit.document) else {"document": saved.draft}
-    return SavedOut(**said, **merged)
+    return SavedOut(**fields, **merged)
 
 
 def _behind(behind: drafts.TextBehind, based_on: int) -> BehindOut:

@@ -40,15 +40,17 @@ class NamedTaskOut(BaseModel):
 @router.get("/lines", response={200: list[PlacedLineOut], **ERRORS}, summary="All lines", tags=["lines"])
 def lines(request: Request) -> list[PlacedLineOut]:
     """Of all projects that the caller may look at and that are not archived."""
-    seen = [
-        each.pk for each in access.visible_projects(request.auth) if access.can(request.auth, "view", each)
+    project_ids = [
+        project.pk
+        for project in access.visible_projects(request.auth)
+        if access.can(request.auth, "view", project)
     ]
-    found = Line.objects.filter(project__in=seen, project__archived_at=None).select_related(
+    visible_lines = Line.objects.filter(project__in=project_ids, project__archived_at=None).select_related(
         "live", "project__owner"
     )
     return [
         PlacedLineOut(**LineOut.of(line).model_dump(), owner=line.project.owner.key, project=line.project.key)
-        for line in found.order_by("project__owner__key", "project__key", "key")
+        for line in visible_lines.order_by("project__owner__key", "project__key", "key")
     ]
 
 
@@ -59,18 +61,22 @@ def lines(request: Request) -> list[PlacedLineOut]:
 )
 def tasks(request: Request, begins: str = "", limit: int = 50) -> list[NamedTaskOut]:
     """Of all projects that the caller may look at; the newest first, at most 200."""
-    wanted = Q()
-    seen = [each for each in access.visible_projects(request.auth) if access.can(request.auth, "view", each)]
-    for each in seen:
-        lead = f"WI-{each.key}-"
+    condition = Q()
+    projects = [
+        project
+        for project in access.visible_projects(request.auth)
+        if access.can(request.auth, "view", project)
+    ]
+    for project in projects:
+        lead = f"WI-{project.key}-"
         if begins.startswith(lead):
-            wanted |= Q(project=each, typed__startswith=begins.removeprefix(lead))
+            condition |= Q(project=project, typed__startswith=begins.removeprefix(lead))
         elif lead.startswith(begins):
-            wanted |= Q(project=each)
-    if not wanted:
+            condition |= Q(project=project)
+    if not condition:
         return []
-    found = Task.objects.annotate(typed=Cast("number", CharField())).filter(wanted)
-    rows = found.select_related("project__owner").order_by("-pk")[: min(max(limit, 1), 200)]
+    matches = Task.objects.annotate(typed=Cast("number", CharField())).filter(condition)
+    rows = matches.select_related("project__owner").order_by("-pk")[: min(max(limit, 1), 200)]
     return [
         NamedTaskOut(id=task.name, title=task.title, owner=task.project.owner.key, projectId=task.project.key)
         for task in rows
@@ -89,15 +95,15 @@ def task(request: Request, task: str, owner: str = "") -> TaskOut:
 
 def task_by_number(who: Caller, task: str, owner: str = "", action: str = "view") -> Task:
     """Raises NotFound, Conflict, Forbidden."""
-    named = NUMBER.fullmatch(task)
-    places = access.visible_projects(who).filter(key=named["project"] if named else "")
+    match = NUMBER.fullmatch(task)
+    places = access.visible_projects(who).filter(key=match["project"] if match else "")
     if owner:
         places = places.filter(owner__key=owner)
-    found = list(places)
-    if len(found) > 1:
-        owners = ", ".join(each.owner.key for each in found)
+    projects = list(places)
+    if len(projects) > 1:
+        owners = ", ".join(project.owner.key for project in projects)
         raise Conflict(f"Several owners have such a task: {owners}. Name one as “owner”.")
-    if not found:
+    if not projects:
         raise NotFound
-    access.require(who, action, found[0])
-    return access.find_task(who, found[0].owner.key, found[0].key, task)
+    access.require(who, action, projects[0])
+    return access.find_task(who, projects[0].owner.key, projects[0].key, task)

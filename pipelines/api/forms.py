@@ -59,36 +59,36 @@ class FormOut(BaseModel):
 )
 def form(request: Request, owner: str, project: str, line: str, what: str, payload: FormIn) -> FormOut:
     """`what`: line, station, rule, gate, … With `save` in it the request needs what saving needs."""
-    found = access.get_line(request.auth, owner, project, line)
-    access.require(request.auth, "design" if payload.save else "view", found.project)
+    line_row = access.get_line(request.auth, owner, project, line)
+    access.require(request.auth, "design" if payload.save else "view", line_row.project)
     if what not in FORMS:
         raise NotFound("There is no such form.")
     payloads.accept(payload.model_dump(exclude={"save"}))
     if payload.save:
         refuse_rounded(request)
     with turn(request.auth, saves=bool(payload.save)):
-        setting = Setting(found.project, payload.names, payload.own, found, payload.within)
-        told = answer(FORMS[what], payload, setting)
-        drawn = FormView(told, what, payload.scope or what)
-        may_edit = access.can(request.auth, "design", found.project)
+        setting = Setting(line_row.project, payload.names, payload.own, line_row, payload.within)
+        form_answer = answer(FORMS[what], payload, setting)
+        drawn = FormView(form_answer, what, payload.scope or what)
+        may_edit = access.can(request.auth, "design", line_row.project)
         return FormOut(
-            html=drawn.html(found.project, may_edit),
-            fragment=told.fragment,
-            label=told.label,
-            refused=list(told.refused),
+            html=drawn.html(line_row.project, may_edit),
+            fragment=form_answer.fragment,
+            label=form_answer.label,
+            refused=list(form_answer.refused),
             focus=drawn.focus,
-            saved=_saved(request, found, payload, told),
+            saved=_saved(request, line_row, payload, form_answer),
         )
 
 
-def _saved(request: Request, line: Line, asked: FormIn, told: FormAnswer) -> SavedOut | None:
+def _saved(request: Request, line: Line, payload: FormIn, form_answer: FormAnswer) -> SavedOut | None:
     """Where it cannot be saved just so, the editor does it: it knows what else waits, and asks the person."""
-    if asked.save is None or (told.refused and not asked.peek):
+    if payload.save is None or (form_answer.refused and not payload.peek):
         return None
     try:
-        if payloads.accept(asked.save.expected) != payloads.digest(told.fragment):
+        if payloads.accept(payload.save.expected) != payloads.digest(form_answer.fragment):
             return None
-        saved = stored(line, asked.save.edit, person_of(request.auth))
+        saved = stored(line, payload.save.edit, person_of(request.auth))
     except (Conflict, DocumentError, Invalid):
         return None
     return saved if isinstance(saved, SavedOut) else None

@@ -35,13 +35,13 @@ def health(request: Request, project: Project, line: str = "") -> list[FigureOut
     """Of all lines, or of the one named."""
     return [
         FigureOut(
-            key=each.key,
-            value=each.value,
-            threshold=each.threshold,
-            alert=each.alert,
-            todo=each.todo,
-            of=each.of,
-            seconds=list(each.seconds) if each.seconds else None,
+            key=figure.key,
+            value=figure.value,
+            threshold=figure.threshold,
+            alert=figure.alert,
+            todo=figure.todo,
+            of=figure.of,
+            seconds=list(figure.seconds) if figure.seconds else None,
         )
-        for each in figures(project, timezone.now(), line)
+        for figure in figures(project, timezone.now(), line)
     ]

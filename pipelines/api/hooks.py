@@ -32,20 +32,20 @@ class TakenOut(BaseModel):
 def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
     """For the webhooks of GitHub, GitLab, Gitea and Forgejo: issues that are labelled or assigned start tasks. 401
     without a right signature; 409 for a delivery that was taken already. Everything else changes nothing."""
-    found = (
+    repository = (
         Repository.objects.select_related("project__owner")
         .filter(project__owner__key=owner, project__key=project, project__archived_at=None, name=name)
         .first()
     )
     headers = {key.lower(): value for key, value in request.headers.items()}
     try:
-        if found is None:
+        if repository is None:
             raise issue_tasks.Unsigned
-        taken = issue_tasks.take(found, headers, request.body, timezone.now())
+        delivery = issue_tasks.take(repository, headers, request.body, timezone.now())
     except issue_tasks.Unsigned as unsigned:
         if seconds := wrong_tokens.wait(request):
-            said = "Too many wrong tokens came from this address. Wait a minute."
-            raise TooMuch(said, seconds) from unsigned
+            message = "Too many wrong tokens came from this address. Wait a minute."
+            raise TooMuch(message, seconds) from unsigned
         why = "The signature is missing or wrong. Compare the secret of the webhook with that of the repository."
         raise HttpError(401, why) from unsigned
-    return TakenOut(said=taken.said, task=taken.task.name if taken.task else "")
+    return TakenOut(said=delivery.said, task=delivery.task.name if delivery.task else "")

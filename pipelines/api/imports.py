@@ -123,7 +123,7 @@ def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
         "document": document,
         "text": opened.text,
         "changes": [*_losses(opened), *_changes(sent.document, document)],
-        "problems": [each.to_dict() for each in problems],
+        "problems": [problem.to_dict() for problem in problems],
     }
 
 
@@ -132,8 +132,8 @@ def _losses(opened: opening.Opened) -> list[dict[str, Any]]:
     if not opened.losses:
         return []
     rows = [
-        {"sentence": words(each.message), "what": "changed", "icon": "info", "word": each.path}
-        for each in opened.losses
+        {"sentence": words(loss.message), "what": "changed", "icon": "info", "word": loss.path}
+        for loss in opened.losses
     ]
     title = f"Different from the document of {opened.system}"
     return [{"affects": "words", "title": title, "rows": rows[:MOST]}]
@@ -157,14 +157,14 @@ def drawable(document: Any) -> bool:
     if not isinstance(document, Mapping) or not _all_with(document.get("stations"), "key"):
         return False
     others = [document[part] for part in ("gates", "ends") if document.get(part) is not None]
-    if not all(_all_with(each, "key") for each in others):
+    if not all(_all_with(members, "key") for members in others):
         return False
     return all(_all_with(station.get("rules", []), "id") for station in document["stations"])
 
 
 def _all_with(members: Any, key: str) -> bool:
     return isinstance(members, list) and all(
-        isinstance(each, Mapping) and isinstance(each.get(key), str) for each in members
+        isinstance(member, Mapping) and isinstance(member.get(key), str) for member in members
     )
 
 
@@ -178,20 +178,24 @@ def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Mapping[str,
 
 
 def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any]]:
-    rows: dict[str, list[dict[str, str]]] = {each: [] for each in AFFECTS}
+    rows: dict[str, list[dict[str, str]]] = {group: [] for group in AFFECTS}
     old, new = _alike(old, new)
-    found = changes(old, new)
-    for change in found[:MOST]:
+    differences = changes(old, new)
+    for change in differences[:MOST]:
         icon, word = LOOKS[change.what]
-        said = {
+        row = {
             "sentence": words(sentence(change, old, new)),
             "what": change.what,
             "icon": icon,
             "word": word,
         }
-        rows[change.affects].append(said)
-    told = [{"affects": key, "title": GROUPS[key], "rows": each} for key, each in rows.items() if each]
-    if len(found) > MOST:
-        more = f"and {len(found) - MOST} more"
-        told.append({"affects": "layout", "title": more, "rows": []})
-    return told
+        rows[change.affects].append(row)
+    groups = [
+        {"affects": key, "title": GROUPS[key], "rows": group_rows}
+        for key, group_rows in rows.items()
+        if group_rows
+    ]
+    if len(differences) > MOST:
+        more = f"and {len(differences) - MOST} more"
+        groups.append({"affects": "layout", "title": more, "rows": []})
+    return groups

@@ -75,11 +75,11 @@ def duplicate(request: Request, line: Line, payload: DuplicateIn) -> LineOut:
 @router.get(LINE + "/document", response={200: None}, summary="The live document, as YAML")
 def document(request: Request, line: Line, version: int | None = None) -> HttpResponse:
     """The document of the live version, or of the one with this number."""
-    wanted = line.live if version is None else access.version_in(line, version)
-    if wanted is None:
+    line_version = line.live if version is None else access.version_in(line, version)
+    if line_version is None:
         raise NotFound("This line has no such version.")
     return HttpResponse(
-        native.dumps(as_published(wanted.document, wanted.revision)),
+        native.dumps(as_published(line_version.document, line_version.revision)),
         content_type="application/yaml; charset=utf-8",
     )
 
@@ -127,14 +127,14 @@ def send_back(request: Request, line: Line, payload: SendBackIn) -> PublishReque
     )
 
 
-def _acknowledged(line: Line, given: Collection[str]) -> None:
+def _acknowledged(line: Line, acknowledged: Collection[str]) -> None:
     """Raises Conflict where tasks jumped that could not do so any more, and nobody said that this was seen."""
-    if silent_jumps.ID in given:
+    if silent_jumps.ID in acknowledged:
         return
-    for each in publishing.check(line).findings:
-        if each.check == silent_jumps.ID:
+    for finding in publishing.check(line).findings:
+        if finding.check == silent_jumps.ID:
             remedy = 'Name the places under “jumps”, or publish with "acknowledge": ["%(check)s"].'
-            raise Conflict(f"{as_sentence(each.message)} {remedy % {'check': silent_jumps.ID}}")
+            raise Conflict(f"{as_sentence(finding.message)} {remedy % {'check': silent_jumps.ID}}")
 
 
 @router.get(LINE + "/versions", response=list[VersionOut], summary="Published versions")

@@ -160,5 +160,5 @@ def document_of(request: Request) -> str:
 def _of(line: Line, version: int | None) -> Examination:
     if version is None:
         return publishing.check(line)
-    wanted = access.version_in(line, version)
-    return examined(as_published(wanted.document, wanted.revision), line.project)
+    line_version = access.version_in(line, version)
+    return examined(as_published(line_version.document, line_version.revision), line.project)

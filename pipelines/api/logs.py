@@ -53,8 +53,8 @@ def log(
     return LogOut(
         attempt=attempt or job.attempt,
         lines=[
-            LogLineOut(number=each.number, seconds=each.seconds, text=visible(each.text))
-            for each in piece.lines
+            LogLineOut(number=log_line.number, seconds=log_line.seconds, text=visible(log_line.text))
+            for log_line in piece.lines
         ],
         next=piece.next,
         complete=piece.complete,

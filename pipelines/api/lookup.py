@@ -28,7 +28,7 @@ LOOKS: Final = (400, 401, 403, 404)
 CHANGES: Final = (*LOOKS, 409)
 COSTS: Final = (*CHANGES, 429)
 """Statuses with which operations refuse that read, that change something, and that take turns."""
-FOUND: Final[dict[object, tuple[Callable[..., Any], tuple[str, ...]]]] = {
+LOOKUPS: Final[dict[object, tuple[Callable[..., Any], tuple[str, ...]]]] = {
     Project: (access.get_project, ("owner", "project")),
     Line: (access.get_line, ("owner", "project", "line")),
     Task: (access.get_task, ("owner", "project", "line", "task")),
@@ -84,17 +84,17 @@ def _operation(view: Callable[..., Any], status: int | None) -> Callable[..., An
     """`status`: the only one with which it answers that does what it is for, where that is not 200."""
     hints = get_type_hints(view, include_extras=True)
     subject = next((name for name, kind in hints.items() if kind in (Project, Line, Task)), "")
-    find, keys = FOUND.get(hints.get(subject), (None, ()))
+    find, keys = LOOKUPS.get(hints.get(subject), (None, ()))
     action, refusal = getattr(view, "may", ("view", ""))
 
     @wraps(view)
     def operation(request: Request, **values: Any) -> Any:
         if find is not None:
-            named = find(request.auth, *(values.pop(key) for key in keys))
-            project = named if isinstance(named, Project) else named.project
+            target = find(request.auth, *(values.pop(key) for key in keys))
+            project = target if isinstance(target, Project) else target.project
             if not access.can(request.auth, action, project):
                 raise Forbidden(str(refusal))
-            values[subject] = named
+            values[subject] = target
         answer = view(request, **values)
         return answer if status is None or isinstance(answer, HttpResponseBase) else Status(status, answer)
 

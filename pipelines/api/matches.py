@@ -87,26 +87,28 @@ def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatchesO
     return _told(station_matches(line, drawn, payload.station))
 
 
-def _told(found: StationMatches) -> StationMatchesOut:
+def _told(recorded_matches: StationMatches) -> StationMatchesOut:
     return StationMatchesOut(
-        rules={each.rule: _rule(each) for each in found.rules},
-        outcomes=found.outcomes,
-        aside=found.aside,
-        unread=found.unread,
-        untaken=found.untaken,
+        rules={rule_matches.rule: _rule(rule_matches) for rule_matches in recorded_matches.rules},
+        outcomes=recorded_matches.outcomes,
+        aside=recorded_matches.aside,
+        unread=recorded_matches.unread,
+        untaken=recorded_matches.untaken,
     )
 
 
-def _rule(told: RuleMatches) -> RuleMatchesOut:
+def _rule(rule_matches: RuleMatches) -> RuleMatchesOut:
     return RuleMatchesOut(
-        matches=told.counts[ConditionAnswer.MATCHES],
-        takes=told.takes,
-        instead=dict(told.instead),
-        shown=[MatchedOutcomeOut(task=o.task, title=o.title, url=o.url, run=o.run) for o in told.shown],
-        unknown=told.counts[ConditionAnswer.UNKNOWN],
-        failed=told.counts[ConditionAnswer.FAILED],
-        why=told.why,
-        example=_example(told.example) if told.example else None,
+        matches=rule_matches.counts[ConditionAnswer.MATCHES],
+        takes=rule_matches.takes,
+        instead=dict(rule_matches.instead),
+        shown=[
+            MatchedOutcomeOut(task=o.task, title=o.title, url=o.url, run=o.run) for o in rule_matches.shown
+        ],
+        unknown=rule_matches.counts[ConditionAnswer.UNKNOWN],
+        failed=rule_matches.counts[ConditionAnswer.FAILED],
+        why=rule_matches.why,
+        example=_example(rule_matches.example) if rule_matches.example else None,
     )
 
 

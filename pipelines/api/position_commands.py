@@ -116,13 +116,13 @@ def _complete(user: User, position: PositionView, payload: CompleteIn) -> None:
 
 
 def _answer(user: User, position: PositionView, payload: AnswerIn) -> None:
-    said = {"text": payload.text, "fact": payload.word}
-    engine.answer(position.token.pk, user=user, token_version=payload.version, **said)
+    reply = {"text": payload.text, "fact": payload.word}
+    engine.answer(position.token.pk, user=user, token_version=payload.version, **reply)
 
 
 def _hold(user: User, position: PositionView, payload: HoldIn) -> None:
-    seen = _seen(position, payload.version)
-    engine.hold(position.token.pk, user=user, token_version=seen, reason=payload.reason)
+    token_version = _seen(position, payload.version)
+    engine.hold(position.token.pk, user=user, token_version=token_version, reason=payload.reason)
 
 
 def _release(user: User, position: PositionView, payload: ReleaseIn) -> None:
@@ -130,7 +130,7 @@ def _release(user: User, position: PositionView, payload: ReleaseIn) -> None:
 
 
 def _supply(user: User, position: PositionView, payload: MetadataIn) -> None:
-    engine.supply(position.token.pk, user=user, token_version=payload.version, given=payload.metadata)
+    engine.supply(position.token.pk, user=user, token_version=payload.version, values=payload.metadata)
 
 
 def _hand_over(user: User, position: PositionView, payload: HandoffIn) -> None:

@@ -81,7 +81,7 @@ def _out(position: PositionView) -> PositionOut:
         question=_question(position),
         answers=list(position.words),
         missing=list(token.wait.get("missing", ())) if token.status == Status.HELD else [],
-        fields=[FieldOut.of(each) for each in (_form(position) or missing_metadata(position))],
+        fields=[FieldOut.of(field) for field in (_form(position) or missing_metadata(position))],
     )
 
 
@@ -89,8 +89,8 @@ def _question(position: PositionView) -> str | None:
     if not position.answerable:
         return None
     wait = position.token.wait
-    asked = wait.get("question") or (wait.get("evaluation") or {}).get("agentic", {}).get("question")
-    return str(asked) if asked else None
+    question = wait.get("question") or (wait.get("evaluation") or {}).get("agentic", {}).get("question")
+    return str(question) if question else None
 
 
 def _form(position: PositionView) -> tuple[Input, ...]:

@@ -151,8 +151,8 @@ def install(api: NinjaAPI) -> None:
     def http(request: HttpRequest, problem: HttpError) -> HttpResponse:
         return answer(api, request, problem.status_code, str(problem))
 
-    for each in AWAY:
-        api.exception_handler(each)(partial(_away, api))
+    for error_class in AWAY:
+        api.exception_handler(error_class)(partial(_away, api))
 
     @api.exception_handler(DataError)
     def unstorable(request: HttpRequest, problem: DataError) -> HttpResponse:
@@ -185,7 +185,7 @@ def _clash(problem: DraftClash) -> dict[str, Any]:
         "number": stored.draft_number,
         "document": stored.draft,
         "text": stored.draft_text,
-        "clashes": [merge_conflicts.told(each, stored.draft) for each in problem.clashes],
+        "clashes": [merge_conflicts.told(clash, stored.draft) for clash in problem.clashes],
     }
 
 

@@ -94,14 +94,14 @@ def index(request: Request) -> list[ProjectOut]:
 @router.post("/owners/{owner}/projects", response={201: ProjectOut}, summary="Create a project")
 def create(request: Request, owner: str, payload: ProjectIn) -> ProjectOut:
     """The caller becomes its admin. It needs the role Admin in another project of the owner."""
-    found = access.owners_to_create_in(request.auth).filter(key=owner).first()
-    if found is None:
+    target_owner = access.owners_to_create_in(request.auth).filter(key=owner).first()
+    if target_owner is None:
         if access.visible_projects(request.auth).filter(owner__key=owner).exists():
             raise Forbidden(
                 "To create a project of this owner you need the role Admin in one of its projects."
             )
         raise NotFound
-    made = projects.create(found, payload.key, payload.name, by=person_of(request.auth))
+    made = projects.create(target_owner, payload.key, payload.name, by=person_of(request.auth))
     return ProjectOut.of(made)
 
 

@@ -74,8 +74,8 @@ def _digest(request: Request) -> str:
     """Of what is asked: the address, by either of its names, and the body as it was sent. Reading it again would meet
     its depth again."""
     address = request.get_full_path().replace("/api/v1/", "/api/", 1)
-    asked = f"{request.method} {address}\n".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(asked + request.body).hexdigest()
+    request_line = f"{request.method} {address}\n".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(request_line + request.body).hexdigest()
 
 
 def _json(answer: BaseModel) -> bytes:

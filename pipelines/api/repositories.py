@@ -187,7 +187,7 @@ def test(request: Request, project: Project, name: str) -> list[FoundOut]:
     """What was found, one by one; it takes as long as the server does."""
     known = _known(project, name)
     by = person_of(request.auth)
-    return [FoundOut(**each) for each in repositories.test(known, by=by, now=timezone.now())]
+    return [FoundOut(**check) for check in repositories.test(known, by=by, now=timezone.now())]
 
 
 @router.get(

@@ -30,14 +30,14 @@ def document(request: HttpRequest) -> dict[str, Any]:
         pieces.append(piece)
     try:
         text = b"".join(pieces).decode()
-        found = json.loads(text, parse_constant=_no_number)
+        body = json.loads(text, parse_constant=_no_number)
         if HALVES.search(text):
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise Invalid.at("", "is not JSON") from error
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise Invalid.at("", "is no object")
-    return found
+    return body
 
 
 def _no_number(word: str) -> None:
@@ -50,11 +50,11 @@ def job_id(job: int) -> int:
     return job
 
 
-def fence(place: str, said: Any) -> tuple[int, uuid.UUID]:
+def fence(place: str, entry: Any) -> tuple[int, uuid.UUID]:
     """The job and the lease that it names."""
-    if not isinstance(said, dict):
+    if not isinstance(entry, dict):
         raise Invalid.at(place, "is no object")
-    job, lease = said.get("job"), said.get("lease")
+    job, lease = entry.get("job"), entry.get("lease")
     if type(job) is not int or not 0 < job < MOST_JOB:
         raise Invalid.at(f"{place}.job", "not the number of a job")
     try:
@@ -86,10 +86,10 @@ def together(request: HttpRequest) -> tuple[SentReport | Faulty, ...]:
     plain = document(request).get("reports")
     if not isinstance(plain, list) or len(plain) > LARGEST_BATCH:
         raise Invalid.at("reports", f"is no list of up to {LARGEST_BATCH} reports")
-    fences = [fence(f"reports[{at}]", each) for at, each in enumerate(plain)]
+    fences = [fence(f"reports[{at}]", report) for at, report in enumerate(plain)]
     return tuple(
-        _one_of(f"reports[{at}].", job, lease, each)
-        for at, ((job, lease), each) in enumerate(zip(fences, plain, strict=True))
+        _one_of(f"reports[{at}].", job, lease, report)
+        for at, ((job, lease), report) in enumerate(zip(fences, plain, strict=True))
     )
 
 

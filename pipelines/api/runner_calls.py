@@ -42,7 +42,7 @@ class SentCall:
 
     @property
     def jobs(self) -> list[int]:
-        return [each.job for each in self.said.said]
+        return [report.job for report in self.said.said]
 
 
 @dataclass(frozen=True)
@@ -56,16 +56,16 @@ class CallAnswer:
 def short(request: HttpRequest) -> SentCall | None:
     """One that may go together with others: it is not long, and its token was in force when it was last looked at. Asks
     no database."""
-    found = ADDRESS.fullmatch(request.path_info)
+    match = ADDRESS.fullmatch(request.path_info)
     secret = request.META.get("HTTP_AUTHORIZATION", "")
-    if found is None or not secret.startswith(BEARER) or not _is_short(request):
+    if match is None or not secret.startswith(BEARER) or not _is_short(request):
         return None
     secret = secret.removeprefix(BEARER)
-    project, runner = project_of(secret), uuid.UUID(found[1])
-    lease = LEASE.fullmatch(request.headers.get(wire.LEASE, "")) if found[2] else None
-    if project is None or (lease is None) == (found[2] is not None):
+    project, runner = project_of(secret), uuid.UUID(match[1])
+    lease = LEASE.fullmatch(request.headers.get(wire.LEASE, "")) if match[2] else None
+    if project is None or (lease is None) == (match[2] is not None):
         return None
-    return read(request, secret, project, runner, (int(found[2]), uuid.UUID(lease[0])) if lease else None)
+    return read(request, secret, project, runner, (int(match[2]), uuid.UUID(lease[0])) if lease else None)
 
 
 def read(
@@ -73,10 +73,10 @@ def read(
 ) -> SentCall:
     """`project`: that of its token; `fence`: the job and the lease that it alone is about."""
     try:
-        said = bodies.together(request) if fence is None else (bodies.alone(request, *fence),)
+        reports = bodies.together(request) if fence is None else (bodies.alone(request, *fence),)
     except Invalid as error:
         return SentCall(project, fence is not None, ReportCall(secret, runner, (), error))
-    return SentCall(project, fence is not None, ReportCall(secret, runner, said))
+    return SentCall(project, fence is not None, ReportCall(secret, runner, reports))
 
 
 def _is_short(request: HttpRequest) -> bool:
@@ -86,8 +86,8 @@ def _is_short(request: HttpRequest) -> bool:
 
 def answer(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
     """Of calls of one project, each in its place: its answer, or why it is refused."""
-    answers = runner_reports.answer(calls[0].project, [each.said for each in calls])
-    return [_response(call, said) for call, said in zip(calls, answers, strict=True)]
+    answers = runner_reports.answer(calls[0].project, [call.said for call in calls])
+    return [_response(call, call_answer) for call, call_answer in zip(calls, answers, strict=True)]
 
 
 def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | Exception:
@@ -96,7 +96,10 @@ def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | 
     if isinstance(answers, Exception):
         return answers
     if not call.is_alone:
-        return CallAnswer(plain({"answers": [wire.answer_json(each) for each in answers]}), _instant(answers))
+        return CallAnswer(
+            plain({"answers": [wire.answer_json(report_answer) for report_answer in answers]}),
+            _instant(answers),
+        )
     (answer,) = answers
     if answer.status == NOT_ITS.status:
         return NotFound()
@@ -106,7 +109,9 @@ def _response(call: SentCall, answers: runner_reports.Answered) -> CallAnswer | 
 
 
 def _instant(answers: Sequence[ReportAnswer]) -> frozenset[int]:
-    following = (each.following.orders for each in answers if each.following is not None)
+    following = (
+        report_answer.following.orders for report_answer in answers if report_answer.following is not None
+    )
     return frozenset(orders.job_id for orders in following if instant(orders.kind))
 
 

@@ -70,14 +70,16 @@ def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     """Each in its place; what is refused of one is a value, and keeps no other from being answered."""
     tokens = accounts.runners({call.secret for call in calls}, timezone.now())
     known = _known(project, calls, tokens)
-    found: list[list[Told | ReportAnswer] | Refusal] = [
+    checked: list[list[Told | ReportAnswer] | Refusal] = [
         _told(call, its, call.secret in tokens) for call, its in zip(calls, known, strict=True)
     ]
-    told = [each for one in found if isinstance(one, list) for each in one if isinstance(each, Told)]
-    answers = iter(reports.report(told) if told else ())
+    accepted = [entry for one in checked if isinstance(one, list) for entry in one if isinstance(entry, Told)]
+    answers = iter(reports.report(accepted) if accepted else ())
     return [
-        [next(answers) if isinstance(each, Told) else each for each in one] if isinstance(one, list) else one
-        for one in found
+        [next(answers) if isinstance(entry, Told) else entry for entry in one]
+        if isinstance(one, list)
+        else one
+        for one in checked
     ]
 
 
@@ -85,13 +87,17 @@ def _known(
     project: int, calls: Sequence[ReportCall], tokens: Mapping[str, ApiToken]
 ) -> list[Reported | None]:
     """What each is judged by; None of one whose token is not in force, or whose runner is not known."""
-    asked = {
-        at: Reporter(tokens[call.secret], call.runner, {each.job for each in call.said})
+    reporters = {
+        at: Reporter(tokens[call.secret], call.runner, {report.job for report in call.said})
         for at, call in enumerate(calls)
         if call.secret in tokens and tokens[call.secret].project_id == project and call.fault is None
     }
-    found = dict(zip(asked, reported.read(project, list(asked.values())), strict=True)) if asked else {}
-    return [found.get(at) for at in range(len(calls))]
+    reported_by_call = (
+        dict(zip(reporters, reported.read(project, list(reporters.values())), strict=True))
+        if reporters
+        else {}
+    )
+    return [reported_by_call.get(at) for at in range(len(calls))]
 
 
 def _told(call: ReportCall, known: Reported | None, in_force: bool) -> list[Told | ReportAnswer] | Refusal:
@@ -101,16 +107,21 @@ def _told(call: ReportCall, known: Reported | None, in_force: bool) -> list[Told
         return call.fault
     if known is None:
         return RunnerUnknown()
-    its = [each for each in call.said if each.job in known.jobs]
-    for each in its:
-        if isinstance(each, Faulty):
-            return each.fault
+    its = [report for report in call.said if report.job in known.jobs]
+    for report in its:
+        if isinstance(report, Faulty):
+            return report.fault
     more = None if known.runner.stopping else claim_of(known.runner)
     return [
         Told(
-            known, known.jobs[each.job], each.attempt, each.lease, each.outcome, more if each.go_on else None
+            known,
+            known.jobs[report.job],
+            report.attempt,
+            report.lease,
+            report.outcome,
+            more if report.go_on else None,
         )
-        if isinstance(each, SentReport) and each.job in known.jobs
+        if isinstance(report, SentReport) and report.job in known.jobs
         else NOT_ITS
-        for each in call.said
+        for report in call.said
     ]

@@ -190,23 +190,23 @@ def _held(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID)
 @router.post(RUNNER, response=RegisteredOut, url_name="runner-register")
 def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> RegisteredOut:
     """It is here. What an earlier process of it held is taken back."""
-    found = presence.register(request.auth, runner, payload.model_dump())
+    worker = presence.register(request.auth, runner, payload.model_dump())
     project = request.auth.project
     assert project is not None
     return RegisteredOut(
         project=f"{project.owner.key}/{project.key}",
-        labels=found.labels,
-        seconds=claim_of(found).seconds,
-        draining=found.stopping,
+        labels=worker.labels,
+        seconds=claim_of(worker).seconds,
+        draining=worker.stopping,
     )
 
 
 @router.post(RUNNER + "/tell", response={204: None}, url_name="runner-tell")
 def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> None:
     """That it stops, that its disk is full, which agents and tools it has."""
-    found, said = _runner(request, runner), payload.model_dump(exclude_none=True)
-    if said:
-        presence.tell(found, said, request.auth)
+    worker, fields = _runner(request, runner), payload.model_dump(exclude_none=True)
+    if fields:
+        presence.tell(worker, fields, request.auth)
 
 
 @router.post(RUNNER + "/sign-off", response={204: None}, url_name="runner-sign-off")
@@ -218,9 +218,9 @@ def sign_off(request: RunnerRequest, runner: uuid.UUID) -> None:
 @router.post(RUNNER + "/leases", response=LeasesOut, url_name="runner-leases")
 def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> LeasesOut:
     """Renew all that it holds, and say what that is."""
-    found = _runner(request, runner)
-    held = leases.renew(found.pk, claim_of(found).seconds, payload.abandoned)
-    return LeasesOut(held={str(job): str(key) for job, key in held.items()}, draining=found.stopping)
+    worker = _runner(request, runner)
+    renewed = leases.renew(worker.pk, claim_of(worker).seconds, payload.abandoned)
+    return LeasesOut(held={str(job): str(key) for job, key in renewed.items()}, draining=worker.stopping)
 
 
 # Claim
@@ -229,8 +229,8 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 @router.post(RUNNER + "/waiting", response=WaitingOut, url_name="runner-waiting")
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
     """What waits and it may have: by priority, then by age. Nothing where it is drained."""
-    found = _runner(request, runner)
-    jobs = {} if found.stopping else claimable(claim_of(found), payload.room)
+    worker = _runner(request, runner)
+    jobs = {} if worker.stopping else claimable(claim_of(worker), payload.room)
     return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
 
 
@@ -247,8 +247,8 @@ def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn)
 
 
 def _started(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
-    found = {} if runner.stopping else claiming.start(dict.fromkeys(jobs), claim_of(runner))
-    return [wire.started_json(found[job]) if job in found else None for job in jobs]
+    started = {} if runner.stopping else claiming.start(dict.fromkeys(jobs), claim_of(runner))
+    return [wire.started_json(started[job]) if job in started else None for job in jobs]
 
 
 @router.post(JOB + "/give-back", response={204: None}, url_name="runner-give-back")
@@ -268,9 +268,9 @@ def give_back(
 @answered
 def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
     """What the attempt starts with; each file under a name that holds as long as the lease."""
-    found = _held(request, runner, job, lease)
-    inputs = found.task.inputs
-    what = handover.material(found.pk, found.task_id, found.task.project_id, inputs)
+    job_row = _held(request, runner, job, lease)
+    inputs = job_row.task.inputs
+    what = handover.material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
     return wire.material_json(what, files.namer(job, lease))
 
 
@@ -295,11 +295,11 @@ def fetch(request: RunnerRequest, runner: uuid.UUID, name: str) -> FileResponse:
 @answered
 def wanted(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> WantedOut:
     """`{"files": {digest: size}}`: which of these it has to send."""
-    found = _held(request, runner, job, lease)
+    job_row = _held(request, runner, job, lease)
     sizes = bodies.document(request).get("files")
-    if not isinstance(sizes, dict) or not all(type(each) is int and each >= 0 for each in sizes.values()):
+    if not isinstance(sizes, dict) or not all(type(size) is int and size >= 0 for size in sizes.values()):
         raise Invalid.at("files", "is no object of digests and sizes")
-    return WantedOut(wanted=files.wanted(found, lease, sizes))
+    return WantedOut(wanted=files.wanted(job_row, lease, sizes))
 
 
 @router.put(JOB + "/files/{digest}", response={204: None}, url_name="runner-upload")
@@ -315,19 +315,19 @@ def upload(
 @answered
 def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease: uuid.UUID = LEASE) -> None:
     """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
-    found = _held(request, runner, job, lease)
+    job_row = _held(request, runner, job, lease)
     parts = bodies.document(request).get("parts")
-    if not isinstance(parts, list) or not all(isinstance(each, str) and len(each) == 64 for each in parts):
+    if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) == 64 for part in parts):
         raise Invalid.at("parts", "is no list of digests")
-    files.join(found, lease, digest, parts)
+    files.join(job_row, lease, digest, parts)
 
 
 @router.post(JOB + "/store", response={204: None}, url_name="runner-store")
 @answered
 def store(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> None:
     """`{artifacts, workspace, git}`: what the attempt left, of files that were sent. Counted and checked here."""
-    found = _held(request, runner, job, lease)
-    storing.store(found, lease, bodies.document(request))
+    job_row = _held(request, runner, job, lease)
+    storing.store(job_row, lease, bodies.document(request))
 
 
 @router.post(JOB + "/log", response={204: None}, url_name="runner-log")

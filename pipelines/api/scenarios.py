@@ -122,8 +122,8 @@ def delete(request: Request, line: Line, key: str) -> None:
 @in_turn
 def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
     """Walks the line; no task is touched. What became of each is kept for the draft and the live version."""
-    told = scenarios.run(line, _against(payload.against), payload.keys, now=timezone.now())
-    return ReportOut(**told.to_dict(traces=payload.traces))
+    report = scenarios.run(line, _against(payload.against), payload.keys, now=timezone.now())
+    return ReportOut(**report.to_dict(traces=payload.traces))
 
 
 @router.post(
@@ -141,10 +141,10 @@ def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
     )
     return GeneratedOut(
         scenarios=[ScenarioOut.of(row) for row in rows],
-        missing=[MissingOut(**each.to_dict()) for each in generated.missing],
+        missing=[MissingOut(**gap.to_dict()) for gap in generated.missing],
         stopped=generated.stopped,
     )
 
 
-def _against(given: str | int | None) -> str | int:
-    return "" if given is None else given
+def _against(target: str | int | None) -> str | int:
+    return "" if target is None else target

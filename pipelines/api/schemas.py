@@ -222,9 +222,12 @@ def milliseconds(at: datetime) -> int:
 
 def tasks_out(tasks: Sequence[Task]) -> list[TaskOut]:
     """The failures of all cost one statement; prefetched `tokens` and `gate_visits` are used as they are."""
-    said = failures(task.pk for task in tasks if task.status == Status.FAILED and not task.reason)
+    task_failures = failures(task.pk for task in tasks if task.status == Status.FAILED and not task.reason)
     unmerged = unmerged_among(tasks)
-    return [_out(task, said[task.pk].text if task.pk in said else "", task.pk in unmerged) for task in tasks]
+    return [
+        _out(task, task_failures[task.pk].text if task.pk in task_failures else "", task.pk in unmerged)
+        for task in tasks
+    ]
 
 
 def task_out(task: Task) -> TaskOut:
@@ -233,9 +236,9 @@ def task_out(task: Task) -> TaskOut:
 
 def _out(task: Task, failure: str, unmerged: bool) -> TaskOut:
     living = [token for token in task.tokens.all() if token.ended_at is None and not token.forked]
-    token = min(living, key=lambda each: each.pk, default=None)
+    token = min(living, key=lambda candidate: candidate.pk, default=None)
     asking = [visit for visit in task.gate_visits.all() if visit.state == GateVisit.State.OPEN]
-    gate = min(asking, key=lambda each: (each.opened_at, each.position), default=None)
+    gate = min(asking, key=lambda visit: (visit.opened_at, visit.position), default=None)
     return TaskOut(
         id=task.name,
         owner=task.project.owner.key,

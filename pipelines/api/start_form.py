@@ -39,19 +39,19 @@ class StartFieldOut(BaseModel):
 
     @classmethod
     def of(cls, field: StartField) -> StartFieldOut:
-        said = field.input
+        definition = field.input
         return cls(
-            key=said.key,
-            type=said.type,
+            key=definition.key,
+            type=definition.type,
             label=field.label,
             help=field.help,
-            required=said.required,
+            required=definition.required,
             default=field.default,
             choices=list(_choices(field)),
-            minimum=said.minimum,
-            maximum=field.most if said.type == "file" else said.maximum,
-            pattern=said.pattern,
-            accept=list(said.accept),
+            minimum=definition.minimum,
+            maximum=field.most if definition.type == "file" else definition.maximum,
+            pattern=definition.pattern,
+            accept=list(definition.accept),
         )
 
 

@@ -83,8 +83,8 @@ def delete(request: Request, project: Project, name: str, place: Where = "projec
 
 def _place(request: Request, project: Project, where: Where, line: str) -> store.Place:
     if where == "line":
-        found = existing(project.lines.filter(key=line), "This project has no such line.")
-        return store.Place(found)
+        line_row = existing(project.lines.filter(key=line), "This project has no such line.")
+        return store.Place(line_row)
     if where == "owner" and not access.can_in_owner(request.auth, "secrets", project.owner):
         raise Forbidden(
             "To change a value for all projects of an owner you need the role Admin in each of them."

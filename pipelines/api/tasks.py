@@ -139,15 +139,15 @@ def retry(
     return answer_once(request, idempotency_key, partial(_retry, who, task, payload))
 
 
-def _retry(who: Caller, found: Task, payload: RetryIn) -> TaskOut:
-    if found.status in ENDED:
+def _retry(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
+    if task.status in ENDED:
         return task_out(
-            engine.retry_ended(found.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
+            engine.retry_ended(task.pk, station=payload.station, actor=actor_of(who), reason=payload.reason)
         )
-    token = _waiting(found, payload)
+    token = _waiting(task, payload)
     engine.retry(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)
-    found.refresh_from_db()
-    return task_out(found)
+    task.refresh_from_db()
+    return task_out(task)
 
 
 @router.post(TASK + "/rerun-checks", response=TaskOut, summary="Run the host's checks again")
@@ -163,9 +163,9 @@ def rerun_checks(request: Request, task: Task, payload: RetryIn) -> TaskOut:
     return task_out(task)
 
 
-def _waiting(found: Task, payload: RetryIn) -> Token:
+def _waiting(task: Task, payload: RetryIn) -> Token:
     """The position that is meant. Raises Conflict, Invalid."""
-    waiting = [token for token in found.tokens.filter(forked=False) if token.status in RETRIED]
+    waiting = [token for token in task.tokens.filter(forked=False) if token.status in RETRIED]
     if payload.station:
         waiting = [token for token in waiting if token.station == payload.station]
     if not waiting:

@@ -75,7 +75,7 @@ class TrialChoicesOut(BaseModel):
 def choices(request: Request, line: Line, station: str = Query("", max_length=200)) -> TrialChoicesOut:
     newest = trials.newest(line, person_of(request.auth), station)
     return TrialChoicesOut(
-        runs=[_run(each) for each in trials.recorded(line, station)],
+        runs=[_run(recorded_run) for recorded_run in trials.recorded(line, station)],
         newest=_told(newest, 0) if newest else None,
     )
 
@@ -87,8 +87,10 @@ def start(request: Request, line: Line, payload: TrialIn) -> TrialOut:
     """A worker runs it as it would for a task, for ten minutes at most, and no task has any part in it. 409: another
     one of yours is still going, or no worker could run it."""
     user = person_of(request.auth)
-    asked = TrialRequest(payload.document, payload.station, payload.inputs, payload.context, payload.run)
-    return _told(trials.start(line, user, asked), 0)
+    trial_request = TrialRequest(
+        payload.document, payload.station, payload.inputs, payload.context, payload.run
+    )
+    return _told(trials.start(line, user, trial_request), 0)
 
 
 @router.get(ADDRESS + "/{trial}", response=TrialOut, summary="How it goes")
@@ -116,7 +118,7 @@ def _bounded(trial: int) -> int:
 def _told(trial: StationTrial, position: int) -> TrialOut:
     every = trial.log.split("\n")[:-1]
     lines = every[position : position + LINES]
-    shown = min(position, len(every)) + len(lines)
+    next_position = min(position, len(every)) + len(lines)
     outcome = trial.outcome
     return TrialOut(
         id=trial.pk,
@@ -125,8 +127,8 @@ def _told(trial: StationTrial, position: int) -> TrialOut:
         word=str(StationTrial.State(trial.state).label),
         why=str(trials.ENDED.get(trial.why, "")),
         lines=[_line(number, text) for number, text in enumerate(lines, start=position + 1)],
-        next=shown,
-        complete=trial.ended_at is not None and shown == len(every),
+        next=next_position,
+        complete=trial.ended_at is not None and next_position == len(every),
         outcome=outcome,
         result="" if outcome is None else derive(read_outcome(outcome)).result,
         summary=visible(str((outcome or {}).get("summary") or "")),
@@ -135,8 +137,8 @@ def _told(trial: StationTrial, position: int) -> TrialOut:
 
 
 def _line(number: int, text: str) -> LogLineOut:
-    seconds, _tab, said = text.partition("\t")
-    return LogLineOut(number=number, seconds=float(seconds), text=visible(said))
+    seconds, _tab, log_text = text.partition("\t")
+    return LogLineOut(number=number, seconds=float(seconds), text=visible(log_text))
 
 
 def _run(job: Job) -> RecordedRunOut:

@@ -57,32 +57,32 @@ def walk(request: Request, line: Line, payload: WalkIn) -> dict[str, Any]:
     steps = stepped(payload)
     scenario = scenario_of(payload, steps)
     parsed = read_line(payload.document, keep_faulty_rules=True)
-    said = state(parsed, run(parsed, scenario), payload, steps)
-    return {**said, "asked": scenario.to_dict()["steps"]}
+    body = state(parsed, run(parsed, scenario), payload, steps)
+    return {**body, "asked": scenario.to_dict()["steps"]}
 
 
-def stepped(asked: WalkIn) -> list[Any]:
+def stepped(payload: WalkIn) -> list[Any]:
     """The steps, the one of the form among them: it stands after the cursor, and what came later is no more.
     Raises Invalid."""
-    if asked.form is None:
-        return asked.steps
-    kept = asked.steps if asked.cursor is None else asked.steps[: asked.cursor]
-    where = {"at": asked.form.at} if asked.form.at else {}
+    if payload.form is None:
+        return payload.steps
+    previous_steps = payload.steps if payload.cursor is None else payload.steps[: payload.cursor]
+    where = {"at": payload.form.at} if payload.form.at else {}
     try:
-        return [*kept, {**where, "outcome": outcome_of(asked.form.values)}]
+        return [*previous_steps, {**where, "outcome": outcome_of(payload.form.values)}]
     except Malformed as fault:
         raise Invalid.at(fault.path, fault.message) from fault
 
 
-def scenario_of(asked: WalkIn, steps: list[Any], key: str = "walk", name: str = "") -> ScenarioScript:
+def scenario_of(payload: WalkIn, steps: list[Any], key: str = "walk", name: str = "") -> ScenarioScript:
     """Raises Invalid."""
     document = {
         "key": key,
         "name": name,
-        "inputs": asked.inputs,
-        "task": asked.task,
+        "inputs": payload.inputs,
+        "task": payload.task,
         "steps": steps,
-        "expect": asked.expect,
+        "expect": payload.expect,
     }
     return scenarios.read(document)
 
@@ -90,22 +90,22 @@ def scenario_of(asked: WalkIn, steps: list[Any], key: str = "walk", name: str = 
 # What is answered
 
 
-def state(line: ParsedLine, result: ScenarioResult, asked: WalkIn, steps: list[Any]) -> dict[str, Any]:
+def state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list[Any]) -> dict[str, Any]:
     """Where it stands after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was expected
     otherwise, once the whole of a stored scenario was walked."""
     if result.walk is None:
         return {"timeline": [], "cursor": 0, "refused": {"step": 0, "message": result.failures[0].message}}
-    told = result.steps
-    wanted = len(told) - 1 if asked.cursor is None or asked.form else asked.cursor
-    cursor = min(wanted, len(told) - 1)
-    here = told[cursor]
-    stopped = len(told) - 1 < len(steps)
+    records = result.steps
+    requested_cursor = len(records) - 1 if payload.cursor is None or payload.form else payload.cursor
+    cursor = min(requested_cursor, len(records) - 1)
+    here = records[cursor]
+    stopped = len(records) - 1 < len(steps)
     return {
-        "timeline": walks.timeline(line, result.scenario.steps, told),
+        "timeline": walks.timeline(line, result.scenario.steps, records),
         "cursor": cursor,
-        "refused": {"step": len(told), "message": result.failures[0].message} if stopped else None,
-        "failures": [str(each) for each in result.failures]
-        if asked.expect is not None and not stopped
+        "refused": {"step": len(records), "message": result.failures[0].message} if stopped else None,
+        "failures": [str(failure) for failure in result.failures]
+        if payload.expect is not None and not stopped
         else [],
         "tokens": [
             {**token, **_next(line, here, index)} for index, token in enumerate(walks.tokens(line, here.walk))
@@ -113,17 +113,17 @@ def state(line: ParsedLine, result: ScenarioResult, asked: WalkIn, steps: list[A
         "status": here.walk.status,
         "word": walks.status_word(here.walk.status),
         "over": here.walk.over,
-        "ways": walks.ways(line, told[: cursor + 1]),
+        "ways": walks.ways(line, records[: cursor + 1]),
         "visits": dict(here.walk.visits),
-        "tested": sorted({entry.rule for each in told[: cursor + 1] for entry in _rules(each)}),
-        "taken": sorted({rule for each in told[: cursor + 1] for rule in each.rules}),
+        "tested": sorted({entry.rule for record in records[: cursor + 1] for entry in _rules(record)}),
+        "taken": sorted({rule for record in records[: cursor + 1] for rule in record.rules}),
         "why": why(line, here),
-        "inputs": [_input(each) for each in line.inputs],
+        "inputs": [_input(field) for field in line.inputs],
     }
 
 
-def _rules(told: StepRecord) -> list[Any]:
-    trace = told.decision.trace if told.decision else ()
+def _rules(record: StepRecord) -> list[Any]:
+    trace = record.decision.trace if record.decision else ()
     return [entry for entry in trace if entry.step == "rules" and entry.rule]
 
 
@@ -131,7 +131,7 @@ def _next(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
     """What may happen to a token: nothing to one that has ended, or that has the station of an earlier one."""
     positions = here.walk.positions
     position = positions[index]
-    before = [each.station for each in positions[:index] if each.here]
+    before = [earlier.station for earlier in positions[:index] if earlier.here]
     if not position.here or position.station in before:
         return {"groups": [], "form": None}
     return {
@@ -150,15 +150,15 @@ def _input(field: Any) -> dict[str, Any]:
     }
 
 
-def why(line: ParsedLine, told: StepRecord) -> str:
+def why(line: ParsedLine, record: StepRecord) -> str:
     """The decision of a step, rule by rule, as HTML; "" where nothing was decided."""
-    if told.decision is None:
+    if record.decision is None:
         return ""
-    said = told.decision.to_dict()
+    decision = record.decision.to_dict()
     return render_to_string(
         "editor/walk_why.html",
         {
-            "why": explained(line, told.station, said, said["trace"]),
-            "checks": checks_of(line, said["trace"]),
+            "why": explained(line, record.station, decision, decision["trace"]),
+            "checks": checks_of(line, decision["trace"]),
         },
     )

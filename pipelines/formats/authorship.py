@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.formats.changes import changes, touches
 
 Noted = Mapping[str, Mapping[str, list[Any]]]
-WHOLE = ""
+ROOT = ""
 """The path of the document itself: who made it."""
 
 
@@ -28,22 +28,22 @@ class Author:
 
 def noted(before: Noted, old: Mapping[str, Any], new: Mapping[str, Any], hand: Author) -> dict[str, Any]:
     """What was noted before, and that this hand made `new` of `old`."""
-    found = {path: dict(hands) for path, hands in before.items()}
+    authors_by_path = {path: dict(hands) for path, hands in before.items()}
     for change in changes(old, new):
         path = change.path
         if change.what in ("added", "removed"):
-            found = {at: hands for at, hands in found.items() if not _below(at, path)}
-        found.setdefault(path, {})[hand.person] = [hand.number, hand.at]
-    return found
+            authors_by_path = {at: hands for at, hands in authors_by_path.items() if not _below(at, path)}
+        authors_by_path.setdefault(path, {})[hand.person] = [hand.number, hand.at]
+    return authors_by_path
 
 
 def hands_at(path: str, notes: Noted) -> tuple[Author, ...]:
     """Everybody who changed something there, the last one last. A place of which nothing else is known is that of who
     made the document."""
-    found = list(_hands(hands for at, hands in notes.items() if at != WHOLE and _together(at, path)))
-    found = found or list(_hands([notes[WHOLE]] if WHOLE in notes else []))
+    authors = list(_hands(hands for at, hands in notes.items() if at != ROOT and _together(at, path)))
+    authors = authors or list(_hands([notes[ROOT]] if ROOT in notes else []))
     last: dict[str, Author] = {}
-    for hand in sorted(found, key=lambda each: each.number):
+    for hand in sorted(authors, key=lambda author: author.number):
         last.pop(hand.person, None)
         last[hand.person] = hand
     return tuple(last.values())
@@ -54,11 +54,11 @@ def since(number: int, notes: Noted) -> dict[str, Author]:
     newer = {
         path: [hand for hand in _hands([hands]) if hand.number > number] for path, hands in notes.items()
     }
-    return {path: max(hands, key=lambda each: each.number) for path, hands in newer.items() if hands}
+    return {path: max(hands, key=lambda author: author.number) for path, hands in newer.items() if hands}
 
 
 def _hands(noted: Iterable[Mapping[str, list[Any]]]) -> Iterable[Author]:
-    return (Author(person, said[0], said[1]) for hands in noted for person, said in hands.items())
+    return (Author(person, entry[0], entry[1]) for hands in noted for person, entry in hands.items())
 
 
 def _below(path: str, above: str) -> bool:

@@ -127,9 +127,9 @@ def _value(steps: tuple[Step, ...], step: str, old: Any, new: Any) -> Iterator[D
             yield from _members(steps, before, now)
             return
     elif step in SPLIT and isinstance(new, Mapping):
-        whole = old if isinstance(old, Mapping) else {} if old is GONE and new else None
-        if whole is not None:
-            yield from _object(steps, whole, new)
+        old_object = old if isinstance(old, Mapping) else {} if old is GONE and new else None
+        if old_object is not None:
+            yield from _object(steps, old_object, new)
             return
     yield _change(steps, old, new)
 
@@ -166,7 +166,7 @@ def _change(steps: tuple[Step, ...], old: Any, new: Any, place: int = 0) -> Docu
         kind,
         key,
         station,
-        ".".join(str(each.key if isinstance(each, Member) else each) for each in rest),
+        ".".join(str(step.key if isinstance(step, Member) else step) for step in rest),
         None if old is GONE else old,
         None if new is GONE else new,
         _affects(kind, rest, old, new),
@@ -178,9 +178,9 @@ def _thing(steps: tuple[Step, ...]) -> tuple[str, str, str, tuple[Step, ...]]:
     """Kind and key of the innermost thing, the station around it, and the steps below it."""
     kind, key, station, below = "line", "", "", 0
     for index in range(1, len(steps)):
-        step, named = steps[index], steps[index - 1]
-        if isinstance(step, Member) and isinstance(named, str):
-            kind, key, below = KINDS[named], step.key, index + 1
+        step, parent = steps[index], steps[index - 1]
+        if isinstance(step, Member) and isinstance(parent, str):
+            kind, key, below = KINDS[parent], step.key, index + 1
             station = step.key if kind == "station" else station
     return kind, key, station, steps[below:]
 
@@ -190,10 +190,13 @@ def _affects(kind: str, rest: tuple[Step, ...], old: Any, new: Any) -> Affects:
         return "form"
     if kind == "line" and rest[0] == "extra" and _is_layout(rest, old) and _is_layout(rest, new):
         return "layout"
-    said, path = _FIELDS[kind], ".".join(map(str, rest))
+    affects_by_field, path = _FIELDS[kind], ".".join(map(str, rest))
     if kind == "station" and path == "limits":
         return "routing" if _limits(old) & COUNTED or _limits(new) & COUNTED else "work"
-    return next((found for field, found in said.items() if f"{path}.".startswith(f"{field}.")), "routing")
+    return next(
+        (affects for field, affects in affects_by_field.items() if f"{path}.".startswith(f"{field}.")),
+        "routing",
+    )
 
 
 def _limits(value: Any) -> set[str]:

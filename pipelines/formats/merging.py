@@ -61,7 +61,7 @@ def _merged(path: str, step: str, base: Any, mine: Any, theirs: Any, clashes: li
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and isinstance(base, Mapping):
         return _object(path, base, mine, theirs, clashes)
     identity = IDENTITY.get(step)
-    before, here, there = (by_identity(each, identity) for each in (base, mine, theirs))
+    before, here, there = (by_identity(side, identity) for side in (base, mine, theirs))
     if before is not None and here is not None and there is not None:
         return _list(path, step, before, here, there, clashes)
     clashes.append(Clash(path, _shown(base), _shown(mine), _shown(theirs)))
@@ -88,13 +88,13 @@ def _object(
     theirs: Mapping[str, Any],
     clashes: list[Clash],
 ) -> dict[str, Any]:
-    found = {}
+    merged = {}
     for key in dict.fromkeys([*theirs, *mine]):
-        before, here, there = (each.get(key, GONE) for each in (base, mine, theirs))
+        before, here, there = (side.get(key, GONE) for side in (base, mine, theirs))
         value = _merged(join(path, key), key, before, here, there, clashes)
         if value is not GONE:
-            found[key] = value
-    return found
+            merged[key] = value
+    return merged
 
 
 def by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
@@ -103,9 +103,9 @@ def by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
         return None
     if members is GONE:
         return {}
-    if not isinstance(members, list) or not all(isinstance(each, Mapping) for each in members):
+    if not isinstance(members, list) or not all(isinstance(member, Mapping) for member in members):
         return None
-    keys = [each.get(identity) for each in members]
+    keys = [member.get(identity) for member in members]
     if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
         return None
     return dict(zip(keys, members, strict=True))
@@ -123,13 +123,13 @@ def _list(
     if order is None:
         clashes.append(Clash(join(path, ORDER), list(base), list(mine), list(theirs)))
         order = [*theirs, *(key for key in mine if key not in theirs)]
-    found = []
+    merged = []
     for key in order:
-        before, here, there = (each.get(key, GONE) for each in (base, mine, theirs))
+        before, here, there = (side.get(key, GONE) for side in (base, mine, theirs))
         value = _merged(f"{path}[{key}]", "", before, here, there, clashes)
         if value is not GONE:
-            found.append(value)
-    return found
+            merged.append(value)
+    return merged
 
 
 def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
@@ -164,10 +164,10 @@ def _added(keys: Sequence[str], base: Sequence[str], common: set[str]) -> Iterat
 
 def _inserted(first: list[str], second: list[str]) -> list[str]:
     """`first`, with what only `second` has behind what it stands behind there."""
-    found = list(first)
+    keys = list(first)
     for index, key in enumerate(second):
-        if key in found:
+        if key in keys:
             continue
-        before = next((each for each in reversed(second[:index]) if each in found), None)
-        found.insert(found.index(before) + 1 if before is not None else 0, key)
-    return found
+        before = next((earlier for earlier in reversed(second[:index]) if earlier in keys), None)
+        keys.insert(keys.index(before) + 1 if before is not None else 0, key)
+    return keys

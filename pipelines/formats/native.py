@@ -73,12 +73,12 @@ def locate(text: str | bytes, problems: Iterable[Problem]) -> tuple[Problem, ...
     """The problems with line and column of their path, or of the nearest part around it that the text has.
 
     JSON that is no YAML (it writes one character as two escapes) gives no places."""
-    found = tuple(problems)
+    all_problems = tuple(problems)
     try:
         parsed = parse(as_text(text), exact=True)
     except TextError:
-        return found
-    return tuple(_placed(problem, parsed) for problem in found)
+        return all_problems
+    return tuple(_placed(problem, parsed) for problem in all_problems)
 
 
 def dumps(document: dict[str, Any]) -> str:

@@ -38,17 +38,17 @@ class PicturePlace:
 
 
 def overlay(old: Document, new: Document, changes: Iterable[DocumentChange]) -> Overlay:
-    found = Overlay(_union(old, new))
+    picture = Overlay(_union(old, new))
     gates: dict[str, Mark] = {}
-    by_kind = {"station": found.stations, "rule": found.rules, "end": found.ends, "gate": gates}
+    by_kind = {"station": picture.stations, "rule": picture.rules, "end": picture.ends, "gate": gates}
     for change in changes:
         mark = _mark(change)
         if change.affects == "layout":
-            _put(found.stations, [str(step) for step in change.steps[3:4]], mark)
+            _put(picture.stations, [str(step) for step in change.steps[3:4]], mark)
         elif change.kind in by_kind:
             _put(by_kind[change.kind], [change.key], mark)
-    _pass_on(found, gates)
-    return found
+    _pass_on(picture, gates)
+    return picture
 
 
 def place_of(change: DocumentChange, document: Document) -> PicturePlace:
@@ -81,20 +81,20 @@ def _put(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
         marks[key] = min(marks.get(key, mark), mark, key=GRAVITY.index)
 
 
-def _pass_on(found: Overlay, gates: Mapping[str, Mark]) -> None:
+def _pass_on(picture: Overlay, gates: Mapping[str, Mark]) -> None:
     """What is told apart nowhere else: rules of a station that is new or gone, gates on what asks them, old targets."""
-    for station in found.document["stations"]:
-        whole = found.stations.get(station["key"])
+    for station in picture.document["stations"]:
+        station_mark = picture.stations.get(station["key"])
         for rule in station["rules"]:
-            if whole in ("added", "removed"):
-                found.rules[rule["id"]] = whole
+            if station_mark in ("added", "removed"):
+                picture.rules[rule["id"]] = station_mark
             elif rule["id"].endswith(BEFORE):
-                found.rules[rule["id"]] = "removed"
+                picture.rules[rule["id"]] = "removed"
     for key, mark in gates.items():
         # A gate that is gone was taken from its rules, too; one that is new was given to them.
         if mark in ("changed", "edited"):
-            for place in _asking(found.document, key):
-                marks, name = (found.rules, place.rule) if place.rule else (found.stations, place.node)
+            for place in _asking(picture.document, key):
+                marks, name = (picture.rules, place.rule) if place.rule else (picture.stations, place.node)
                 _put(marks, [name], mark)
 
 
@@ -108,8 +108,8 @@ def _asking(document: Document, gate: str) -> Iterator[PicturePlace]:
 
 
 def _union(old: Document, new: Document) -> dict[str, Any]:
-    before = {each["key"]: each for each in old["stations"]}
-    stations = [_station(before.get(each["key"]), each) for each in new["stations"]]
+    before = {station["key"]: station for station in old["stations"]}
+    stations = [_station(before.get(station["key"]), station) for station in new["stations"]]
     return {
         **new,
         "stations": _with_ghosts(stations, old["stations"]),
@@ -140,15 +140,15 @@ def _targets(rule: Document) -> Sequence[str]:
 
 def _with_ghosts(now: Sequence[Document], before: Sequence[Document]) -> list[Document]:
     """Each that is gone stands behind what it stood behind."""
-    found = list(now)
-    there = {each["key"] for each in now}
-    for index, each in enumerate(before):
-        if each["key"] in there:
+    merged = list(now)
+    there = {member["key"] for member in now}
+    for index, member in enumerate(before):
+        if member["key"] in there:
             continue
         earlier = {one["key"] for one in before[:index]}
-        at = max((n for n, one in enumerate(found, start=1) if one["key"] in earlier), default=0)
-        found.insert(at, each)
-    return found
+        at = max((n for n, one in enumerate(merged, start=1) if one["key"] in earlier), default=0)
+        merged.insert(at, member)
+    return merged
 
 
 def _positions(document: Document) -> Mapping[str, Any]:
@@ -157,5 +157,5 @@ def _positions(document: Document) -> Mapping[str, Any]:
 
 
 def _editor(document: Document) -> Mapping[str, Any]:
-    found = document.get("extra", {}).get("editor", {})
-    return found if isinstance(found, Mapping) else {}
+    editor = document.get("extra", {}).get("editor", {})
+    return editor if isinstance(editor, Mapping) else {}

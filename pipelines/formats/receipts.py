@@ -99,10 +99,10 @@ class LandedChange:
         return self.approval is not None and self.approval.tree == self.tree
 
     def statement(self) -> dict[str, Any]:
-        said = asdict(self)
-        votes = [asdict(each) for each in self.approval.votes] if self.approval else []
-        approval = {**said["approval"], "votes": votes} if self.approval else None
-        predicate = {key: value for key, value in said.items() if key not in ("commit", "tree", "approval")}
+        fields = asdict(self)
+        votes = [asdict(vote) for vote in self.approval.votes] if self.approval else []
+        approval = {**fields["approval"], "votes": votes} if self.approval else None
+        predicate = {key: value for key, value in fields.items() if key not in ("commit", "tree", "approval")}
         predicate["producers"] = list(self.producers)
         for key in OPTIONAL:
             if not predicate[key]:
@@ -132,12 +132,12 @@ def public_pem(key: Ed25519PublicKey) -> str:
 def read_key(pem: bytes) -> Ed25519PublicKey:
     """Raises ReceiptInvalid."""
     try:
-        found = load_pem_public_key(pem)
+        key = load_pem_public_key(pem)
     except (ValueError, TypeError) as error:
         raise ReceiptInvalid("The key is no public key in PEM.") from error
-    if not isinstance(found, Ed25519PublicKey):
+    if not isinstance(key, Ed25519PublicKey):
         raise ReceiptInvalid("The key is no Ed25519 key.")
-    return found
+    return key
 
 
 def sealed(change: LandedChange, key: Ed25519PrivateKey) -> bytes:
@@ -186,24 +186,24 @@ def _canonical(data: bytes, what: str) -> Any:
     if len(data) > MOST_BYTES:
         raise ReceiptInvalid(f"{what} is larger than 1 MiB.")
     try:
-        found = json.loads(data.decode())
-        same = canonical(found) == data
+        document = json.loads(data.decode())
+        same = canonical(document) == data
     except (ValueError, RecursionError, CanonicalError) as error:
         raise ReceiptInvalid(f"{what} is no JSON.") from error
     if not same:
         raise ReceiptInvalid(f"{what} is not written in the one way that is allowed (RFC 8785).")
-    return found
+    return document
 
 
 def _bytes(value: Any, place: str) -> bytes:
     """Of strict Base64: what is decoded is written in the same way again."""
     try:
-        found = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
+        decoded = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except (binascii.Error, ValueError):
-        found = b""
-    if not found or base64.b64encode(found).decode() != value:
+        decoded = b""
+    if not decoded or base64.b64encode(decoded).decode() != value:
         raise ReceiptInvalid(f"{place} is no strict Base64.")
-    return found
+    return decoded
 
 
 def _only(value: Any, keys: Iterable[str], place: str) -> Mapping[str, Any]:
@@ -218,11 +218,11 @@ def _change(statement: Any) -> LandedChange:
     _only(statement, ("_type", "subject", "predicateType", "predicate"), "the statement")
     if (statement["_type"], statement["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
         raise ReceiptInvalid("The statement is of another type.")
-    said = statement["predicate"]
-    there = {each for each in OPTIONAL if isinstance(said, dict) and said.get(each)}
-    if "rebase" in there and said["rebase"] != SAME_PATCH:
+    raw_predicate = statement["predicate"]
+    there = {field for field in OPTIONAL if isinstance(raw_predicate, dict) and raw_predicate.get(field)}
+    if "rebase" in there and raw_predicate["rebase"] != SAME_PATCH:
         there.remove("rebase")
-    predicate = dict(_only(said, _PREDICATE - (OPTIONAL - there), "predicate"))
+    predicate = dict(_only(raw_predicate, _PREDICATE - (OPTIONAL - there), "predicate"))
     subjects = statement["subject"]
     if not isinstance(subjects, list) or len(subjects) != 1:
         raise ReceiptInvalid("subject is not a list of one.")
@@ -231,7 +231,7 @@ def _change(statement: Any) -> LandedChange:
     )
     approval = predicate.pop("approval")
     producers = _texts(predicate.pop("producers", []), "producers")
-    found = LandedChange(
+    change = LandedChange(
         **predicate,
         producers=producers,
         commit=digest["gitCommit"],
@@ -239,13 +239,13 @@ def _change(statement: Any) -> LandedChange:
         approval=_approval(approval) if approval is not None else None,
     )
     for name, kind in LandedChange.__annotations__.items():
-        _typed(getattr(found, name), kind, name)
-    _protection(found.protection)
-    _amount(found.too_large_to_read)
-    _hashes(found)
-    if found.statement() != statement:
+        _typed(getattr(change, name), kind, name)
+    _protection(change.protection)
+    _amount(change.too_large_to_read)
+    _hashes(change)
+    if change.statement() != statement:
         raise ReceiptInvalid("The statement says its own subject differently in two places.")
-    return found
+    return change
 
 
 def _protection(rules: Any) -> None:
@@ -273,33 +273,33 @@ def _texts(value: Any, place: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _approval(said: Any) -> ReceiptApproval:
-    members = dict(_only(said, tuple(ReceiptApproval.__annotations__), "approval"))
+def _approval(raw_approval: Any) -> ReceiptApproval:
+    members = dict(_only(raw_approval, tuple(ReceiptApproval.__annotations__), "approval"))
     votes = members.pop("votes")
     if not isinstance(votes, list):
         raise ReceiptInvalid("approval.votes is not a list.")
-    made = [SignedVote(**_only(each, tuple(SignedVote.__annotations__), "a vote")) for each in votes]
-    found = ReceiptApproval(**members, votes=made)
+    made = [SignedVote(**_only(raw_vote, tuple(SignedVote.__annotations__), "a vote")) for raw_vote in votes]
+    approval = ReceiptApproval(**members, votes=made)
     for name, kind in ReceiptApproval.__annotations__.items():
-        _typed(getattr(found, name), kind, f"approval.{name}")
+        _typed(getattr(approval, name), kind, f"approval.{name}")
     for vote in made:
         for name, kind in SignedVote.__annotations__.items():
             _typed(getattr(vote, name), kind, f"votes.{name}")
-    return found
+    return approval
 
 
 def _typed(value: Any, kind: str, place: str) -> None:
-    wanted = {"str": str, "int": int}.get(kind)
-    if wanted is not None and type(value) is not wanted:
-        raise ReceiptInvalid(f"{place} is no {'text' if wanted is str else 'whole number'}.")
+    expected = {"str": str, "int": int}.get(kind)
+    if expected is not None and type(value) is not expected:
+        raise ReceiptInvalid(f"{place} is no {'text' if expected is str else 'whole number'}.")
 
 
-def _hashes(found: LandedChange) -> None:
-    trees = [found.commit, found.tree, *([found.base] if found.base else [])]
+def _hashes(change: LandedChange) -> None:
+    trees = [change.commit, change.tree, *([change.base] if change.base else [])]
     digests = []
-    if found.approval is not None:
-        trees += [found.approval.tree] if found.approval.tree else []
-        digests = [found.approval.evidence, *(vote.evidence for vote in found.approval.votes)]
+    if change.approval is not None:
+        trees += [change.approval.tree] if change.approval.tree else []
+        digests = [change.approval.evidence, *(vote.evidence for vote in change.approval.votes)]
     if not all(map(_HASH.fullmatch, trees)) or not all(map(_DIGEST.fullmatch, digests)):
         raise ReceiptInvalid("A commit, a tree or a digest is none.")
 

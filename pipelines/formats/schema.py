@@ -93,9 +93,9 @@ def _at_path() -> Schema:
         "of": words(("some", "every", "count")),
     }
     typed = [
-        where("op", op, operators.TAKEN[each.takes][1])
-        for op, each in operators.OUTPUT.items()
-        if each.takes in operators.TAKEN
+        where("op", op, operators.OPERAND_TYPES[operator.takes][1])
+        for op, operator in operators.OUTPUT.items()
+        if operator.takes in operators.OPERAND_TYPES
     ]
     free = {"properties": {"op": words(operators.ALONE)}}
     return {

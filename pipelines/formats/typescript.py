@@ -31,9 +31,9 @@ def typescript() -> str:
     schema = json_schema()
     definitions: dict[str, Schema] = schema.pop("$defs")
     parts = [HEAD]
-    for name, each in definitions.items():
+    for name, definition in definitions.items():
         if name not in ANY:
-            parts.append(_declaration(_title(name), each))
+            parts.append(_declaration(_title(name), definition))
     parts.append(f"export interface LineDocument {_members(schema, ())}\n")
     return "\n".join(parts)
 
@@ -43,11 +43,11 @@ def _declaration(name: str, schema: Schema) -> str:
         return f"export interface {name} {_members(schema)}\n"
     if (
         "oneOf" in schema
-        and all("properties" in each for each in schema["oneOf"])
+        and all("properties" in option for option in schema["oneOf"])
         and len(schema["oneOf"]) > 2
     ):
-        members = {key: value for each in schema["oneOf"] for key, value in each["properties"].items()}
-        kinds = [each["properties"]["kind"]["const"] for each in schema["oneOf"]]
+        members = {key: value for option in schema["oneOf"] for key, value in option["properties"].items()}
+        kinds = [option["properties"]["kind"]["const"] for option in schema["oneOf"]]
         return f"export interface {name} {_members({'properties': {**members, 'kind': {'enum': kinds}}})}\n"
     return f"export type {name} = {_type(schema)};\n"
 
@@ -76,7 +76,7 @@ def _type(schema: Schema) -> str:
     if "enum" in schema or "const" in schema:
         known = schema.get("enum", [schema.get("const")])
         # A word that a draft has may be none of those that are known.
-        return " | ".join(dict.fromkeys(TYPES[type(each)] for each in known))
+        return " | ".join(dict.fromkeys(TYPES[type(value)] for value in known))
     for several in ("anyOf", "oneOf"):
         if several in schema:
             return " | ".join(dict.fromkeys(map(_type, schema[several])))

@@ -246,6 +246,6 @@ def _as_json(text: str) -> str:
     """A YAML number as JSON writes it: no plus, no leading zeros, digits on both sides of the point."""
     sign = "-" if text[0] == "-" else ""
     digits, mark, exponent = text.lstrip("+-").replace("E", "e").partition("e")
-    whole, point, fraction = digits.partition(".")
-    whole = whole.lstrip("0") or "0"
-    return f"{sign}{whole}{f'.{fraction or 0}' if point else ''}{mark}{exponent}"
+    integer, point, fraction = digits.partition(".")
+    integer = integer.lstrip("0") or "0"
+    return f"{sign}{integer}{f'.{fraction or 0}' if point else ''}{mark}{exponent}"

@@ -20,17 +20,17 @@ ANSWERS = {
 }
 
 
-def taken(repository: Repository, heard: PushHeard) -> tuple[str, Task | None]:
+def taken(repository: Repository, push: PushHeard) -> tuple[str, Task | None]:
     """What became of it, and of which task."""
     tasks = Task.objects.filter(
-        visit_commits__repository=repository, visit_commits__branch=heard.branch[:200]
+        visit_commits__repository=repository, visit_commits__branch=push.branch[:200]
     ).exclude(status__in=ENDED)
     task = tasks.distinct().order_by("-pk").first()
     if task is None:
         return "No task works on this branch.", None
     # What commits name anybody can write: it counts only where the host's own word leads to nobody here.
-    by_host = members_named(task, heard.logins, heard.addresses)
-    people = by_host or members_named(task, (), heard.authors)
-    who = escaped(called(heard.logins or heard.addresses or heard.authors))
-    answer = engine.take_over(task.pk, Pushed(heard.commit, who, people, by_host=bool(by_host)))
-    return ANSWERS[answer].format(task=task.name, branch=heard.branch), task
+    by_host = members_named(task, push.logins, push.addresses)
+    people = by_host or members_named(task, (), push.authors)
+    who = escaped(called(push.logins or push.addresses or push.authors))
+    answer = engine.take_over(task.pk, Pushed(push.commit, who, people, by_host=bool(by_host)))
+    return ANSWERS[answer].format(task=task.name, branch=push.branch), task

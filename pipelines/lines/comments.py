@@ -39,8 +39,8 @@ def listed(line: Line) -> list[dict[str, Any]]:
             threads.append(row)
         elif row.deleted_at is None:
             replies.setdefault(row.parent_id, []).append(told(row))
-    kept = (row for row in threads if row.deleted_at is None or row.pk in replies)
-    return [{**told(row), "replies": replies.get(row.pk, [])} for row in kept]
+    visible_threads = (row for row in threads if row.deleted_at is None or row.pk in replies)
+    return [{**told(row), "replies": replies.get(row.pk, [])} for row in visible_threads]
 
 
 def told(row: Comment) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def write(
 
     Raises Forbidden, NotFound (the thread), Invalid (with the field), Conflict (too many; the id is taken)."""
     access.require(user, "comment", line.project)
-    said = _said(text)
+    clean_text = _said(text)
     with transaction.atomic():
         # One after the other on a line, so that the count is true.
         Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
@@ -97,7 +97,7 @@ def write(
             kind=place[0],
             key=place[1],
             parent=thread,
-            text=said,
+            text=clean_text,
             author=user,
             created_at=now,
         )
@@ -110,13 +110,13 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
     """Other words for what one wrote oneself. `revision`: the one that was changed; another one is a Conflict.
 
     Raises Forbidden, NotFound, Invalid, Conflict."""
-    said = _said(text)
+    clean_text = _said(text)
     with transaction.atomic():
         row = _own(line, pk, user)
-        if row.revision != revision and row.text != said:
+        if row.revision != revision and row.text != clean_text:
             raise Conflict("This comment has changed in the meantime. Reload the page.")
-        if row.text != said:
-            row.text, row.edited_at = said, now
+        if row.text != clean_text:
+            row.text, row.edited_at = clean_text, now
             _keep(row, "text", "edited_at")
             mentions.tell(line, row, user, now)
     return row
@@ -185,10 +185,10 @@ def _place(kind: str, key: str) -> tuple[str, str]:
 
 
 def _said(text: str) -> str:
-    said = payload.text(text, "text", LONGEST).strip()
-    if not said:
+    clean_text = payload.text(text, "text", LONGEST).strip()
+    if not clean_text:
         raise Invalid.at("text", "is empty", "Enter a comment.")
-    return said
+    return clean_text
 
 
 def _found(line: Line, pk: uuid.UUID, user: User) -> Comment:

@@ -41,8 +41,8 @@ def named(line: Line, name: str) -> ComparedSide:
         drawn = to_publish(line.draft)
         return ComparedSide(DRAFT, digest(drawn), drawn)
     if name.startswith(ASIDE):
-        kept = put_aside(line, name.removeprefix(ASIDE))
-        return ComparedSide(name, digest(kept.draft), kept.draft or {})
+        event = put_aside(line, name.removeprefix(ASIDE))
+        return ComparedSide(name, digest(event.draft), event.draft or {})
     version = line.live if name == LIVE else access.version_in(line, name)
     if version is None:
         raise NotFound("This line has no such version.")
@@ -54,10 +54,10 @@ def named(line: Line, name: str) -> ComparedSide:
 def put_aside(line: Line, name: str) -> LineEvent:
     """The event that keeps a draft. Raises NotFound."""
     plain = name.isascii() and name.isdigit() and len(name) < 19
-    found = line.record.filter(pk=int(name), draft__isnull=False).first() if plain else None
-    if found is None:
+    event = line.record.filter(pk=int(name), draft__isnull=False).first() if plain else None
+    if event is None:
         raise NotFound("This line has no such draft.")
-    return found
+    return event
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Apart:
 def apart(old: ComparedSide, new: ComparedSide) -> Apart:
     """Raises Invalid: a draft that cannot be read."""
     before, now = _read(old).to_document(), _read(new).to_document()
-    found = tuple(each for each in changes(before, now) if not _of_nothing(each, now))
-    return Apart(before, now, found, overlay(before, now, found))
+    differences = tuple(change for change in changes(before, now) if not _of_nothing(change, now))
+    return Apart(before, now, differences, overlay(before, now, differences))
 
 
 def _of_nothing(change: DocumentChange, now: Mapping[str, Any]) -> bool:
@@ -83,7 +83,7 @@ def _of_nothing(change: DocumentChange, now: Mapping[str, Any]) -> bool:
     if change.affects != "layout" or len(change.steps) <= PLACES:
         return False
     key = str(change.steps[PLACES])
-    drawn = {each["key"] for each in (*now["stations"], *now.get("ends", ()))}
+    drawn = {node["key"] for node in (*now["stations"], *now.get("ends", ()))}
     return not key.startswith("@") and key not in drawn and key not in BUILT_IN_ENDS
 
 

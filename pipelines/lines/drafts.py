@@ -56,29 +56,29 @@ def save(
     `base`, (kind, key before, key now): comments on them and scenarios that name them go with them.
     Raises Forbidden, Invalid (path `text`: it does not say the document), DraftClash, TextBehind, DraftConflict (others
     save again and again)."""
-    number, wanted = based_on, document
+    number, proposed = based_on, document
     if text and not same(native.loads(text), document):
         raise Invalid.at("text", "does not match the document", "Reload the page.")
     for _ in range(TRIES - 1):
         try:
-            return _stored(line, text or wanted, user, number, renamed)
+            return _stored(line, text or proposed, user, number, renamed)
         except publishing.DraftConflict as conflict:
             stored = Line.objects.select_related("project__owner", "draft_by", "live").get(pk=line.pk)
             merged = merge(base, document, stored.draft)
             if merged.clashes:
                 raise DraftClash(conflict, stored, merged.clashes) from conflict
-            number, wanted = stored.draft_number, merged.document
-            if _is_behind(text, wanted, stored):
-                raise TextBehind(stored, wanted) from conflict
-    return _stored(line, text or wanted, user, number, renamed)
+            number, proposed = stored.draft_number, merged.document
+            if _is_behind(text, proposed, stored):
+                raise TextBehind(stored, proposed) from conflict
+    return _stored(line, text or proposed, user, number, renamed)
 
 
-def _is_behind(text: str, wanted: Mapping[str, Any], stored: Line) -> bool:
+def _is_behind(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
     """Whether storing `text` would lose something: it does not say `wanted`, or somebody typed another text, whose
     comments no document shows."""
     if stored.draft_text and stored.draft_text != text:
         return True
-    return bool(text) and not same(native.loads(text), wanted)
+    return bool(text) and not same(native.loads(text), proposed)
 
 
 def _stored(
@@ -126,15 +126,21 @@ def _parts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    found = of.get(name)
-    return (each for each in found if isinstance(each, Mapping)) if isinstance(found, list) else iter(())
+    members = of.get(name)
+    return (
+        (member for member in members if isinstance(member, Mapping))
+        if isinstance(members, list)
+        else iter(())
+    )
 
 
 def told(line: Line, since: int | None = None) -> dict[str, Any]:
     """Whose draft it is: its number, who saved it last and when, `people`: who has changed it since the live version.
     `others`: who has after the draft with the number `since`."""
     last = _last(line.draft_hands)
-    names = {str(user.pk): str(user) for user in User.objects.filter(pk__in=[int(each) for each in last])}
+    names = {
+        str(user.pk): str(user) for user in User.objects.filter(pk__in=[int(person_id) for person_id in last])
+    }
     in_order = sorted((number, person) for person, number in last.items() if person in names)
     by = line.draft_by
     return {
@@ -149,8 +155,8 @@ def told(line: Line, since: int | None = None) -> dict[str, Any]:
 
 def _last(notes: Noted) -> dict[str, int]:
     """Of each person who is noted, the number of the draft that they changed last."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for hands in notes.values():
         for person, (number, _at) in hands.items():
-            found[person] = max(found.get(person, 0), number)
-    return found
+            numbers[person] = max(numbers.get(person, 0), number)
+    return numbers

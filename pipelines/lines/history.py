@@ -26,7 +26,7 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
     Raises Forbidden, NotFound, DraftConflict, NothingToRestore."""
     access.require(user, "design", line.project)
     side = comparing.named(line, source)
-    kept = comparing.put_aside(line, source.removeprefix(comparing.ASIDE)) if _is_aside(source) else None
+    event = comparing.put_aside(line, source.removeprefix(comparing.ASIDE)) if _is_aside(source) else None
     with transaction.atomic():
         stored = publishing.locked(line, based_on)
         if same(stored.draft, side.document):
@@ -35,7 +35,7 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
         LineEvent.objects.create(
             line=stored,
             kind=LineEvent.RecordKind.RESTORED,
-            version=None if kept else stored.versions.get(number=int(side.name)),
+            version=None if event else stored.versions.get(number=int(side.name)),
             by=user,
             at=clock.now(),
             data={
@@ -48,7 +48,7 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
             draft=stored.draft if aside else None,
             draft_text=stored.draft_text if aside else "",
         )
-        text, writers = (kept.draft_text, kept.data.get("writers", ())) if kept else ("", ())
+        text, writers = (event.draft_text, event.data.get("writers", ())) if event else ("", ())
         publishing.replace_draft(stored, side.document, text, user, writers)
     return stored
 
@@ -68,10 +68,10 @@ def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
     """Give a published version another name; "" takes it away. Raises Forbidden, Invalid (path `name`)."""
     access.require(user, "design", version.line.project)
     payload.text(name, "name", NAME)
-    wanted = name.strip()
+    clean_name = name.strip()
     with transaction.atomic():
         stored = LineVersion.objects.select_for_update(of=("self",)).get(pk=version.pk)
-        if stored.name == wanted:
+        if stored.name == clean_name:
             return stored
         LineEvent.objects.create(
             line=version.line,
@@ -79,9 +79,9 @@ def name_version(version: LineVersion, name: str, user: User) -> LineVersion:
             version=stored,
             by=user,
             at=clock.now(),
-            data={"was": stored.name, "name": wanted},
+            data={"was": stored.name, "name": clean_name},
         )
-        stored.name = wanted
+        stored.name = clean_name
         stored.save(update_fields=["name"])
     return stored
 

@@ -39,7 +39,7 @@ from pipelines.work.results.text import escaped
 from pipelines.work.transport.local.host_access import host_key, secret_of
 from pipelines.work.transport.local.pushes import people_named
 
-KEPT, FRESH = timedelta(days=8), timedelta(days=1)
+RETENTION, FRESH = timedelta(days=8), timedelta(days=1)
 """For how long a delivery is remembered, and how old the change may be that one tells of: so nothing comes twice."""
 MOST = 20
 TEXTS = ("text", "long_text")
@@ -66,33 +66,35 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
     Raises Unsigned; Conflict: this one was taken already; Invalid: it is no JSON"""
     secret, _missing = secret_of(repository, repository.hook_secret)
     try:
-        found = table.found(repository.host, repository.address, repository.page)
+        host_page = table.found(repository.host, repository.address, repository.page)
     except ValueError:
-        found = None
-    if not secret or found is None or not table.CLASSES[found[0]].signed(headers, body, secret):
+        host_page = None
+    if not secret or host_page is None or not table.CLASSES[host_page[0]].signed(headers, body, secret):
         raise Unsigned
-    said = _read(body)
-    heard, push = (
-        table.CLASSES[found[0]].heard(headers, said)[:MOST],
-        table.CLASSES[found[0]].pushed(headers, said),
+    hook_payload = _read(body)
+    issues, push = (
+        table.CLASSES[host_page[0]].heard(headers, hook_payload)[:MOST],
+        table.CLASSES[host_page[0]].pushed(headers, hook_payload),
     )
     digest = hashlib.sha256(body).hexdigest()
     with transaction.atomic():
         # One delivery of a repository after the other: two that tell of one issue start one task.
         Repository.objects.select_for_update(no_key=True).get(pk=repository.pk)
-        HookReceipt.objects.filter(repository=repository, at__lt=now - KEPT).delete()
+        HookReceipt.objects.filter(repository=repository, at__lt=now - RETENTION).delete()
         if HookReceipt.objects.filter(repository=repository, digest=digest).exists():
             raise Conflict("This delivery was taken already.")
-        if push is not None and push.path.lower() == found[1].path.lower():
-            taken = HookAnswer(*branch_pushes.taken(repository, push))
+        if push is not None and push.path.lower() == host_page[1].path.lower():
+            answer = HookAnswer(*branch_pushes.taken(repository, push))
         else:
-            taken = _taken(
-                repository, [each for each in heard if each.path.lower() == found[1].path.lower()], now
+            answer = _taken(
+                repository,
+                [issue for issue in issues if issue.path.lower() == host_page[1].path.lower()],
+                now,
             )
         HookReceipt.objects.create(
-            repository=repository, digest=digest, said=taken.said[:500], task=taken.task, at=now
+            repository=repository, digest=digest, said=answer.said[:500], task=answer.task, at=now
         )
-    return taken
+    return answer
 
 
 def _read(body: bytes) -> Any:
@@ -104,71 +106,71 @@ def _read(body: bytes) -> Any:
         ) from error
 
 
-def _taken(repository: Repository, heard: list[IssueHeard], now: datetime) -> HookAnswer:
+def _taken(repository: Repository, issues: list[IssueHeard], now: datetime) -> HookAnswer:
     last = HookAnswer("Nothing here waits for this.")
-    for each in heard:
-        if not 0 < each.number < FARTHEST:
+    for issue in issues:
+        if not 0 < issue.number < FARTHEST:
             continue
-        if each.at is None or now - each.at > FRESH:
-            last = HookAnswer(f"Issue #{each.number} changed long ago.")
+        if issue.at is None or now - issue.at > FRESH:
+            last = HookAnswer(f"Issue #{issue.number} changed long ago.")
             continue
-        triggers = IssueTrigger.objects.filter(repository=repository, on=each.on, value__iexact=each.value)
+        triggers = IssueTrigger.objects.filter(repository=repository, on=issue.on, value__iexact=issue.value)
         for trigger in triggers.select_related("line__project", "line__live", "made_by").order_by("pk"):
-            last = _started(repository, trigger, each, now)
+            last = _started(repository, trigger, issue, now)
             if last.task is not None:
                 return last
     return last
 
 
-def _started(repository: Repository, trigger: IssueTrigger, heard: IssueHeard, now: datetime) -> HookAnswer:
-    named, line = f"Issue #{heard.number}", trigger.line
+def _started(repository: Repository, trigger: IssueTrigger, issue: IssueHeard, now: datetime) -> HookAnswer:
+    issue_label, line = f"Issue #{issue.number}", trigger.line
     before = HostLink.objects.filter(
-        repository=repository, kind=HostLink.LinkKind.ISSUE, number=heard.number, task__line=line
+        repository=repository, kind=HostLink.LinkKind.ISSUE, number=issue.number, task__line=line
     )
-    if not heard.exact and before.exists():
-        return HookAnswer(f"{named} had a task already.")
+    if not issue.exact and before.exists():
+        return HookAnswer(f"{issue_label} had a task already.")
     if before.exclude(task__status__in=ENDED).exists():
-        return HookAnswer(f"{named} has a task that has not ended.")
+        return HookAnswer(f"{issue_label} has a task that has not ended.")
     if (
         line.live is None
         or not trigger.made_by.is_active
         or not access.can(trigger.made_by, "submit", line.project)
     ):
         return HookAnswer(
-            f"{named}: {line.name} has no version, or who set this up may not start tasks any more."
+            f"{issue_label}: {line.name} has no version, or who set this up may not start tasks any more."
         )
     document = versions.parsed(line.live)
-    title = escaped(" ".join(heard.title.split()))[:TITLE] or f"{named} of {repository.name}"
-    who = escaped(f"{heard.by or 'Somebody'} on {table.NAMES[host_key(repository)]}")[:200]
+    title = escaped(" ".join(issue.title.split()))[:TITLE] or f"{issue_label} of {repository.name}"
+    who = escaped(f"{issue.by or 'Somebody'} on {table.NAMES[host_key(repository)]}")[:200]
     try:
         with transaction.atomic():
             task = engine.submit(
                 line.live,
                 actor=Actor("engine", name=who),
                 title=title,
-                description=escaped(heard.body)[:DESCRIPTION],
-                inputs=inputs_of(document, repository, title, escaped(heard.body), escaped(heard.url)),
-                requesters=requesters_of(line.project_id, heard),
+                description=escaped(issue.body)[:DESCRIPTION],
+                inputs=inputs_of(document, repository, title, escaped(issue.body), escaped(issue.url)),
+                requesters=requesters_of(line.project_id, issue),
             )
     except Refused as fault:
-        return HookAnswer(f"{named} started nothing: {fault.detail}")
+        return HookAnswer(f"{issue_label} started nothing: {fault.detail}")
     link = HostLink.objects.create(
         task=task,
         repository=repository,
         kind=HostLink.LinkKind.ISSUE,
-        number=heard.number,
-        url=link_of(escaped(heard.url), ""),
+        number=issue.number,
+        url=link_of(escaped(issue.url), ""),
     )
     note([(link, STARTED)], now)
-    return HookAnswer(f"{named} started {task.name}.", task)
+    return HookAnswer(f"{issue_label} started {task.name}.", task)
 
 
-def requesters_of(project_id: int, heard: IssueHeard) -> list[str]:
+def requesters_of(project_id: int, issue: IssueHeard) -> list[str]:
     """List whoever may have written the issue or passed it on, as `Task.requesters`: whoever has the user name or a
     verified address that the host names, whether a member yet or not. Nobody is known where none of them is a member,
     or where the host does not say who wrote it."""
-    people = people_named(filter(None, (heard.by, heard.author)), heard.addresses)
-    known = Membership.objects.filter(project=project_id, user__in=people).exists() and heard.author
+    people = people_named(filter(None, (issue.by, issue.author)), issue.addresses)
+    known = Membership.objects.filter(project=project_id, user__in=people).exists() and issue.author
     return [*(f"person:{pk}" for pk in sorted(people)), *([] if known else [UNKNOWN])]
 
 
@@ -177,27 +179,29 @@ def inputs_of(
 ) -> dict[str, Any]:
     """What the start form of a line gets of an issue: the repository in the first input for one, the address as
     `issue`, and as the first other required text what it says."""
-    first = next((each.key for each in line.inputs if each.type == "repository"), None)
-    found: dict[str, Any] = {}
+    first = next((candidate.key for candidate in line.inputs if candidate.type == "repository"), None)
+    input_values: dict[str, Any] = {}
     for field in line.inputs:
         if field.key == first:
-            found[field.key] = repository.title
+            input_values[field.key] = repository.title
         elif field.key == ISSUE_INPUT and field.type in TEXTS:
-            found[field.key] = url
-    asked = next((f for f in line.inputs if f.type in TEXTS and f.required and f.key not in found), None)
-    if asked is not None:
-        whole = f"{title}\n\n{body}".strip() if asked.type == "long_text" else title
-        found[asked.key] = whole[: asked.maximum] if asked.maximum else whole
-    return found
+            input_values[field.key] = url
+    text_field = next(
+        (f for f in line.inputs if f.type in TEXTS and f.required and f.key not in input_values), None
+    )
+    if text_field is not None:
+        full_text = f"{title}\n\n{body}".strip() if text_field.type == "long_text" else title
+        input_values[text_field.key] = full_text[: text_field.maximum] if text_field.maximum else full_text
+    return input_values
 
 
 def lacking(line: routing.ParsedLine) -> list[str]:
     """Labels of the inputs that no issue fills."""
     filled = inputs_of(line, Repository(address="-"), "-", "-", "-")
     return [
-        each.label or each.key
-        for each in line.inputs
-        if each.required and not each.has_default and each.key not in filled
+        field.label or field.key
+        for field in line.inputs
+        if field.required and not field.has_default and field.key not in filled
     ]
 
 
@@ -213,24 +217,24 @@ def add(
         raise Forbidden
     document = versions.parsed(line.live)
     if missing := lacking(document):
-        said = "Its start form also asks for %(inputs)s, which no issue says."
-        raise Invalid.at("line", said % {"inputs": ", ".join(missing)})
+        message = "Its start form also asks for %(inputs)s, which no issue says."
+        raise Invalid.at("line", message % {"inputs": ", ".join(missing)})
     workspace = document.workspace
     if workspace is not None and not workspace.input and workspace.repository != repository.name:
         raise Invalid.at("line", "It works in another repository.")
     if on not in IssueTrigger.On.values:
         raise Invalid.at("on", "Choose one of the options.")
-    named = " ".join(value.split())
-    if not named or len(named) > 100 or not named.isprintable():
+    clean_value = " ".join(value.split())
+    if not clean_value or len(clean_value) > 100 or not clean_value.isprintable():
         raise Invalid.at("value", "Enter the label, or the name of the account, as the host shows it.")
     try:
         with transaction.atomic():
             made = IssueTrigger.objects.create(
-                repository=repository, line=line, on=on, value=named, made_by=by, created_at=now
+                repository=repository, line=line, on=on, value=clean_value, made_by=by, created_at=now
             )
             _record("trigger.added", made, by, now)
-    except IntegrityError as taken:
-        raise Conflict("That starts a task of this line already.") from taken
+    except IntegrityError as conflict:
+        raise Conflict("That starts a task of this line already.") from conflict
     return made
 
 

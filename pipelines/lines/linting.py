@@ -38,8 +38,8 @@ def examined(document: Mapping[str, Any], project: Project, text: str | bytes = 
     question = _Question(
         payload.accept(document), people(project), required(project), protections(project), document
     )
-    found = _remembered(question)
-    return found.located(lambda problems: native.locate(text, problems)) if text else found
+    examination = _remembered(question)
+    return examination.located(lambda problems: native.locate(text, problems)) if text else examination
 
 
 def read(document: Mapping[str, Any]) -> routing.ParsedLine | tuple[Problem, ...]:
@@ -69,14 +69,14 @@ def people(project: Project) -> People:
 def required(project: Project) -> Required:
     """What hosts require before they merge, as the last test of each connection found it; of the default branch, which
     a line may also name."""
-    found: list[tuple[tuple[str, str], tuple[str, ...]]] = []
+    requirements: list[tuple[tuple[str, str], tuple[str, ...]]] = []
     rows = Repository.objects.filter(project=project, tested__isnull=False).order_by("name")
     for name, tested in rows.values_list("name", "tested"):
-        for each in tested or ():
-            if each.get("required"):
-                names = tuple(each["required"])
-                found += [((name, ""), names), ((name, each["branch"]), names)]
-    return tuple(found)
+        for check in tested or ():
+            if check.get("required"):
+                names = tuple(check["required"])
+                requirements += [((name, ""), names), ((name, check["branch"]), names)]
+    return tuple(requirements)
 
 
 def protections(project: Project) -> Protections:
@@ -100,12 +100,12 @@ class _Text:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(asked: _Question) -> Examination:
-    line = _line(_Text(asked.digest, asked.document))
+def _remembered(question: _Question) -> Examination:
+    line = _line(_Text(question.digest, question.document))
     if not isinstance(line, routing.ParsedLine):
         return unreadable(line)
-    prove = partial(_promises, protections=dict(asked.protections))
-    return examine(line, asked.people, dict(asked.required), prove)
+    prove = partial(_promises, protections=dict(question.protections))
+    return examine(line, question.people, dict(question.required), prove)
 
 
 def _promises(subject: LintSubject, protections: Mapping[str, Protection]) -> tuple[GuaranteeFinding, ...]:

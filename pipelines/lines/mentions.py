@@ -11,7 +11,7 @@ from pipelines import access
 from pipelines.models import Comment, Line, Membership, Project, User
 from pipelines.ports import observers
 
-NAMED = re.compile(r"(?<![\w@.])@([\w.@+-]+)")
+MENTION = re.compile(r"(?<![\w@.])@([\w.@+-]+)")
 MOST = 20
 """People that one comment names; the others are words."""
 OFFERED = 200
@@ -23,19 +23,21 @@ def members(project: Project) -> list[User]:
     """Whom a comment of this project can name, by name."""
     # Every role may see the lines of its project.
     roles = Membership.objects.filter(project=project, user__is_active=True).exclude(roles=[])
-    return [each.user for each in roles.select_related("user").order_by("user__username")[:OFFERED]]
+    return [
+        membership.user for membership in roles.select_related("user").order_by("user__username")[:OFFERED]
+    ]
 
 
 def tell(line: Line, row: Comment, author: User, now: datetime) -> None:
     """Inside the transaction that keeps the comment."""
-    names = [each.rstrip(".-").lower() for each in NAMED.findall(row.text)]
+    names = [name.rstrip(".-").lower() for name in MENTION.findall(row.text)]
     if not names:
         return
-    wanted = list(dict.fromkeys(names))[:MOST]
-    found = User.objects.annotate(low=Lower("username")).filter(
-        low__in=wanted, is_active=True, memberships__project=line.project_id
+    mentioned = list(dict.fromkeys(names))[:MOST]
+    users = User.objects.annotate(low=Lower("username")).filter(
+        low__in=mentioned, is_active=True, memberships__project=line.project_id
     )
-    for user in found.exclude(pk=author.pk).order_by("pk").distinct():
+    for user in users.exclude(pk=author.pk).order_by("pk").distinct():
         if access.can(user, "view", line.project):
             observers.tell(
                 observers.CommentMention(

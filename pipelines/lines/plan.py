@@ -60,15 +60,15 @@ class PublishPlan:
             "live": live,
             "verdict": self.verdict,
             "counts": self.found.counts(),
-            "findings": [_named(each.to_dict()) for each in self.found.findings],
+            "findings": [_named(finding.to_dict()) for finding in self.found.findings],
             "guarantees": [
                 {
-                    **each.to_dict(),
-                    "sentence": words(each.sentence),
-                    "path": words(each.path),
-                    "why": words(each.why),
+                    **promise.to_dict(),
+                    "sentence": words(promise.sentence),
+                    "path": words(promise.path),
+                    "why": words(promise.why),
                 }
-                for each in self.found.promises
+                for promise in self.found.promises
             ],
             "cost": {"before": self.cost_before, "now": cost_of(self.found)},
             "changes": self.changes,
@@ -80,21 +80,21 @@ class PublishPlan:
 
 def plan_of(project: Project, text: str) -> PublishPlan:
     """Of a text that is stored nowhere. One that cannot be read has its problems as findings. Raises nothing."""
-    found = examined_text(text, project)
-    key = found.line.key if found.line else ""
+    examination = examined_text(text, project)
+    key = examination.line.key if examination.line else ""
     line = Line.objects.select_related("live").filter(project=project, key=key).first() if key else None
-    if line is None or found.line is None:
-        return PublishPlan(key, line, found)
+    if line is None or examination.line is None:
+        return PublishPlan(key, line, examination)
     proposed = _proposed(line, text)
-    found = publishing.check(proposed, text)
+    examination = publishing.check(proposed, text)
     if line.live is None:
-        return PublishPlan(key, line, found)
+        return PublishPlan(key, line, examination)
     sides = comparing.named(proposed, comparing.LIVE), comparing.named(proposed, comparing.DRAFT)
     before = cost_of(publishing.examined(as_published(line.live.document, line.live.revision), project))
     return PublishPlan(
         key,
         line,
-        found,
+        examination,
         _changes(*sides),
         _difference(*sides),
         _backtest(proposed),
@@ -115,30 +115,30 @@ def _changes(old: comparing.ComparedSide, new: comparing.ComparedSide) -> list[d
         apart = comparing.apart(old, new)
     except Invalid:
         return []
-    told = [each for each in apart.changes if each.affects != LAYOUT]
+    visible_changes = [change for change in apart.changes if change.affects != LAYOUT]
     return [
         {
-            "what": each.what,
-            "affects": each.affects,
-            "sentence": words(sentence(each, apart.old, apart.new)),
+            "what": change.what,
+            "affects": change.affects,
+            "sentence": words(sentence(change, apart.old, apart.new)),
         }
-        for each in told
+        for change in visible_changes
     ]
 
 
 def _difference(old: comparing.ComparedSide, new: comparing.ComparedSide) -> dict[str, Any] | None:
     try:
-        found = comparing.compared(old, new).to_dict()
+        difference = comparing.compared(old, new).to_dict()
     except Invalid:
         return None
     parts = ("structure", "changes", "unknown")
-    return {**found, **{part: [_named(each) for each in found[part][:MOST]] for part in parts}}
+    return {**difference, **{part: [_named(row) for row in difference[part][:MOST]] for part in parts}}
 
 
-def _named(told: Mapping[str, Any]) -> dict[str, Any]:
+def _named(row: Mapping[str, Any]) -> dict[str, Any]:
     """What has sentences, with names in place of keys in them: a plan is read by people on a merge request. Its other
     values keep the keys."""
-    return {**told, **{key: words(told[key]) for key in ("message", "hint", "sentence") if key in told}}
+    return {**row, **{key: words(row[key]) for key in ("message", "hint", "sentence") if key in row}}
 
 
 def _backtest(line: Line) -> dict[str, Any] | None:
@@ -148,24 +148,24 @@ def _backtest(line: Line) -> dict[str, Any] | None:
     except (DocumentError, Invalid):
         return None
     last: BacktestResult | None = None
-    for told in back_test(line, target, read_selection({"limit": DECISIONS})):
-        if isinstance(told, BacktestResult):
-            last = told
+    for event in back_test(line, target, read_selection({"limit": DECISIONS})):
+        if isinstance(event, BacktestResult):
+            last = event
     return last.to_dict() if last else None
 
 
 def _impact(line: Line) -> dict[str, Any] | None:
     try:
-        found = migrating.impact_of(line, None)
+        impact = migrating.impact_of(line, None)
     except (Conflict, Invalid):
         return None
-    told = found.to_dict()
+    facts = impact.to_dict()
     return {
-        "counts": told["counts"],
-        "needs_mapping": told["needs_mapping"],
-        "may_need_mapping": told["may_need_mapping"],
-        "tasks": [_task(each) for each in told["tasks"][:MOST]],
-        "total": len(told["tasks"]),
+        "counts": facts["counts"],
+        "needs_mapping": facts["needs_mapping"],
+        "may_need_mapping": facts["may_need_mapping"],
+        "tasks": [_task(task) for task in facts["tasks"][:MOST]],
+        "total": len(facts["tasks"]),
     }
 
 
@@ -174,11 +174,11 @@ def _task(task: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: task[key] for key in ("task", "title", "version", "effect")}, "words": sentences}
 
 
-def cost_of(found: Examination) -> str | None:
+def cost_of(examination: Examination) -> str | None:
     """Dollars that a task may cost at most; "" where nothing limits it, None where nothing costs."""
-    if found.subject is None:
+    if examination.subject is None:
         return None
-    bound: CostBound | None = cost_bound(found.subject)
+    bound: CostBound | None = cost_bound(examination.subject)
     if bound is None:
         return None
     return "" if bound.amount is None else f"{bound.amount:.2f}"

@@ -76,13 +76,13 @@ def warning_key(finding: Finding) -> str:
     return payload.digest([finding.check, finding.path, finding.message, finding.hint])[:16]
 
 
-def warnings_of(found: Examination) -> list[Finding]:
-    return [each for each in found.findings if each.severity == WARNING]
+def warnings_of(examination: Examination) -> list[Finding]:
+    return [finding for finding in examination.findings if finding.severity == WARNING]
 
 
-def findings_digest(found: Examination) -> str:
-    grave = (*found.errors, *warnings_of(found))
-    return payload.digest([[each.severity, warning_key(each)] for each in grave])
+def findings_digest(examination: Examination) -> str:
+    grave = (*examination.errors, *warnings_of(examination))
+    return payload.digest([[finding.severity, warning_key(finding)] for finding in grave])
 
 
 def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
@@ -92,21 +92,21 @@ def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
 
-def others(line: Line, user: User, found: Iterable[DocumentChange] | None) -> list[Other]:
+def others(line: Line, user: User, changes: Iterable[DocumentChange] | None) -> list[Other]:
     """List whose changes would be published with one's own. `found`: what differs from the live version; None for a
     line that was never published, all of which counts."""
-    if found is None:
+    if changes is None:
         hands = [hands_at(path, {path: at}) for path, at in line.draft_hands.items()]
     else:
-        hands = [hands_of(line, change) for change in found]
+        hands = [hands_of(line, change) for change in changes]
     last: dict[str, Author] = {}
     counts: dict[str, int] = {}
-    for hand in (hand for each in hands for hand in each):
+    for hand in (hand for authors in hands for hand in authors):
         counts[hand.person] = counts.get(hand.person, 0) + 1
         if hand.person not in last or last[hand.person].number < hand.number:
             last[hand.person] = hand
-    mine = str(user.pk)
-    return [Other(person, hand, counts[person]) for person, hand in last.items() if person != mine]
+    own_id = str(user.pk)
+    return [Other(person, hand, counts[person]) for person, hand in last.items() if person != own_id]
 
 
 def differing(line: Line) -> tuple[DocumentChange, ...] | None:
@@ -118,7 +118,7 @@ def differing(line: Line) -> tuple[DocumentChange, ...] | None:
     return comparing.apart(*sides).changes
 
 
-def confirm(line: Line, said: Confirmed, user: User) -> Published:
+def confirm(line: Line, confirmation: Confirmed, user: User) -> Published:
     """Publish, or ask another designer to, and migrate where that was said. Nothing happens unless all of it was shown
     as it is:
 
@@ -129,39 +129,49 @@ def confirm(line: Line, said: Confirmed, user: User) -> Published:
     # Remembered: tasks of this line need not wait while lint thinks under the lock.
     publishing.check(line)
     with transaction.atomic():
-        stored = publishing.locked(line, said.draft)
+        stored = publishing.locked(line, confirmation.draft)
         live = stored.live
-        if live and live.number != said.live:
+        if live and live.number != confirmation.live:
             raise publishing.LiveConflict(live)
-        found = publishing.check(stored)
-        if found.errors:
-            raise publishing.PublishRefused(found.errors)
-        if findings_digest(found) != said.findings:
+        examination = publishing.check(stored)
+        if examination.errors:
+            raise publishing.PublishRefused(examination.errors)
+        if findings_digest(examination) != confirmation.findings:
             raise StaleFindings
-        seen = others(stored, user, differing(stored))
-        warnings = warnings_of(found)
-        _check_ticks(warnings, seen, said)
-        plan = _planned(stored, said) if said.migrate else None
+        other_authors = others(stored, user, differing(stored))
+        warnings = warnings_of(examination)
+        _check_ticks(warnings, other_authors, confirmation)
+        plan = _planned(stored, confirmation) if confirmation.migrate else None
         record = {
-            "warnings": [each.message for each in warnings],
-            "others": {each.person: each.changes for each in seen},
-            "running": "migrate" if said.migrate else "pin",
+            "warnings": [warning.message for warning in warnings],
+            "others": {other.person: other.changes for other in other_authors},
+            "running": "migrate" if confirmation.migrate else "pin",
         }
         try:
             version = publishing.publish(
-                stored, user=user, name=said.name, based_on=said.draft, over=said.live, record=record
+                stored,
+                user=user,
+                name=confirmation.name,
+                based_on=confirmation.draft,
+                over=confirmation.live,
+                record=record,
             )
         except SecondPersonNeeded:
-            return Published(None, request=asking.ask(stored, user=user, name=said.name, based_on=said.draft))
-    return Published(version) if plan is None else _migrated(line, version, plan, said, user)
+            return Published(
+                None,
+                request=asking.ask(stored, user=user, name=confirmation.name, based_on=confirmation.draft),
+            )
+    return Published(version) if plan is None else _migrated(line, version, plan, confirmation, user)
 
 
-def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confirmed) -> None:
+def _check_ticks(
+    warnings: Iterable[Finding], other_authors: Iterable[Other], confirmation: Confirmed
+) -> None:
     """Raises Invalid."""
     problems = [
-        Problem("warnings", each.message, "Acknowledge it, or fix it on the canvas.")
-        for each in warnings
-        if warning_key(each) not in said.warnings
+        Problem("warnings", warning.message, "Acknowledge it, or fix it on the canvas.")
+        for warning in warnings
+        if warning_key(warning) not in confirmation.warnings
     ]
     problems += [
         Problem(
@@ -169,21 +179,21 @@ def _check_ticks(warnings: Iterable[Finding], seen: Iterable[Other], said: Confi
             "has changes by somebody else that you did not acknowledge",
             "Review and acknowledge them.",
         )
-        for each in seen
-        if each.key not in said.seen
+        for other in other_authors
+        if other.key not in confirmation.seen
     ]
     if problems:
         raise Invalid(problems)
 
 
-def _planned(stored: Line, said: Confirmed) -> str | None:
+def _planned(stored: Line, confirmation: Confirmed) -> str | None:
     """The plan that is confirmed; None where no task would change. Raises StaleImpact, Invalid, Conflict."""
-    if not said.reason.strip():
+    if not confirmation.reason.strip():
         raise Invalid.at("reason", "is missing or blank", "Enter a reason. It is kept with the migration.")
-    payload.text(said.reason, "reason", migrating.REASON)
+    payload.text(confirmation.reason, "reason", migrating.REASON)
     migrating.check_idle(stored)
-    impact = migrating.impact_of(stored, None, said.mapping)
-    if impact.plan != said.plan:
+    impact = migrating.impact_of(stored, None, confirmation.mapping)
+    if impact.plan != confirmation.plan:
         raise migrating.StaleImpact
     if impact.needs:
         raise Invalid(
@@ -197,24 +207,33 @@ def _planned(stored: Line, said: Confirmed) -> str | None:
     return impact.plan if impact.tasks else None
 
 
-def _migrated(line: Line, version: LineVersion, plan: str, said: Confirmed, user: User) -> Published:
+def _migrated(line: Line, version: LineVersion, plan: str, confirmation: Confirmed, user: User) -> Published:
     """The version is live by now, whatever becomes of this."""
     try:
-        impact = migrating.impact_of(line, version, said.mapping)
+        impact = migrating.impact_of(line, version, confirmation.mapping)
         if impact.plan != plan:
             raise migrating.StaleImpact
         made = migrating.migrate(
-            line, user=user, to=version, digest=impact.digest, reason=said.reason, mapping=said.mapping
+            line,
+            user=user,
+            to=version,
+            digest=impact.digest,
+            reason=confirmation.reason,
+            mapping=confirmation.mapping,
         )
     except (Conflict, Forbidden, Invalid) as refused:
-        return Published(version, not_migrated=_noted(line, version, refused.detail, said, user))
+        return Published(version, not_migrated=_noted(line, version, refused.detail, confirmation, user))
     except DatabaseError as fault:
-        return Published(version, not_migrated=_noted(line, version, str(fault), said, user))
+        return Published(version, not_migrated=_noted(line, version, str(fault), confirmation, user))
     return Published(version, made)
 
 
-def _noted(line: Line, version: LineVersion, why: str, said: Confirmed, user: User) -> str:
-    data: dict[str, Any] = {"why": why, "mapping": dict(said.mapping), "reason": said.reason.strip()}
+def _noted(line: Line, version: LineVersion, why: str, confirmation: Confirmed, user: User) -> str:
+    data: dict[str, Any] = {
+        "why": why,
+        "mapping": dict(confirmation.mapping),
+        "reason": confirmation.reason.strip(),
+    }
     LineEvent.objects.create(
         line=line,
         kind=LineEvent.RecordKind.NOT_MIGRATED,

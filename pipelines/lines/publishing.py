@@ -14,7 +14,7 @@ from pipelines import access
 from pipelines.engine.core import payload
 from pipelines.errors import Conflict, Forbidden, Invalid, Refused
 from pipelines.formats import native
-from pipelines.formats.authorship import WHOLE, Author, noted
+from pipelines.formats.authorship import ROOT, Author, noted
 from pipelines.lines import four_eyes
 from pipelines.lines.jumps import ending
 from pipelines.lines.linting import examined
@@ -67,8 +67,8 @@ __all__ = [
 class _Meanwhile(Conflict):
     def __init__(self, what: str, number: int, user: User | None, at: datetime | None) -> None:
         who = str(user) if user else ""
-        said = f"{what} by {who}." if who else f"{what}."
-        super().__init__(said, by=who, at=at)
+        message = f"{what} by {who}." if who else f"{what}."
+        super().__init__(message, by=who, at=at)
         self.number = number
 
 
@@ -114,22 +114,27 @@ class PublishRefused(Refused):
 def check(line: Line, text: str = "") -> Examination:
     """Lint the stored draft; its errors keep it from being published. Line and column are those of
     `text`, a text of the draft; without it, of the text as it was typed."""
-    found = examined(line.draft, line.project, text or line.draft_text)
-    if found.line is not None:
-        problems = [*repository_problems(found.line, line.project), *credential_problems(found.line, line)]
-        found = found.warning(ending(line, found.line)).adding(problems)
+    examination = examined(line.draft, line.project, text or line.draft_text)
+    if examination.line is not None:
+        problems = [
+            *repository_problems(examination.line, line.project),
+            *credential_problems(examination.line, line),
+        ]
+        examination = examination.warning(ending(line, examination.line)).adding(problems)
     key = line.draft.get("key")
-    if found.line is None or key == line.key:
-        return found
+    if examination.line is None or key == line.key:
+        return examination
     renamed = Problem("key", _("is not “%(key)s”", key=line.key), "The key of a line never changes.")
-    return found.adding([renamed])
+    return examination.adding([renamed])
 
 
 def sampling_changed(line: Line, parsed: routing.ParsedLine) -> list[str]:
     """Names of the gates that ask about another sample than in the published version, can be approved in other ways, or
     whose approval stands on a moved base where it did not (law §15)."""
     before = _asked(versions.parsed(line.live)) if line.live else {}
-    changed = [key for key, said in _asked(parsed).items() if said != before.get(key, (None, None, False))]
+    changed = [
+        key for key, sampling in _asked(parsed).items() if sampling != before.get(key, (None, None, False))
+    ]
     return [parsed.gate(key).name for key in changed]
 
 
@@ -174,12 +179,12 @@ def create_line(
                 draft_text=text,
                 draft_by=user,
                 draft_at=now,
-                draft_hands={WHOLE: {str(user.pk): [1, now.isoformat()]}},
+                draft_hands={ROOT: {str(user.pk): [1, now.isoformat()]}},
                 draft_writers=sorted({user.pk, *writers}),
                 created_at=now,
             )
-    except IntegrityError as taken:
-        raise Conflict(f"This project already has a line “{key}”.") from taken
+    except IntegrityError as conflict:
+        raise Conflict(f"This project already has a line “{key}”.") from conflict
 
 
 def save_draft(line: Line, document: str | Mapping[str, Any], user: User, based_on: int) -> Line:
@@ -318,8 +323,10 @@ def _freeze(line: Line, parsed: routing.ParsedLine, user: User, name: str) -> Li
 def write_rows(version: LineVersion, parsed: routing.ParsedLine) -> None:
     """The read-only rows of a version: for keys, the admin and analytics. Decisions never read them."""
     stations = VersionStation.objects.bulk_create(
-        VersionStation(version=version, position=i, key=each.key, name=each.name[:200], kind=each.kind[:32])
-        for i, each in enumerate(parsed.stations)
+        VersionStation(
+            version=version, position=i, key=station.key, name=station.name[:200], kind=station.kind[:32]
+        )
+        for i, station in enumerate(parsed.stations)
     )
     VersionRule.objects.bulk_create(
         VersionRule(version=version, station=row, position=i, key=rule.id, label=rule.label[:200])

@@ -21,15 +21,15 @@ def repository_problems(line: routing.ParsedLine, project: Project) -> list[Prob
     if workspace is None or workspace.input:
         return []
     path = "workspace.git.repository"
-    found = Repository.objects.filter(project=project, name=workspace.repository).first()
-    if found is None:
+    repository = Repository.objects.filter(project=project, name=workspace.repository).first()
+    if repository is None:
         message = _("the project has no repository “%(name)s”", name=workspace.repository)
         return [Problem(path, message, "connect it in the project settings, or choose another")]
-    if found.pushing == Repository.Pushing.NOBODY and pushes(line):
-        message = _("nobody may push to %(name)s", name=found.name)
+    if repository.pushing == Repository.Pushing.NOBODY and pushes(line):
+        message = _("nobody may push to %(name)s", name=repository.name)
         return [Problem(path, message, "change who may push in the project settings")]
-    if requests(line) and not _hosted(found):
-        message = _("nobody knows which host keeps %(name)s", name=found.name)
+    if requests(line) and not _hosted(repository):
+        message = _("nobody knows which host keeps %(name)s", name=repository.name)
         return [Problem(path, message, "choose its host in the project settings, or only push")]
     return []
 
@@ -68,7 +68,7 @@ def _hosted(repository: Repository) -> bool:
 
 def requests(line: routing.ParsedLine) -> bool:
     """Tell whether it opens pull or merge requests."""
-    return any(each.kind == DELIVER.key and each.work.get("to") == REQUEST for each in line.stations)
+    return any(station.kind == DELIVER.key and station.work.get("to") == REQUEST for station in line.stations)
 
 
 def pushes(line: routing.ParsedLine) -> bool:
@@ -84,5 +84,5 @@ def may_push(line: routing.ParsedLine, project: Project, user: User) -> bool:
     if access.can(user, "repositories", project):
         return True
     connected = Repository.objects.filter(project=project, pushing=Repository.Pushing.ADMIN)
-    asked = connected if workspace.input else connected.filter(name=workspace.repository)
-    return access.can(user, "execute", project) and not asked.exists()
+    restricted = connected if workspace.input else connected.filter(name=workspace.repository)
+    return access.can(user, "execute", project) and not restricted.exists()

@@ -101,9 +101,9 @@ def subject_of_document(line: Line, document: Mapping[str, Any]) -> ScenarioSubj
 
 def free_key(line: Line, name: str) -> str:
     """A key that none of the line's scenarios has, made of a name."""
-    taken = set(line.scenarios.values_list("key", flat=True))
+    used_keys = set(line.scenarios.values_list("key", flat=True))
     plain = slugify(name)[:56].strip("-_") or "scenario"
-    return keys.free_key(plain, taken)
+    return keys.free_key(plain, used_keys)
 
 
 # Writing
@@ -207,12 +207,12 @@ def generate_for(
 ) -> tuple[list[Scenario], Generated]:
     """The same for what is given. Raises Forbidden."""
     access.require(user, "design", line.project)
-    kept = line.scenarios.exclude(source=Scenario.Source.GENERATED)
-    found = generated_for(subject.parsed, taken_keys=kept.values_list("key", flat=True), going=going)
+    existing = line.scenarios.exclude(source=Scenario.Source.GENERATED)
+    generated = generated_for(subject.parsed, taken_keys=existing.values_list("key", flat=True), going=going)
     with transaction.atomic():
         line.scenarios.filter(source=Scenario.Source.GENERATED).delete()
-        rows = put_all(line, found.scenarios, user, now, source=Scenario.Source.GENERATED)
-    return rows, found
+        rows = put_all(line, generated.scenarios, user, now, source=Scenario.Source.GENERATED)
+    return rows, generated
 
 
 def for_seconds() -> Going:
@@ -250,10 +250,10 @@ def run_against(
     scripts = [read_scenario(row.document) for row in rows]
     if sum(len(script.steps) for script in scripts) > MAX_STEPS_AT_ONCE:
         raise Refused("These are too many steps for one request. Use `python -m pipelines.routing simulate`.")
-    told = report(subject.parsed, scripts, f"{line.key} {subject.name}")
+    scenario_report = report(subject.parsed, scripts, f"{line.key} {subject.name}")
     if subject.mark:
-        _keep(rows, told.results, subject, now)
-    return told
+        _keep(rows, scenario_report.results, subject, now)
+    return scenario_report
 
 
 def _keep(
@@ -276,24 +276,24 @@ def _kept(result: ScenarioResult, subject: ScenarioSubject, now: datetime) -> di
 
 def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | None:
     """Against the draft or the live version, whose `number` is now this; None if there was none."""
-    kept: Mapping[str, Any] | None = scenario.runs.get(mark)
-    if kept is None:
+    stored: Mapping[str, Any] | None = scenario.runs.get(mark)
+    if stored is None:
         return None
     return LastRun(
-        number=kept["number"],
-        holds=kept["holds"],
-        failures=tuple(kept["failures"]),
-        at=kept["at"],
-        shown=ShownScenarios.of_dict(kept["shown"]),
-        current=kept["number"] == number,
+        number=stored["number"],
+        holds=stored["holds"],
+        failures=tuple(stored["failures"]),
+        at=stored["at"],
+        shown=ShownScenarios.of_dict(stored["shown"]),
+        current=stored["number"] == number,
     )
 
 
 def coverage(line: Line, subject: ScenarioSubject) -> Coverage:
     """What the last runs against this draft or version show together."""
-    shown = ShownScenarios()
+    exercised = ShownScenarios()
     for scenario in line.scenarios.all():
-        found = last_run(scenario, subject.mark, subject.number)
-        if found and found.current:
-            shown = shown | found.shown
-    return Coverage.of(subject.parsed, shown)
+        latest = last_run(scenario, subject.mark, subject.number)
+        if latest and latest.current:
+            exercised = exercised | latest.shown
+    return Coverage.of(subject.parsed, exercised)

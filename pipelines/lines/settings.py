@@ -62,20 +62,20 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
     and its name, unless one is given. It is not published, and gets none of the secrets, tasks and versions. Raises
     Forbidden, NotFound (what they may not see), Conflict (an archived project, a key that is taken meanwhile)."""
     access.require(by, "view", line.project)
-    taken = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
-    key = line.key if line.key not in taken else free_key(line.key[:56], {*taken, line.key[:56]})
+    used_keys = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
+    key = line.key if line.key not in used_keys else free_key(line.key[:56], {*used_keys, line.key[:56]})
     identity = {**({"key": key} if key != line.key else {}), **({"name": name} if name else {})}
     draft = {**line.draft, **identity}
     text = with_members(line.draft_text, draft, identity) if line.draft_text else ""
     with transaction.atomic():
         made = publishing.create_line(to, key, name or line.name, text or draft, by, line.draft_writers)
-        for each in line.scenarios.order_by("key"):
+        for scenario in line.scenarios.order_by("key"):
             Scenario.objects.create(
                 line=made,
-                key=each.key,
-                name=each.name,
-                document=each.document,
-                source=each.source,
+                key=scenario.key,
+                name=scenario.name,
+                document=scenario.document,
+                source=scenario.source,
                 made_by=by,
                 at=made.created_at,
             )

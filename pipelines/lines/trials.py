@@ -26,7 +26,7 @@ from pipelines.routing.document.line import Station, read_line
 from pipelines.work.handlers.code import runs_code
 from pipelines.work.transport.local.trials import OPEN, WAITS_SECONDS, Ordered, fits
 
-KEPT = timedelta(hours=1)
+RETENTION = timedelta(hours=1)
 AT_ONCE = 200
 SHOWN_RUNS = 20
 LOST = timedelta(seconds=20)
@@ -55,21 +55,21 @@ class TrialRequest:
     source: int | None = None
 
 
-def start(line: Line, user: User, asked: TrialRequest) -> StationTrial:
+def start(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     """Raises Forbidden (design and submit; `execute` for what publishing asks it for), Invalid, Conflict."""
-    station = _station(line, user, asked)
+    station = _station(line, user, trial_request)
     now = clock.now()
     close_lost(now)
     trial = StationTrial(
         line=line,
         station=station.key,
-        document=dict(asked.document),
-        source=_source(line, station.key, asked.source),
+        document=dict(trial_request.document),
+        source=_source(line, station.key, trial_request.source),
         by=user,
         created_at=now,
     )
     if trial.source is None:
-        trial.inputs, trial.context = _inputs(line, asked), dict(asked.context)
+        trial.inputs, trial.context = _inputs(line, trial_request), dict(trial_request.context)
     _served(trial)
     try:
         with transaction.atomic():
@@ -77,20 +77,20 @@ def start(line: Line, user: User, asked: TrialRequest) -> StationTrial:
             queue.enqueue(TRY_STATION, TRIALS, {"trial_id": trial.pk})
             about, name = f"line:{line.pk}", f"{line.name}: {station.name}"
             audit.record("station.tried", by=user, at=now, project=line.project, about=about, name=name)
-    except IntegrityError as taken:
-        raise Conflict("Another station that you run is still going. Cancel it first.") from taken
+    except IntegrityError as conflict:
+        raise Conflict("Another station that you run is still going. Cancel it first.") from conflict
     return trial
 
 
-def _station(line: Line, user: User, asked: TrialRequest) -> Station:
+def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
     access.require(user, "design", line.project)
     access.require(user, "submit", line.project)
     if line.archived_at or line.project.archived_at:
         raise Archived
-    payload.accept(asked.document, "document")
-    payload.accept(asked.context, "context")
-    drawn = read_line(asked.document, keep_faulty_rules=True)
-    station = drawn.stations_by_key.get(asked.station)
+    payload.accept(trial_request.document, "document")
+    payload.accept(trial_request.context, "context")
+    drawn = read_line(trial_request.document, keep_faulty_rules=True)
+    station = drawn.stations_by_key.get(trial_request.station)
     if station is None:
         raise NotFound("This line has no such station.")
     if not runs_alone(station):
@@ -105,31 +105,31 @@ def _station(line: Line, user: User, asked: TrialRequest) -> Station:
     return station
 
 
-def _inputs(line: Line, asked: TrialRequest) -> dict[str, Any]:
+def _inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
     """As a task would have them, but that none is required."""
-    drawn = read_line(asked.document, keep_faulty_rules=True)
+    drawn = read_line(trial_request.document, keep_faulty_rules=True)
     fields = [replace(field, required=False) for field in drawn.inputs]
-    return forms.fill(fields, asked.inputs, Reach(line.project.owner_id, line.project_id, line.pk))
+    return forms.fill(fields, trial_request.inputs, Reach(line.project.owner_id, line.project_id, line.pk))
 
 
 def _source(line: Line, station: str, job: int | None) -> int | None:
     if job is None:
         return None
-    found = existing(_recorded(line, station).filter(pk=job), "This station has no such run.")
-    return found.pk
+    job_row = existing(_recorded(line, station).filter(pk=job), "This station has no such run.")
+    return job_row.pk
 
 
 def _served(trial: StationTrial) -> None:
     """Raises Conflict: no worker beside the database is there that could run it."""
     made = Ordered.of(trial)
-    beside = [claim for claim in claims() if claim.project is None]
-    if any(fits(claim, made.task, made.line, made.station) for claim in beside):
+    shared_claims = [claim for claim in claims() if claim.project is None]
+    if any(fits(claim, made.task, made.line, made.station) for claim in shared_claims):
         return
     project = trial.line.project
     besides = environments.asked(project.pk, made.line, made.station, made.task.inputs)
     brought = Reach.of(made.task).brings(made.station)
-    told = unoffered.why(project.owner.key, made.station, beside, brought, besides)
-    raise Conflict(" ".join(filter(None, (told.text, told.remedy))))
+    refusal = unoffered.why(project.owner.key, made.station, shared_claims, brought, besides)
+    raise Conflict(" ".join(filter(None, (refusal.text, refusal.remedy))))
 
 
 def recorded(line: Line, station: str) -> list[Job]:
@@ -155,15 +155,15 @@ def _own(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset
     """Of the last hour, whether or not the older ones are deleted yet."""
     now = clock.now()
     close_lost(now)
-    return StationTrial.objects.filter(line=line, by=user, created_at__gte=now - KEPT)
+    return StationTrial.objects.filter(line=line, by=user, created_at__gte=now - RETENTION)
 
 
 def cancel(line: Line, user: User, trial: int) -> StationTrial:
     """Its worker sees it within a second or two. Raises NotFound; one that is over stays as it is."""
-    found = get(line, user, trial)
-    _close(StationTrial.objects.filter(pk=found.pk, state__in=OPEN), "cancelled", clock.now())
-    found.refresh_from_db()
-    return found
+    trial_row = get(line, user, trial)
+    _close(StationTrial.objects.filter(pk=trial_row.pk, state__in=OPEN), "cancelled", clock.now())
+    trial_row.refresh_from_db()
+    return trial_row
 
 
 def close_lost(now: datetime) -> None:
@@ -180,5 +180,9 @@ def _close(trials, why: str, now: datetime) -> None:  # type: ignore[no-untyped-
 
 def expire_some(now: datetime) -> int:
     """Delete some of those that were asked for more than an hour ago; how many."""
-    old = StationTrial.objects.filter(created_at__lt=now - KEPT).order_by("created_at").values("pk")[:AT_ONCE]
+    old = (
+        StationTrial.objects.filter(created_at__lt=now - RETENTION)
+        .order_by("created_at")
+        .values("pk")[:AT_ONCE]
+    )
     return StationTrial.objects.filter(pk__in=old).delete()[0]

@@ -10,10 +10,10 @@ from pipelines.models import Project
 def project_named(text: str) -> Project:
     """`owner/project`. Raises CommandError, naming the projects that there are."""
     owner, _slash, key = text.partition("/")
-    found = Project.objects.select_related("owner").filter(owner__key=owner, key=key).first()
-    if found is None:
+    project = Project.objects.select_related("owner").filter(owner__key=owner, key=key).first()
+    if project is None:
         known = ", ".join(
             map(str, Project.objects.select_related("owner").order_by("owner__key", "key")[:20])
         )
         raise CommandError(f"There is no project “{text}”. Use one of: {known}")
-    return found
+    return project

@@ -120,8 +120,8 @@ class GateVisit(models.Model):
     @property
     def decided_words(self) -> dict[str, str]:
         """What was decided, as a situation has it."""
-        given = {"decision": self.word, "route": self.route, "reason": self.reason}
-        return {key: value for key, value in given.items() if value}
+        fields = {"decision": self.word, "route": self.route, "reason": self.reason}
+        return {key: value for key, value in fields.items() if value}
 
     @property
     def decider(self) -> User | str | None:

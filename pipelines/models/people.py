@@ -46,15 +46,17 @@ def expand(roles: Iterable[str]) -> frozenset[str]:
 
 def simplify(roles: Iterable[str]) -> list[str]:
     """The smallest set that gives the same, in the order of `Role`."""
-    given = set(roles)
+    role_set = set(roles)
     return [
-        role for role in Role.values if role in given and not any(role in INCLUDED[other] for other in given)
+        role
+        for role in Role.values
+        if role in role_set and not any(role in INCLUDED[other] for other in role_set)
     ]
 
 
 def granting(role: str) -> list[str]:
     """The roles each of which gives this one."""
-    return [each for each in Role.values if role in expand([each])]
+    return [candidate for candidate in Role.values if role in expand([candidate])]
 
 
 class User(AbstractUser):

@@ -150,8 +150,10 @@ class Task(models.Model):
         """What pages and the API show. A list reads it with its rows, see `displayed`."""
         if self.status not in (Status.RUNNING, Status.EVALUATING, Status.BLOCKED):
             return self.status
-        found: str = displayed(Task.objects.filter(pk=self.pk)).values_list("display_status", flat=True).get()
-        return found
+        status: str = (
+            displayed(Task.objects.filter(pk=self.pk)).values_list("display_status", flat=True).get()
+        )
+        return status
 
     def refresh_from_db(self, *args: Any, **more: Any) -> None:
         """Forget the status that was read with the row, too."""
@@ -250,19 +252,19 @@ def displayed(rows: QuerySet[Task]) -> QuerySet[Any]:
     )
     # One value of one task, not EXISTS, which PostgreSQL may answer by hashing the positions of every task.
     living = Token.objects.filter(task=OuterRef("pk"), forked=False, ended_at__isnull=True)
-    found = living.annotate(foremost=foremost).order_by("foremost").values("foremost")[:1]
+    foremost_status = living.annotate(foremost=foremost).order_by("foremost").values("foremost")[:1]
     blocked = Case(
         *(
-            When(Exact(Subquery(found), place), then=Value(status.value))
+            When(Exact(Subquery(foremost_status), place), then=Value(status.value))
             for place, status in enumerate((Status.BLOCKED, Status.HELD, Status.AWAITING_REVIEW))
         ),
         default=Value(WAITING_FOR_INPUT),
     )
-    shown = Case(
+    status_case = Case(
         When(
             Q(status__in=(Status.RUNNING, Status.EVALUATING)) & Exists(by_hand), then=Value(WAITING_FOR_INPUT)
         ),
         When(status=Status.BLOCKED, then=blocked),
         default=F("status"),
     )
-    return rows.annotate(display_status=shown)  # type: ignore[no-redef]
+    return rows.annotate(display_status=status_case)  # type: ignore[no-redef]

@@ -20,10 +20,10 @@ def name(user: User, stand_in: User, project: Project | None, until: datetime, *
     `project` or `until`)."""
     if not now < until <= now + LONGEST:
         raise Invalid.at("until", "Choose a day from today on, within a year.")
-    mine = Membership.objects.filter(user=user)
-    if project is not None and not mine.filter(project=project).exists():
+    memberships = Membership.objects.filter(user=user)
+    if project is not None and not memberships.filter(project=project).exists():
         raise Invalid.at("project", "You are not a member of this project.")
-    projects = [project.pk] if project else list(mine.values_list("project_id", flat=True))
+    projects = [project.pk] if project else list(memberships.values_list("project_id", flat=True))
     shared = Membership.objects.filter(user=stand_in, user__is_active=True, project__in=projects)
     if stand_in == user or not shared.exists():
         raise Invalid.at("stand_in", "Choose another member who can see the project.")
@@ -50,10 +50,15 @@ def name(user: User, stand_in: User, project: Project | None, until: datetime, *
 @transaction.atomic
 def end(user: User, absence: int, *, now: datetime) -> None:
     """Raises NotFound."""
-    found = existing(Absence.objects.filter(user=user, pk=absence).select_related("project"))
-    found.delete()
+    absence_row = existing(Absence.objects.filter(user=user, pk=absence).select_related("project"))
+    absence_row.delete()
     audit.record(
-        "absence.ended", by=user, at=now, project=found.project, about=audit.ref(user), name=user.username
+        "absence.ended",
+        by=user,
+        at=now,
+        project=absence_row.project,
+        about=audit.ref(user),
+        name=user.username,
     )
 
 

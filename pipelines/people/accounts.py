@@ -133,12 +133,12 @@ def mint_token(
             created_by=created_by,
             expires_at=now + lasts,
         )
-        said = (
+        details = (
             {"labels": token.labels}
             if kind == ApiToken.TokenKind.RUNNER
             else {"scopes": token.scopes, "role": role}
         )
-        _record("token.created", token, created_by, now, **said)
+        _record("token.created", token, created_by, now, **details)
     return token, secret
 
 
@@ -190,15 +190,15 @@ def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
     """{secret: its token} of those that are a runner's and in force. Runners ask all the time: one statement that the
     server keeps."""
     by_digest = {digest_of(secret): secret for secret in secrets if secret.startswith(PREFIX)}
-    found = {}
+    tokens = {}
     for row in send([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ():
         its, project, owner = map(json.loads, row)
         token = rows.read(ApiToken, its)
         token.project = rows.read(Project, project)
         token.project.owner = rows.read(Owner, owner)
         _note_use(token, now)
-        found[by_digest[token.digest]] = token
-    return found
+        tokens[by_digest[token.digest]] = token
+    return tokens
 
 
 @transaction.atomic

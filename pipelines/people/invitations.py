@@ -176,10 +176,10 @@ def find(secret: str, now: datetime) -> Invitation:
         key = _signer.unsign(secret)
     except BadSignature as forged:
         raise InvitationRefused from forged
-    found = Invitation.objects.filter(key=key).select_related("project__owner", "created_by").first()
-    if found is None or found.state(now) != Invitation.State.OPEN:
+    invitation = Invitation.objects.filter(key=key).select_related("project__owner", "created_by").first()
+    if invitation is None or invitation.state(now) != Invitation.State.OPEN:
         raise InvitationRefused
-    return found
+    return invitation
 
 
 def pending(project: Project) -> QuerySet[Invitation]:

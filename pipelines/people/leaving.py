@@ -46,8 +46,8 @@ def deactivate(user: User, *, heir: User | None, by: User | None, now: datetime)
     for member in Membership.objects.filter(user=user).select_related("project__owner"):
         _keeps_an_admin(member)
         _hand_on(member.project, user, heir, by)
-    found = User.objects.select_for_update().get(pk=user.pk)
-    if not found.is_active:
+    locked_user = User.objects.select_for_update().get(pk=user.pk)
+    if not locked_user.is_active:
         return
     User.objects.filter(pk=user.pk).update(is_active=False)
     for token in ApiToken.objects.filter(user=user, revoked_at=None):
@@ -86,7 +86,7 @@ def _keeps_an_admin(member: Membership) -> None:
     admins = Membership.objects.select_for_update(of=("self",)).filter(
         project=member.project_id, roles__contains=[Role.ADMIN], user__is_active=True
     )
-    if [each.pk for each in admins] == [member.pk]:
+    if [admin.pk for admin in admins] == [member.pk]:
         raise members.LastAdmin(
             f"{member.project}: a project needs at least one admin. Make somebody else an admin first."
         )

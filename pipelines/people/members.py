@@ -42,14 +42,14 @@ def change(
 @transaction.atomic
 def remove(project: Project, member: int, *, by: User | None, now: datetime) -> None:
     """Leaves the groups, too. Raises NotFound, LastAdmin."""
-    found = _locked(project, member, stays_admin=False)
-    left = by is not None and by.pk == found.user_id
-    _record("member.left" if left else "member.removed", found, by, now, roles=found.roles)
-    found.delete()
-    for group in Group.objects.filter(project=project, members=found.user_id):
-        group.members.remove(found.user_id)
-    if Role.ADMIN in found.roles:
-        invitations.admin_left(project, found.user, by=by, now=now)
+    membership = _locked(project, member, stays_admin=False)
+    left = by is not None and by.pk == membership.user_id
+    _record("member.left" if left else "member.removed", membership, by, now, roles=membership.roles)
+    membership.delete()
+    for group in Group.objects.filter(project=project, members=membership.user_id):
+        group.members.remove(membership.user_id)
+    if Role.ADMIN in membership.roles:
+        invitations.admin_left(project, membership.user, by=by, now=now)
 
 
 @transaction.atomic
@@ -57,10 +57,10 @@ def put(
     project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
     """Added or changed, whichever it takes; the shell may take the last admin away."""
-    found = Membership.objects.select_for_update().filter(project=project, user=user).first()
-    if found is None:
+    membership = Membership.objects.select_for_update().filter(project=project, user=user).first()
+    if membership is None:
         return add(project, user, roles=roles, execute=execute, by=by, now=now)
-    return _changed(found, roles, execute, by, now)
+    return _changed(membership, roles, execute, by, now)
 
 
 def _changed(
@@ -85,11 +85,11 @@ def _changed(
 def _locked(project: Project, member: int, *, stays_admin: bool) -> Membership:
     # All admins are locked, so that two who demote each other do not leave none.
     admins = Membership.objects.select_for_update().filter(project=project, roles__contains=[Role.ADMIN])
-    admin_ids = {each.pk for each in admins}
-    found = existing(Membership.objects.filter(project=project, pk=member).select_related("user"))
-    if admin_ids == {found.pk} and not stays_admin:
+    admin_ids = {admin.pk for admin in admins}
+    membership = existing(Membership.objects.filter(project=project, pk=member).select_related("user"))
+    if admin_ids == {membership.pk} and not stays_admin:
         raise LastAdmin
-    return found
+    return membership
 
 
 def _tell(member: Membership, by: User | None, now: datetime, *, before: Collection[str]) -> None:

@@ -25,13 +25,13 @@ def named_at(user: User, project: Project) -> list[NamedAt]:
     pinned = {(line.pk, line.live_id): 0 for line in lines.values() if line.live_id}
     for version in open_tasks.values_list("line_id", "pinned_id"):
         pinned[version] = pinned.get(version, 0) + 1
-    found: dict[tuple[str, int, str], NamedAt] = {}
+    gate_mentions: dict[tuple[str, int, str], NamedAt] = {}
     for (line_id, version_id), tasks in pinned.items():
         line = lines[line_id]
         for gate in versions.by_id(version_id).gates:
             if any(need.kind == "user" and need.name == user.username for need in gate.approval.who):
                 key = (line.name, line.pk, gate.name)
                 live = line.live_id == version_id
-                before = found.get(key, NamedAt(line, gate.name, live=False, tasks=0))
-                found[key] = NamedAt(line, gate.name, live or before.live, tasks + before.tasks)
-    return [found[key] for key in sorted(found)]
+                before = gate_mentions.get(key, NamedAt(line, gate.name, live=False, tasks=0))
+                gate_mentions[key] = NamedAt(line, gate.name, live or before.live, tasks + before.tasks)
+    return [gate_mentions[key] for key in sorted(gate_mentions)]

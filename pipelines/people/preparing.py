@@ -78,8 +78,8 @@ class PrepareText:
                 raise Invalid.at("hosts", wrong % {"host": host[:60]})
         if len(hosts) > MOST_HOSTS:
             raise Invalid.at("hosts", f"Enter at most {MOST_HOSTS} hosts.")
-        services = tuple(each.checked(f"services-{index}-") for index, each in enumerate(self.services))
-        names = [each.name for each in services]
+        services = tuple(service.checked(f"services-{index}-") for index, service in enumerate(self.services))
+        names = [service.name for service in services]
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise Invalid.at(f"services-{index}-name", "Another service has this name.")
@@ -107,11 +107,11 @@ def words(typed: str, field: str) -> tuple[str, ...]:
         raise Invalid.at(field, "A quotation mark is not closed.") from fault
 
 
-def change(repository: Repository, said: PrepareText, *, by: User, now: datetime) -> None:
+def change(repository: Repository, prepare_text: PrepareText, *, by: User, now: datetime) -> None:
     """Tasks that are under way are prepared so from their next station on. Others than administrators of the
     installation leave private addresses allowed for the hosts for which they are. Raises Invalid."""
-    before, definition = repository.prepare, said.checked()
-    allowed = definition.hosts if said.private else ()
+    before, definition = repository.prepare, prepare_text.checked()
+    allowed = definition.hosts if prepare_text.private else ()
     if not sees_paths(by):
         allowed = Preparation.of_dict(before).private
     made = replace(definition, private=tuple(host for host in definition.hosts if host in allowed)).to_dict()

@@ -33,8 +33,8 @@ def create(owner: Owner, key: str, name: str, *, by: User) -> Project:
             project = Project.objects.create(owner=owner, key=key, name=name)
             Membership.objects.create(project=project, user=by, roles=[Role.ADMIN], execute=runs)
             _record("project.created", project, by)
-    except IntegrityError as taken:
-        raise Conflict(f"{owner.key} already has a project “{key}”.") from taken
+    except IntegrityError as conflict:
+        raise Conflict(f"{owner.key} already has a project “{key}”.") from conflict
     return project
 
 
@@ -49,8 +49,8 @@ def create_owner(key: str, name: str, *, by: User) -> Owner:
             audit.record(
                 "owner.created", by=by, at=timezone.now(), about=f"owner:{owner.pk}", name=owner.name
             )
-    except IntegrityError as taken:
-        raise Conflict(f"An owner “{key}” already exists.") from taken
+    except IntegrityError as conflict:
+        raise Conflict(f"An owner “{key}” already exists.") from conflict
     return owner
 
 
@@ -136,8 +136,8 @@ def transfer(project: Project, owner_key: str, *, by: User) -> Owner:
             stored.save(update_fields=["owner"])
             if was != owner.key:
                 _record("project.transferred", stored, by, before={"name": was}, after={"name": owner.key})
-    except IntegrityError as taken:
-        raise Conflict(f"{owner.key} already has a project “{project.key}”.") from taken
+    except IntegrityError as conflict:
+        raise Conflict(f"{owner.key} already has a project “{project.key}”.") from conflict
     project.owner = owner
     return owner
 

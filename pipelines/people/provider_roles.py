@@ -19,13 +19,13 @@ Mapped = Mapping[str, Mapping[str, Collection[str]]]
 @transaction.atomic
 def apply(user: User, groups: Iterable[str], mapped: Mapped, now: datetime) -> None:
     """A membership that nothing gives any more ends; the last admin of a project stays one."""
-    given = _given(groups, mapped)
-    held = {each.project_id: each for each in _held(user)}
-    projects = {each.pk: each for each in _projects(given)}
-    for project_id in sorted(held.keys() | projects.keys()):
-        member = held.get(project_id)
-        project = projects.get(project_id) or held[project_id].project
-        _settle(user, project, member, given.get(str(project), frozenset()), now)
+    roles_by_project = _given(groups, mapped)
+    memberships = {membership.project_id: membership for membership in _held(user)}
+    projects = {project.pk: project for project in _projects(roles_by_project)}
+    for project_id in sorted(memberships.keys() | projects.keys()):
+        member = memberships.get(project_id)
+        project = projects.get(project_id) or memberships[project_id].project
+        _settle(user, project, member, roles_by_project.get(str(project), frozenset()), now)
 
 
 def _settle(
@@ -61,11 +61,11 @@ def _settle(
 
 def _given(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:
     """{"owner/project": roles} of all these groups together."""
-    found: dict[str, set[str]] = {}
+    roles_by_project: dict[str, set[str]] = {}
     for group in groups:
         for project, roles in mapped.get(group, {}).items():
-            found.setdefault(project, set()).update(roles)
-    return {project: frozenset(roles) for project, roles in found.items()}
+            roles_by_project.setdefault(project, set()).update(roles)
+    return {project: frozenset(roles) for project, roles in roles_by_project.items()}
 
 
 def _held(user: User) -> Iterable[Membership]:
@@ -75,19 +75,19 @@ def _held(user: User) -> Iterable[Membership]:
     )
 
 
-def _projects(given: Mapping[str, frozenset[str]]) -> list[Project]:
-    found = []
-    for name in given:
+def _projects(roles_by_project: Mapping[str, frozenset[str]]) -> list[Project]:
+    projects = []
+    for name in roles_by_project:
         owner, _, key = name.partition("/")
-        found += list(Project.objects.filter(owner__key=owner, key=key).select_related("owner"))
-    return found
+        projects += list(Project.objects.filter(owner__key=owner, key=key).select_related("owner"))
+    return projects
 
 
 def _is_last_admin(member: Membership) -> bool:
     admins = Membership.objects.select_for_update().filter(
         project=member.project_id, roles__contains=[Role.ADMIN]
     )
-    return [each.pk for each in admins] == [member.pk]
+    return [admin.pk for admin in admins] == [member.pk]
 
 
 def _tell(user: User, project: Project, now: datetime, before: Iterable[str], after: Iterable[str]) -> None:

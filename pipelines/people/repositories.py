@@ -79,10 +79,10 @@ class RepositorySettings:
             raise Invalid.at("pushing", "Choose one of the options.")
         known = finding.Reach(project.owner_id, project.pk).names(SECRET)
         for field in ("credential", "host_credential", "hook_secret"):
-            named = getattr(self, field)
-            if named and named not in known:
-                said = f"The project has no secret {named}. Store it first."
-                raise Invalid.at(field, said)
+            secret_name = getattr(self, field)
+            if secret_name and secret_name not in known:
+                message = f"The project has no secret {secret_name}. Store it first."
+                raise Invalid.at(field, message)
         app = self.host_app.strip()
         if app and not APP.fullmatch(app):
             raise Invalid.at("host_app", "Enter the client ID or the App ID, as GitHub shows it.")
@@ -93,17 +93,17 @@ class RepositorySettings:
         """As it is kept: "" where the address says it."""
         page = self.page.strip()
         try:
-            found = table.found(self.host, address, page)
+            host_page = table.found(self.host, address, page)
         except ValueError as fault:
             raise Invalid.at("page" if self.host in table.HOSTS else "host", str(fault)) from fault
-        if page and found is None and self.host != table.NONE:
+        if page and host_page is None and self.host != table.NONE:
             raise Invalid.at("host", "Choose which host this page is of.")
-        if found and found[1].origin.startswith("http:") and not _guard().lists(found[1].server):
+        if host_page and host_page[1].origin.startswith("http:") and not _guard().lists(host_page[1].server):
             raise Invalid.at(
                 "page",
                 "Use https. Over http a token is sent only to hosts of GATELINE_PRIVATE_HOSTS.",
             )
-        return str(found[1]) if found and page else ""
+        return str(host_page[1]) if host_page and page else ""
 
     @property
     def fields(self) -> dict[str, str]:
@@ -150,25 +150,30 @@ def permitted(project: Project, address: str, allow: bool | str, *, by: User, no
 
 @transaction.atomic
 def connect(
-    project: Project, said: RepositorySettings, *, by: User, now: datetime, allow: bool | str = False
+    project: Project,
+    repository_settings: RepositorySettings,
+    *,
+    by: User,
+    now: datetime,
+    allow: bool | str = False,
 ) -> Repository:
     """`allow`: see `permitted`. Raises Forbidden, Invalid, Conflict (the name is taken)."""
-    permitted(project, said.address, allow, by=by, now=now)
-    fields = said.checked(project).fields
+    permitted(project, repository_settings.address, allow, by=by, now=now)
+    fields = repository_settings.checked(project).fields
     _once(project, fields["address"])
     try:
         with transaction.atomic():
             made = Repository.objects.create(project=project, connected_at=now, **fields)
             _record("repository.connected", made, by, now, address=made.title)
-    except IntegrityError as taken:
-        raise _taken(fields["name"]) from taken
+    except IntegrityError as conflict:
+        raise _taken(fields["name"]) from conflict
     return made
 
 
 @transaction.atomic
 def change(
     repository: Repository,
-    said: RepositorySettings,
+    repository_settings: RepositorySettings,
     *,
     by: User,
     now: datetime,
@@ -176,10 +181,10 @@ def change(
 ) -> None:
     """What was found of it before counts no longer. A folder of the server that is named by the name of its repository
     stays as it is. `allow`: see `permitted`. Raises Forbidden, Invalid, Conflict."""
-    if repository.is_folder and said.address.strip() == repository.name:
-        said = replace(said, address=repository.address)
-    permitted(repository.project, said.address, allow, by=by, now=now)
-    fields = said.checked(repository.project).fields
+    if repository.is_folder and repository_settings.address.strip() == repository.name:
+        repository_settings = replace(repository_settings, address=repository.address)
+    permitted(repository.project, repository_settings.address, allow, by=by, now=now)
+    fields = repository_settings.checked(repository.project).fields
     before = {key: getattr(repository, key) for key in fields}
     if before == fields:
         return
@@ -201,8 +206,8 @@ def change(
                 if before[key] != fields[key]
             }
             _record("repository.changed", repository, by, now, changed=changed)
-    except IntegrityError as taken:
-        raise _taken(fields["name"]) from taken
+    except IntegrityError as conflict:
+        raise _taken(fields["name"]) from conflict
 
 
 def _recorded(key: str, fields: Mapping[str, Any]) -> Any:
@@ -264,21 +269,21 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
                 address, guard, credential, Path(folder) / "known_hosts", SECONDS, folders=folders
             )
             probe = Probe(remote, repository.default_branch, pushes, READ)
-            found = [check.to_dict() for check in probe.run()]
+            checks = [check.to_dict() for check in probe.run()]
         if probe.files is not None:
             workers, typed = serving(now, repository.project), (repository.proposed or {}).get(TYPED, {})
             proposal = proposed(probe.files, probe.commit).with_hosts(worker.registries for worker in workers)
-            found += _needs(repository, proposal.corrected(typed), guard, workers)
+            checks += _needs(repository, proposal.corrected(typed), guard, workers)
     except (GitRefused, HostError) as refused:
-        found = [ConnectionCheck("reach", False, str(refused)).to_dict()]
+        checks = [ConnectionCheck("reach", False, str(refused)).to_dict()]
     if access is not None and (of_host or none_of_host):
         began = time.monotonic()
         host = probe_host(access, guard, none_of_host, repository.default_branch)
         check = ConnectionCheck("host", host.ok, host.said, seconds=round(time.monotonic() - began, 1))
-        found.append({**check.to_dict(), "branch": host.branch, "required": list(host.required)})
-    kept = {**proposal.to_dict(), TYPED: typed} if proposal else None
-    Repository.objects.filter(pk=repository.pk).update(tested=found, tested_at=now, proposed=kept)
-    return found
+        checks.append({**check.to_dict(), "branch": host.branch, "required": list(host.required)})
+    stored_proposal = {**proposal.to_dict(), TYPED: typed} if proposal else None
+    Repository.objects.filter(pk=repository.pk).update(tested=checks, tested_at=now, proposed=stored_proposal)
+    return checks
 
 
 def _needs(
@@ -323,12 +328,12 @@ def current_checks(repository: Repository, workers: Sequence[Worker]) -> list[di
 
 def lines_of(project: Project) -> dict[str, list[Line]]:
     """{name of a repository: the lines whose live version or draft works in it}."""
-    found: dict[str, list[Line]] = {}
+    lines_by_name: dict[str, list[Line]] = {}
     for line in project.lines.select_related("live").order_by("name"):
         documents = [line.draft, *([line.live.document] if line.live else [])]
         for name in dict.fromkeys(filter(None, map(_named, documents))):
-            found.setdefault(name, []).append(line)
-    return found
+            lines_by_name.setdefault(name, []).append(line)
+    return lines_by_name
 
 
 def _named(document: Mapping[str, Any]) -> str:

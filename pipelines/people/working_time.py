@@ -52,24 +52,24 @@ def zones() -> list[str]:
     return sorted({name for name in known if "/" in name or name == "UTC"} - {"localtime"})
 
 
-def change(project: Project, said: WorkingHours, *, by: User) -> None:
+def change(project: Project, hours: WorkingHours, *, by: User) -> None:
     """Times that were set before stay. Raises Forbidden, Invalid (path: the field)."""
     access.require(by, "settings", project)
-    _check(said)
-    wanted = WorkingHours(
-        said.time_zone,
-        sorted(set(said.work_days)),
-        said.work_from.replace(second=0, microsecond=0),
-        said.work_until.replace(second=0, microsecond=0),
-        sorted(set(said.days_off)),
+    _check(hours)
+    new_hours = WorkingHours(
+        hours.time_zone,
+        sorted(set(hours.work_days)),
+        hours.work_from.replace(second=0, microsecond=0),
+        hours.work_until.replace(second=0, microsecond=0),
+        sorted(set(hours.days_off)),
     )
     with transaction.atomic():
         stored = Project.objects.select_for_update(of=("self",), no_key=True).get(pk=project.pk)
         before = WorkingHours.of(stored).to_dict()
-        if before != wanted.to_dict():
+        if before != new_hours.to_dict():
             for name in WorkingHours.__annotations__:
-                setattr(stored, name, getattr(wanted, name))
-                setattr(project, name, getattr(wanted, name))
+                setattr(stored, name, getattr(new_hours, name))
+                setattr(project, name, getattr(new_hours, name))
             stored.save(update_fields=list(WorkingHours.__annotations__))
             audit.record(
                 "project.working_time",
@@ -79,16 +79,16 @@ def change(project: Project, said: WorkingHours, *, by: User) -> None:
                 about=f"project:{stored.pk}",
                 name=stored.name,
                 before=before,
-                after=wanted.to_dict(),
+                after=new_hours.to_dict(),
             )
 
 
-def _check(said: WorkingHours) -> None:
-    if said.time_zone not in zones():
+def _check(hours: WorkingHours) -> None:
+    if hours.time_zone not in zones():
         raise Invalid.at("time_zone", "There is no such time zone.")
-    if not said.work_days or any(day not in WEEK for day in said.work_days):
+    if not hours.work_days or any(day not in WEEK for day in hours.work_days):
         raise Invalid.at("work_days", "Choose at least one working day.")
-    if said.work_until != time(0) and said.work_until <= said.work_from:
+    if hours.work_until != time(0) and hours.work_until <= hours.work_from:
         raise Invalid.at("work_until", "The working day has to end after it begins.")
-    if len(set(said.days_off)) > MOST_DAYS_OFF:
+    if len(set(hours.days_off)) > MOST_DAYS_OFF:
         raise Invalid.at("days_off", f"At most {MOST_DAYS_OFF} days off.")

@@ -24,11 +24,11 @@ LOST = "It left the queue without being sent. The log of the worker says why."
 State = HostNotice.State
 
 
-def note(wanted: Iterable[tuple[HostLink, str]], now: datetime) -> None:
+def note(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
     """Each once, but for a status: that is sent again, and says what is so when it is sent."""
     tickets: list[JSONDict] = []
     queued_at = clock.now()
-    for link, about in wanted:
+    for link, about in notices:
         row, new = HostNotice.objects.get_or_create(
             link=link, about=about, defaults={"created_at": now, "queued_at": queued_at}
         )

@@ -99,8 +99,8 @@ def claims() -> list[Claim]:
 
 
 def _words(text: str | None) -> frozenset[str] | None:
-    found = None if text is None else json.loads(text)
-    return None if found is None else frozenset(found)
+    parsed = None if text is None else json.loads(text)
+    return None if parsed is None else frozenset(parsed)
 
 
 def renew(

@@ -366,8 +366,8 @@ def observers() -> tuple[Observer, ...]:
 def tell(*batch: Consequence) -> None:
     """What the moves of a batch, or an act outside the engine, have brought about, in its transaction."""
     for observer in observers():
-        if heard := [each for each in batch if type(each) in observer.hears]:
-            observer.consequences(heard)
+        if relevant := [consequence for consequence in batch if type(consequence) in observer.hears]:
+            observer.consequences(relevant)
 
 
 @lru_cache(maxsize=1)

@@ -145,7 +145,10 @@ class ProtectedPlaces:
             return True
         inner = (mount.point for mount in self._mounts if mount.point != path and below(mount.point, path))
         # A folder around the state itself shows the mounts that are part of it: those are no way into it.
-        reached = [path, *(point for point in inner if not any(below(point, each) for each in self._paths))]
+        reached = [
+            path,
+            *(point for point in inner if not any(below(point, folder) for folder in self._paths)),
+        ]
         return any(self._comes_from_protected(place) for place in reached)
 
     def _comes_from_protected(self, path: str) -> bool:
@@ -211,7 +214,7 @@ def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     if os.path.lexists(dot) and not is_git:
         folders.append(dot)
         if os.path.isfile(dot):
-            folders += [os.path.join(path, each) for each in after(text_of(dot), "gitdir:")]
+            folders += [os.path.join(path, target) for target in after(text_of(dot), "gitdir:")]
     if common := text_of(os.path.join(path, "commondir")):
         folders.append(os.path.join(path, common))
     for objects in (os.path.join(path, "objects"), path):

@@ -113,22 +113,24 @@ def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineI
     """Of the version with this number; without one of all versions, listed as the live one has them. None where
     there is no such version. `dates`: when it was decided, and jobs began."""
     if number is None:
-        version, shown = None, line.live
+        version, described_version = None, line.live
     else:
-        version = shown = line.versions.filter(number=min(number, 2**31 - 1)).first()
-    return numbers_of(line, versions.by_id(shown.pk), version, dates) if shown else None
+        version = described_version = line.versions.filter(number=min(number, 2**31 - 1)).first()
+    return (
+        numbers_of(line, versions.by_id(described_version.pk), version, dates) if described_version else None
+    )
 
 
-def numbers_of(line: Line, shown: ParsedLine, version: LineVersion | None, dates: Dates) -> LineInsights:
+def numbers_of(line: Line, parsed: ParsedLine, version: LineVersion | None, dates: Dates) -> LineInsights:
     """`shown`: the version whose stations and rules are listed, in order; what only others have comes last."""
     every = [version.pk] if version else line.versions.values_list("pk", flat=True)
-    wanted = _Wanted(line.pk, tuple(every), dates)
-    counts = _counts(wanted)
-    spent = times.of_stations(wanted.versions, *dates.bounds)
+    query = _Wanted(line.pk, tuple(every), dates)
+    counts = _counts(query)
+    spent = times.of_stations(query.versions, *dates.bounds)
     having = _having(line, version)
     stations = [
-        _station(shown, key, counts, spent.get((line.pk, key), NO_TIMES), having)
-        for key in dict.fromkeys((*shown.stations_by_key, *counts.outcomes))
+        _station(parsed, key, counts, spent.get((line.pk, key), NO_TIMES), having)
+        for key in dict.fromkeys((*parsed.stations_by_key, *counts.outcomes))
     ]
     total: Counter[str] = Counter()
     for (_, knob), count in counts.policy.items():
@@ -138,7 +140,7 @@ def numbers_of(line: Line, shown: ParsedLine, version: LineVersion | None, dates
         tasks=counts.tasks_of_all,
         decisions=counts.decisions,
         stations=tuple(stations),
-        gates=_gates(wanted, shown),
+        gates=_gates(query, parsed),
         policy=tuple(total.most_common()),
     )
 
@@ -155,45 +157,46 @@ class _Wanted:
         return fetch(sql, times.narrowed(self.versions, *self.dates.bounds))
 
 
-def _counts(wanted: _Wanted) -> _Counts:
-    found = _Counts()
-    for version, station, outcomes, tasks, decisions in wanted.rows(STATION_OUTCOMES):
+def _counts(query: _Wanted) -> _Counts:
+    counts = _Counts()
+    for version, station, outcomes, tasks, decisions in query.rows(STATION_OUTCOMES):
         if station is None:
-            found.tasks_of_all, found.decisions = tasks, decisions
+            counts.tasks_of_all, counts.decisions = tasks, decisions
         else:
-            found.outcomes[station] += outcomes
-            found.tasks[version, station] = tasks
-    for station, rule, knob, outcomes in wanted.rows(TESTED_RULES):
+            counts.outcomes[station] += outcomes
+            counts.tasks[version, station] = tasks
+    for station, rule, knob, outcomes in query.rows(TESTED_RULES):
         if knob:
-            found.policy[station, knob] += outcomes
+            counts.policy[station, knob] += outcomes
         elif rule:
-            found.tested[station, rule] += outcomes
-    for station, rule, taken, last in wanted.rows(MATCHED_RULES):
-        found.taken[station, rule] = (taken, last)
-    return found
+            counts.tested[station, rule] += outcomes
+    for station, rule, match_count, last in query.rows(MATCHED_RULES):
+        counts.taken[station, rule] = (match_count, last)
+    return counts
 
 
 def _having(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
     """Which versions have a rule at all."""
     rows = VersionRule.objects.filter(version__line=line)
     rows = rows if version is None else rows.filter(version=version)
-    found: dict[Key, set[int]] = {}
+    versions_by_rule: dict[Key, set[int]] = {}
     for station, rule, pinned in rows.values_list("station__key", "key", "version_id"):
-        found.setdefault((station, rule), set()).add(pinned)
-    return found
+        versions_by_rule.setdefault((station, rule), set()).add(pinned)
+    return versions_by_rule
 
 
 # Stations and rules
 
 
 def _station(
-    shown: ParsedLine, key: str, counts: _Counts, spent: Sequence[Spread | None], having: dict[Key, set[int]]
+    parsed: ParsedLine, key: str, counts: _Counts, spent: Sequence[Spread | None], having: dict[Key, set[int]]
 ) -> StationNumbers:
-    station, (waiting, working, gates) = shown.stations_by_key.get(key), spent
+    station, (waiting, working, gates) = parsed.stations_by_key.get(key), spent
     listed = {rule.id: rule for rule in station.rules} if station else {}
-    seen = (rule for where, rule in (*counts.tested, *counts.taken) if where == key)
+    recorded_rules = (rule for where, rule in (*counts.tested, *counts.taken) if where == key)
     rules = [
-        _rule(shown, key, rule, listed.get(rule), counts, having) for rule in dict.fromkeys((*listed, *seen))
+        _rule(parsed, key, rule, listed.get(rule), counts, having)
+        for rule in dict.fromkeys((*listed, *recorded_rules))
     ]
     return StationNumbers(
         key,
@@ -208,57 +211,62 @@ def _station(
 
 
 def _rule(
-    shown: ParsedLine, key: str, rule: str, found: Rule | None, counts: _Counts, having: dict[Key, set[int]]
+    parsed: ParsedLine,
+    key: str,
+    rule: str,
+    definition: Rule | None,
+    counts: _Counts,
+    having: dict[Key, set[int]],
 ) -> RuleNumbers:
-    taken, last = counts.taken.get((key, rule), (0, None))
+    match_count, last = counts.taken.get((key, rule), (0, None))
     outcomes = counts.outcomes[key]
     never = None
-    if found is not None and not taken:
+    if definition is not None and not match_count:
         tasks = sum(counts.tasks.get((version, key), 0) for version in having.get((key, rule), ()))
-        never = _never(shown, key, rule, tasks)
+        never = _never(parsed, key, rule, tasks)
     return RuleNumbers(
         id=rule,
-        number=shown.station(key).rules.index(found) + 1 if found else None,
-        label=found.label if found else "",
-        to=found.to if found else (),
+        number=parsed.station(key).rules.index(definition) + 1 if definition else None,
+        label=definition.label if definition else "",
+        to=definition.to if definition else (),
         tested=counts.tested[key, rule],
-        taken=taken,
-        share=taken / outcomes if outcomes else 0.0,
+        taken=match_count,
+        share=match_count / outcomes if outcomes else 0.0,
         last_taken=last,
         never=never,
     )
 
 
-def _never(shown: ParsedLine, key: str, rule: str, tasks: int) -> Never:
-    standings = study(shown, shown.station(key), MAX_STATION).standings
-    standing: Liveness = next(each for each in standings if each.rule.id == rule)
-    if standing.witness is not None:
-        return Never(tasks, True, witness=standing.witness.situation)
-    if standing.status == DEAD:
-        return Never(tasks, False, killers=standing.killers)
-    return Never(tasks, None, why=standing.why)
+def _never(parsed: ParsedLine, key: str, rule: str, tasks: int) -> Never:
+    standings = study(parsed, parsed.station(key), MAX_STATION).standings
+    liveness: Liveness = next(candidate for candidate in standings if candidate.rule.id == rule)
+    if liveness.witness is not None:
+        return Never(tasks, True, witness=liveness.witness.situation)
+    if liveness.status == DEAD:
+        return Never(tasks, False, killers=liveness.killers)
+    return Never(tasks, None, why=liveness.why)
 
 
 # Times
 
 
-def _gates(wanted: _Wanted, shown: ParsedLine) -> tuple[GateNumbers, ...]:
-    words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in shown.gates}
+def _gates(query: _Wanted, parsed: ParsedLine) -> tuple[GateNumbers, ...]:
+    words: dict[str, Counter[tuple[str, str]]] = {gate.key: Counter() for gate in parsed.gates}
     deciding: dict[str, Spread] = {}
-    for gate, state, word, count, decided, spread in wanted.rows(GATE_WORDS):
+    for gate, state, word, count, decided, spread in query.rows(GATE_WORDS):
         if state is not None:
             words.setdefault(gate, Counter())[state, word] += count
         elif decided:
             deciding[gate] = Spread(decided, *spread)
-    names = {gate.key: gate.name for gate in shown.gates}
+    names = {gate.key: gate.name for gate in parsed.gates}
     return tuple(
         GateNumbers(
             key,
             names.get(key, key),
-            visits=said.total(),
-            open=said["open", ""],
-            words={word: n for (state, word), n in said.most_common() if state == "decided"},
+            visits=word_counts.total(),
+            open=word_counts["open", ""],
+            words={word: n for (state, word), n in word_counts.most_common() if state == "decided"},
             deciding=deciding.get(key),
         )
-        for key, said in words.items()
+        for key, word_counts in words.items()
     )

@@ -24,27 +24,27 @@ class ActFilter:
     until: date | None = None
 
 
-def acts(project: Project, wanted: ActFilter) -> QuerySet[AdministrativeAct]:
+def acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
     """The latest first, with those of its owner, which reach the project. Days are of the active time zone."""
     of_owner = Q(project=None, about=f"owner:{project.owner_id}")
-    found = AdministrativeAct.objects.filter(Q(project=project) | of_owner)
-    if wanted.kind in KINDS:
-        found = found.filter(kind=wanted.kind)
-    if wanted.who:
-        named = User.objects.filter(username__icontains=wanted.who).values_list("pk", flat=True)
-        refs = [f"person:{pk}" for pk in named[:1_000]]
-        found = found.filter(Q(actor__in=refs) | Q(about__in=refs) | Q(name__icontains=wanted.who))
-    if wanted.since:
-        found = found.filter(at__date__gte=wanted.since)
-    if wanted.until:
-        found = found.filter(at__date__lte=wanted.until)
-    return found.order_by("-pk")
+    rows = AdministrativeAct.objects.filter(Q(project=project) | of_owner)
+    if filters.kind in KINDS:
+        rows = rows.filter(kind=filters.kind)
+    if filters.who:
+        user_ids = User.objects.filter(username__icontains=filters.who).values_list("pk", flat=True)
+        refs = [f"person:{pk}" for pk in user_ids[:1_000]]
+        rows = rows.filter(Q(actor__in=refs) | Q(about__in=refs) | Q(name__icontains=filters.who))
+    if filters.since:
+        rows = rows.filter(at__date__gte=filters.since)
+    if filters.until:
+        rows = rows.filter(at__date__lte=filters.until)
+    return rows.order_by("-pk")
 
 
-def exported(found: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
+def exported(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
     """Each act as a flat object, for a file."""
     names: dict[str, people.Who] = {}
-    for act in found.iterator(chunk_size=500):
+    for act in rows.iterator(chunk_size=500):
         if act.actor not in names:
             names |= people.names([act.actor])
         yield {

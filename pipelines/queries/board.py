@@ -146,9 +146,9 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     """`now` is what lateness is measured against."""
     tasks = _narrow(Task.objects.filter(line=line, ended_at__isnull=True), filters, user_id)
     late, statuses = filters.show == "late", SHOWS.get(filters.show)
-    found = places(line, tasks, now, statuses, late=late, most=PER_COLUMN)
-    cards = _cards(_tokens(found, line.project), now)
-    columns = _columns(line, found, cards)
+    board_places = places(line, tasks, now, statuses, late=late, most=PER_COLUMN)
+    cards = _cards(_tokens(board_places, line.project), now)
+    columns = _columns(line, board_places, cards)
     _finish(columns)
     ended = Task.objects.filter(line=line, ended_at__gte=now - timedelta(hours=ENDED_HOURS))
     ended = _narrow(ended, filters, user_id)
@@ -161,7 +161,7 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
     unmerged = unmerged_among(newest)
     return Board(
         columns,
-        _counts(found),
+        _counts(board_places),
         medians.of_line(line.pk),
         [
             EndedCard(task, target_name(versions.by_id(task.pinned_id), task.end), task.pk in unmerged)
@@ -169,29 +169,29 @@ def board(line: Line, filters: Filters, now: datetime, user_id: int | None = Non
         ],
         ends.get(filters.end, 0) if filters.end else sum(ends.values()),
         ends,
-        found.version,
+        board_places.version,
         bool(filters.q or filters.show or filters.requester),
-        sum(place.count for place in found.of.values()),
+        sum(place.count for place in board_places.of.values()),
     )
 
 
 def _narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> QuerySet[Task]:
     if filters.q:
         number = filters.q.rpartition("-")[2]
-        found = Q(title__icontains=filters.q)
+        condition = Q(title__icontains=filters.q)
         if number.isascii() and number.isdigit() and len(number) < 19:
-            found |= Q(number=int(number))
-        tasks = tasks.filter(found)
+            condition |= Q(number=int(number))
+        tasks = tasks.filter(condition)
     return tasks.filter(requester=user_id) if filters.requester == "me" else tasks
 
 
-def _tokens(found: BoardPlaces, project: Project) -> list[Token]:
+def _tokens(board_places: BoardPlaces, project: Project) -> list[Token]:
     """Those that are shown, in the order in which they came."""
-    tokens = [each for place in found.of.values() for each in place.ids]
-    shown = positions_of(tokens=tokens)
-    for token in shown:
+    tokens = [token_id for place in board_places.of.values() for token_id in place.ids]
+    positions = positions_of(tokens=tokens)
+    for token in positions:
         token.task.project = project
-    return shown
+    return positions
 
 
 def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
@@ -209,7 +209,7 @@ def _cards(tokens: Sequence[Token], now: datetime) -> list[Card]:
 def _spending(tokens: Sequence[Token]) -> dict[int, Spending]:
     """Asked only where a station may cost: outcomes are large."""
     pinned = {token.task.pinned_id for token in tokens}
-    costly = {each for each in pinned if any(map(may_cost, versions.by_id(each).stations))}
+    costly = {version_id for version_id in pinned if any(map(may_cost, versions.by_id(version_id).stations))}
     tasks = {token.task_id for token in tokens if token.task.pinned_id in costly}
     return of_tasks(tasks) if tasks else {}
 
@@ -219,22 +219,22 @@ def _last_jobs(token_ids: Iterable[int]) -> dict[int, Job]:
 
 
 def _open_visits(tokens: Iterable[Token]) -> dict[int, list[GateVisit]]:
-    wanted = [token.pk for token in tokens]
-    found: defaultdict[int, list[GateVisit]] = defaultdict(list)
-    for visit in open_visits_at(tokens=wanted) if wanted else ():
-        found[visit.token_id].append(visit)
-    return found
+    token_ids = [token.pk for token in tokens]
+    visits_by_token: defaultdict[int, list[GateVisit]] = defaultdict(list)
+    for visit in open_visits_at(tokens=token_ids) if token_ids else ():
+        visits_by_token[visit.token_id].append(visit)
+    return visits_by_token
 
 
 def _branches(tokens: Sequence[Token]) -> dict[int, tuple[int, int]]:
     parents = {token.parent_id for token in tokens if token.parent_id}
     if not parents:
         return {}
-    found: defaultdict[int, list[bool]] = defaultdict(list)
+    alive_by_parent: defaultdict[int, list[bool]] = defaultdict(list)
     children = Token.objects.filter(parent__in=parents, joined=None)
     for parent, ended in children.values_list("parent_id", "ended_at"):
-        found[parent].append(ended is None)
-    return {parent: (sum(alive), len(alive)) for parent, alive in found.items()}
+        alive_by_parent[parent].append(ended is None)
+    return {parent: (sum(alive), len(alive)) for parent, alive in alive_by_parent.items()}
 
 
 def _card(
@@ -246,8 +246,8 @@ def _card(
 ) -> Card:
     parsed = versions.by_id(token.task.pinned_id)
     station = parsed.stations_by_key.get(token.station)
-    shown = WAITING_FOR_INPUT if token.asks or by_hand(token, job) else token.status
-    card = Card(token.task, token, shown, _since(token, job), _expected(station), job=job)
+    status = WAITING_FOR_INPUT if token.asks or by_hand(token, job) else token.status
+    card = Card(token.task, token, status, _since(token, job), _expected(station), job=job)
     card.run = job.visit if job else 1
     card.attempt = job.attempt if job else 1
     card.actor_kind, card.actor = actor_of(station)
@@ -292,11 +292,11 @@ def _late(card: Card, now: datetime) -> bool:
     return bool(card.runs and card.expected and card.elapsed > card.expected)
 
 
-def _counts(found: BoardPlaces) -> dict[str, int]:
+def _counts(board_places: BoardPlaces) -> dict[str, int]:
     """Of tasks, except what is counted by position: a forked task may run and wait at once."""
-    by_status = Counter(found.by_status)
+    by_status = Counter(board_places.by_status)
     return {
-        "tasks": found.tasks,
+        "tasks": board_places.tasks,
         "running": by_status[Status.RUNNING] + by_status[Status.EVALUATING],
         "queued": by_status[Status.QUEUED],
         "review": by_status[Status.AWAITING_REVIEW],
@@ -305,7 +305,7 @@ def _counts(found: BoardPlaces) -> dict[str, int]:
         "held": by_status[Status.HELD],
         "waiting": sum(by_status[status] for status in WAITING),
         "stuck": by_status[Status.STUCK],
-        "late": found.late,
+        "late": board_places.late,
     }
 
 
@@ -321,7 +321,7 @@ SHOWS = {
 }
 
 
-def _columns(line: Line, found: BoardPlaces, cards: Sequence[Card]) -> list[Column]:
+def _columns(line: Line, board_places: BoardPlaces, cards: Sequence[Card]) -> list[Column]:
     columns = (
         {column.key: column for column in line_columns(versions.by_id(line.live_id))} if line.live_id else {}
     )
@@ -334,8 +334,8 @@ def _columns(line: Line, found: BoardPlaces, cards: Sequence[Card]) -> list[Colu
     usual |= {f"gate:{key}": value for key, value in medians.of_gates(line.pk).items()}
     for key, column in columns.items():
         column.median = usual.get(key)
-        if key in found.of:
-            place = found.of[key]
+        if key in board_places.of:
+            place = board_places.of[key]
             column.count, column.oldest, column.worst = place.count, place.oldest, place.worst
         column.collapsed = not column.count
     return list(columns.values())
@@ -347,8 +347,8 @@ def line_columns(parsed: ParsedLine) -> list[Column]:
     for station in parsed.stations:
         key = f"station:{station.key}"
         columns[key] = Column("station", key, station.name, station.kind)
-        asked = [gate for rule in station.rules for gate in rule.gates]
-        for gate in [station.gate, *asked] if station.gate else asked:
+        rule_gates = [gate for rule in station.rules for gate in rule.gates]
+        for gate in [station.gate, *rule_gates] if station.gate else rule_gates:
             if gate in parsed.gates_by_key:
                 name, mode = gate_name(parsed, gate), parsed.gates_by_key[gate].mode
                 columns.setdefault(f"gate:{gate}", Column("gate", f"gate:{gate}", name, mode))

@@ -42,15 +42,19 @@ class BoardPlaces:
     tasks: int = 0
     version: int = 0
 
-    def add(self, place: str, status: str, late: bool, shown: bool, number: int, oldest: datetime) -> None:
+    def add(
+        self, place: str, status: str, late: bool, is_visible: bool, number: int, oldest: datetime
+    ) -> None:
         """So many positions of this place and status."""
         self.by_status[status] = self.by_status.get(status, 0) + number
         self.late += number if late else 0
-        if shown:
-            found = self.of.setdefault(place, BoardPlace())
-            found.count += number
-            found.oldest = min(found.oldest or oldest, oldest)
-            found.worst = max(found.worst, 2 if status == Status.STUCK else int(late or status in FOR_PEOPLE))
+        if is_visible:
+            board_place = self.of.setdefault(place, BoardPlace())
+            board_place.count += number
+            board_place.oldest = min(board_place.oldest or oldest, oldest)
+            board_place.worst = max(
+                board_place.worst, 2 if status == Status.STUCK else int(late or status in FOR_PEOPLE)
+            )
 
 
 def places(
@@ -64,27 +68,29 @@ def places(
 ) -> BoardPlaces:
     """Of the living positions of these open tasks of the line: the first `most` of each column, among those of
     `statuses` (None: any) or, with `late`, among those that are late."""
-    chosen, given = tasks.order_by().values_list("pk", "seq", "due_at", "pinned_id").query.sql_with_params()
-    names = {f"of_{number}": value for number, value in enumerate(given)}
+    chosen, parameters = (
+        tasks.order_by().values_list("pk", "seq", "due_at", "pinned_id").query.sql_with_params()
+    )
+    names = {f"of_{number}": value for number, value in enumerate(parameters)}
     sql = BOARD_PLACES.format(
         tasks=chosen % tuple(f"%({name})s" for name in names),
         input=WAITING_FOR_INPUT,
         purpose=Purpose.STATION.value,
         review=Status.AWAITING_REVIEW.value,
-        **{each: Status(each).value for each in ("blocked", "stuck", "held", "running")},
+        **{name: Status(name).value for name in ("blocked", "stuck", "held", "running")},
     )
     values = {**names, **_limits(line), "now": now, "late": late, "most": most}
-    values["statuses"] = None if statuses is None else [str(each) for each in statuses]
-    found = BoardPlaces()
-    for place, status, late_ones, shown, number, oldest, seq, ids in fetch(sql, values):
+    values["statuses"] = None if statuses is None else [str(status) for status in statuses]
+    board_places = BoardPlaces()
+    for place, status, late_ones, is_visible, number, oldest, seq, ids in fetch(sql, values):
         if status is not None:
-            found.add(place, status, late_ones, shown, number, oldest)
-            found.version += int(seq)
+            board_places.add(place, status, late_ones, is_visible, number, oldest)
+            board_places.version += int(seq)
         elif place is not None:
-            found.of.setdefault(place, BoardPlace()).ids = ids
+            board_places.of.setdefault(place, BoardPlace()).ids = ids
         else:
-            found.tasks = number
-    return found
+            board_places.tasks = number
+    return board_places
 
 
 def _limits(line: Line) -> dict[str, list[Any]]:

@@ -19,15 +19,15 @@ def branches_of(tokens: Iterable[Token]) -> list[Branch]:
 
 
 def _within(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
-    found: list[Fork] = []
+    forks: list[Fork] = []
     while token.parent_id is not None:
         token = living[token.parent_id]
-        found.insert(0, Fork(token.pk, token.station, tuple(token.wait.get("to", ()))))
-    return tuple(found)
+        forks.insert(0, Fork(token.pk, token.station, tuple(token.wait.get("to", ()))))
+    return tuple(forks)
 
 
 def _arrival(token: Token) -> Arrival | None:
     if not token.waits_at_join:
         return None
-    said = token.wait["join"]
-    return Arrival(said["from"], said["standing"], said["order"], said.get("failure_type", ""))
+    join = token.wait["join"]
+    return Arrival(join["from"], join["standing"], join["order"], join.get("failure_type", ""))

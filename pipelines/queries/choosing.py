@@ -34,9 +34,12 @@ GROUPS = {
 
 def groups(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> list[dict[str, Any]]:
     """The choices of one token, group by group, in the order in which people look for them."""
-    found = choices.choices(line, walk, position)
-    told = ((kind, [_choice(line, position, each) for each in found if each.kind == kind]) for kind in GROUPS)
-    return [{"kind": kind, "title": GROUPS[kind], "choices": each} for kind, each in told if each]
+    options = choices.choices(line, walk, position)
+    rows_by_kind = (
+        (kind, [_choice(line, position, choice) for choice in options if choice.kind == kind])
+        for kind in GROUPS
+    )
+    return [{"kind": kind, "title": GROUPS[kind], "choices": rows} for kind, rows in rows_by_kind if rows]
 
 
 def _choice(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> dict[str, Any]:
@@ -61,8 +64,8 @@ def _said(choice: SimulationChoice) -> str:
 
 
 def _number(line: ParsedLine, rule: str) -> int | None:
-    found = line.rules_by_id.get(rule)
-    return found[0].rules.index(found[1]) + 1 if found else None
+    entry = line.rules_by_id.get(rule)
+    return entry[0].rules.index(entry[1]) + 1 if entry else None
 
 
 def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
@@ -82,14 +85,14 @@ def _label(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoi
         return _resolution(line, choice.step.said)
     if choice.kind == choices.THERE:
         return "It is there now"
-    said = did(line, choice.step)
-    return said[:1].upper() + said[1:]
+    description = did(line, choice.step)
+    return description[:1].upper() + description[1:]
 
 
 def _standing(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
     assert choice.step is not None
-    standing = derive(read_outcome(dict(choice.step.outcome))).standing
-    return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[standing]
+    outcome_state = derive(read_outcome(dict(choice.step.outcome))).standing
+    return {"passed": "Passed", "failed": "Failed", "blocked": "Blocked"}[outcome_state]
 
 
 def _word(line: ParsedLine, choice: SimulationChoice) -> str:
@@ -105,9 +108,9 @@ def _word(line: ParsedLine, choice: SimulationChoice) -> str:
     return f"{label}: {known.get(route) or target_name(line, route)}"
 
 
-def _resolution(line: ParsedLine, said: Mapping[str, str]) -> str:
-    label = str(Escalation.How(said["word"]).label)
-    return f"{label}: {target_name(line, said['route'])}" if "route" in said else label
+def _resolution(line: ParsedLine, resolution: Mapping[str, str]) -> str:
+    label = str(Escalation.How(resolution["word"]).label)
+    return f"{label}: {target_name(line, resolution['route'])}" if "route" in resolution else label
 
 
 def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
@@ -122,30 +125,33 @@ def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoic
     decision = choice.taken.decision
     if isinstance(decision, Move) and decision.to == (position.station,):
         return sentence(f"{station_name(line, position.station)} runs again")
-    said = consequence(line, decision.to_dict())
+    effect = consequence(line, decision.to_dict())
     after = _after(choice.taken.walk, position)
-    return (after and held_again(line, after)) or sentence(said)
+    return (after and held_again(line, after)) or sentence(effect)
 
 
-def _resolved(line: ParsedLine, taken: StepRecord) -> str:
+def _resolved(line: ParsedLine, record: StepRecord) -> str:
     """What the answer to an escalation leads to; of one that held no station, what had only waited for it."""
-    if taken.decision is None and taken.walk.over:
+    if record.decision is None and record.walk.over:
         return sentence("the task is cancelled")
-    decisions = [taken.decision] if taken.decision else []
-    said = [consequence(line, each.to_dict()) for each in (*decisions, *(also for _at, also in taken.also))]
-    if taken.decision is None and taken.entered:
-        said.insert(0, f"{station_name(line, taken.entered[0])} starts")
-    if not said and taken.walk.escalations:
-        said = ["another escalation is still open"]
-    return " ".join(map(sentence, said or ["nothing keeps the task from moving forward any more"]))
+    decisions = [record.decision] if record.decision else []
+    effects = [
+        consequence(line, decision.to_dict())
+        for decision in (*decisions, *(also for _at, also in record.also))
+    ]
+    if record.decision is None and record.entered:
+        effects.insert(0, f"{station_name(line, record.entered[0])} starts")
+    if not effects and record.walk.escalations:
+        effects = ["another escalation is still open"]
+    return " ".join(map(sentence, effects or ["nothing keeps the task from moving forward any more"]))
 
 
 def _after(walk: SimulatedTask, position: SimulatedPosition) -> SimulatedPosition | None:
-    return next((each for each in walk.positions if each.station == position.station), None)
+    return next((candidate for candidate in walk.positions if candidate.station == position.station), None)
 
 
-def sentence(said: str) -> str:
-    return f"{said[:1].upper()}{said[1:]}." if said else ""
+def sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 # The whole outcome, field by field
@@ -165,13 +171,13 @@ def form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None
 
 
 def _fields(line: ParsedLine, station: Station) -> Iterator[dict[str, str]]:
-    found: dict[str, list[str]] = {}
+    notes_by_path: dict[str, list[str]] = {}
     for path, words in _read(line, station):
         if parts_of(path) is not None:
-            found.setdefault(path, [])
-            found[path] += [words] if words and words not in found[path] else []
-    for path, said in found.items():
-        yield {"path": path, "label": path.removeprefix("$."), "help": "; ".join(said)}
+            notes_by_path.setdefault(path, [])
+            notes_by_path[path] += [words] if words and words not in notes_by_path[path] else []
+    for path, notes in notes_by_path.items():
+        yield {"path": path, "label": path.removeprefix("$."), "help": "; ".join(notes)}
 
 
 def _not_fields(line: ParsedLine, station: Station) -> set[str]:
@@ -185,9 +191,9 @@ def _read(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
         for leaf in leaves(rule.when):
             if leaf.operand == "output":
                 yield leaf.path, f"rule {number}: {leaf.words}"
-        for each in rule.compose:
-            if each.path is not None:
-                yield each.path.text, f"rule {number} sets {each.var}"
+        for composition in rule.compose:
+            if composition.path is not None:
+                yield composition.path.text, f"rule {number} sets {composition.var}"
     for key in _gates(station):
         for check in _checks(line, key):
             if check.field.startswith("output."):

@@ -36,8 +36,8 @@ class Dates:
 
     def of(self, field: str) -> Q:
         start, end = self.bounds
-        found = Q(**{f"{field}__gte": start}) if start else Q()
-        return found & Q(**{f"{field}__lt": end}) if end else found
+        condition = Q(**{f"{field}__gte": start}) if start else Q()
+        return condition & Q(**{f"{field}__lt": end}) if end else condition
 
 
 EVER = Dates()

@@ -16,7 +16,7 @@ from pipelines.routing.document.kinds.deliver import MERGE
 
 LONGEST = timedelta(hours=1)
 """After it nobody waits any more for the checks of another task."""
-SOONEST, EACH, LATEST = 2.0, 1.0, 30.0
+SOONEST, PER_TASK, LATEST = 2.0, 1.0, 30.0
 """Seconds until the next look: with so many more for each that is ahead."""
 RESTS = (Status.AWAITING_REVIEW, Status.HELD, Status.BLOCKED, Status.STUCK, *ENDED)
 """Of a task that does not go on by itself: nobody waits for people."""
@@ -31,7 +31,7 @@ def lock(repository: int, branch: str) -> None:
 def wait(job: Job, repository: int, branch: str) -> float:
     """Seconds after which this delivery looks again; 0.0: it is its turn."""
     ahead = len(_ahead(job, repository, branch))
-    return min(SOONEST + EACH * ahead, LATEST) if ahead else 0.0
+    return min(SOONEST + PER_TASK * ahead, LATEST) if ahead else 0.0
 
 
 def _ahead(job: Job, repository: int, branch: str) -> list[int]:
@@ -50,14 +50,14 @@ def _ahead(job: Job, repository: int, branch: str) -> list[int]:
         cleared_at__gt=now - LONGEST,
     )
     under_way = list(rows.exclude(job=job.pk).select_related("task").order_by("job"))
-    own = next((each.job_id for each in under_way if each.task_id == job.task_id), None)
-    found = {}
-    for each in under_way:
-        if each.task_id == job.task_id or (each.moved and not _checks(each)):
+    own = next((delivery.job_id for delivery in under_way if delivery.task_id == job.task_id), None)
+    jobs_by_task = {}
+    for delivery in under_way:
+        if delivery.task_id == job.task_id or (delivery.moved and not _checks(delivery)):
             continue
-        if not each.moved or own is None or each.job_id < own:
-            found[each.task_id] = each.job_id
-    return list(found)
+        if not delivery.moved or own is None or delivery.job_id < own:
+            jobs_by_task[delivery.task_id] = delivery.job_id
+    return list(jobs_by_task)
 
 
 def _checks(delivery: Delivery) -> bool:

@@ -35,8 +35,8 @@ def asked(project: int, line: ParsedLine, station: Station, inputs: Mapping[str,
     """What a worker has to offer besides what the station itself needs."""
     if line.workspace is None or not executes(station.kind):
         return ()
-    found = named(project, line, inputs)
-    return (IMAGES,) if found is not None and runs_images(found) else ()
+    repository = named(project, line, inputs)
+    return (IMAGES,) if repository is not None and runs_images(repository) else ()
 
 
 def runs_images(repository: Repository) -> bool:

@@ -73,10 +73,10 @@ def history(task: Task, events: Sequence[Event], now: datetime) -> list[Timeline
 def _item(task: Task, line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
     if event.kind in MOVES:
         made: TimelineItem | None = _move(line, event)
-    elif event.kind in GIVEN:
+    elif event.kind in SUPPLY_TEXTS:
         names = ", ".join(map(str, event.data.get("given", ())))
         words = {"who": who.name, "station": station_name(line, event.source), "names": names}
-        made = _dot(event, GIVEN[event.kind] % words)
+        made = _dot(event, SUPPLY_TEXTS[event.kind] % words)
     else:
         made = _alarm(line, event, who) if event.kind in ALARMS else _remark(line, event, who)
     if made is None:
@@ -212,7 +212,7 @@ def _remark(line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | N
     return None
 
 
-GIVEN = {
+SUPPLY_TEXTS = {
     "metadata.added": "%(who)s added what was missing: %(names)s",
     "handoff.added": "%(who)s provided the handoff of %(station)s",
     "token.released": "%(who)s released it",
@@ -228,8 +228,8 @@ def _answered(answer: dict[str, Any], who: people.Who) -> str:
     if answer.get("answer") == UNANSWERED:
         return _with("No answer", text[:LONGEST])
     by = "Answered %(answer)s" if who.kind == "worker" else "%(who)s answered %(answer)s"
-    said = by % {"who": who.name, "answer": answer.get("answer", "")}
-    return _with(said, text[:LONGEST])
+    sentence = by % {"who": who.name, "answer": answer.get("answer", "")}
+    return _with(sentence, text[:LONGEST])
 
 
 def _alarm(line: ParsedLine, event: Event, who: people.Who) -> TimelineItem | None:
@@ -289,16 +289,16 @@ def _wait_dot(event: Event, station: str, wait: dict[str, object]) -> TimelineIt
     text = (
         "%(station)s asks: %(question)s"
         if question
-        else _HELD.get(_cause(wait), "%(station)s waits for a person")
+        else _HOLD_TEXTS.get(_cause(wait), "%(station)s waits for a person")
     )
     return _dot(event, text % {"station": station, "question": question}, "waiting")
 
 
 def _cause(wait: dict[str, object]) -> str:
-    return next((key for key in _HELD if wait.get(key)), "")
+    return next((key for key in _HOLD_TEXTS if wait.get(key)), "")
 
 
-_HELD = {
+_HOLD_TEXTS = {
     "missing": "%(station)s is held: something is missing",
     "deadlock": "%(station)s is held by a deadlock",
     "failed": "%(station)s is held: a task that it waits for failed or was cancelled",
@@ -318,14 +318,14 @@ def _with(text: str, remark: object) -> str:
 def _ask_for_gates(line: ParsedLine, items: list[TimelineItem], events: Sequence[Event]) -> None:
     """A gate's opening follows from the wait before it: that names the decision and the rule."""
     waits: dict[int | None, Event] = {}
-    asked: dict[int, Event] = {}
+    wait_events: dict[int, Event] = {}
     for event in events:
         if event.kind == "token.waits":
             waits[event.token_id] = event
         elif event.kind == "gate.opened" and event.token_id in waits:
-            asked[event.seq] = waits[event.token_id]
+            wait_events[event.seq] = waits[event.token_id]
     for item in items:
-        wait = asked.get(item.seq)
+        wait = wait_events.get(item.seq)
         if wait:
             item.decision = str(wait.decision_id or "")
             item.number, item.label = _rule(line, wait.source, (wait.data.get("wait") or {}).get("rule"))

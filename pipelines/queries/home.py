@@ -44,7 +44,7 @@ from pipelines.queries.unmerged import is_unmerged
 from pipelines.routing.sentences.names import station_names, target_name
 from pipelines.routing.sentences.waits import Sentence, waiting
 
-SHOWN = 8
+MAX_ROWS = 8
 NEWEST = 12
 DAY = timedelta(hours=24)
 NOT_IN_A_STRIP = ("context", "variables", "inputs", "edges", "rules", "rounds")
@@ -105,32 +105,32 @@ class Home:
 
 def home(projects: Iterable[Project], designed: Collection[int], now: datetime) -> Home:
     """`designed`: ids of the projects of whose lines the reader is a designer."""
-    seen = list(projects)
+    visible_projects = list(projects)
     midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     ended = Task.objects.filter(
-        ~is_unmerged(), project__in=seen, status=Status.COMPLETED, ended_at__gte=midnight
+        ~is_unmerged(), project__in=visible_projects, status=Status.COMPLETED, ended_at__gte=midnight
     )
-    by_line = counts(seen)
+    by_line = counts(visible_projects)
     return Home(
         sum(by_line.values(), Counter()),
-        Task.objects.filter(late(), project__in=seen).count(),
+        Task.objects.filter(late(), project__in=visible_projects).count(),
         ended.count(),
-        lines_of(seen, now, by_line),
-        _today(seen, designed, now - DAY),
+        lines_of(visible_projects, now, by_line),
+        _today(visible_projects, designed, now - DAY),
     )
 
 
-def _today(seen: Collection[Project], designed: Collection[int], since: datetime) -> Today:
-    changed = Task.objects.filter(project__in=seen, changed_at__gte=since)
+def _today(visible_projects: Collection[Project], designed: Collection[int], since: datetime) -> Today:
+    changed = Task.objects.filter(project__in=visible_projects, changed_at__gte=since)
     ended = {end: Count("pk", filter=Q(status=end, ended_at__gte=since)) for end in ENDED}
     sums = changed.aggregate(started=Count("pk", filter=Q(created_at__gte=since)), **ended)
     unmerged = changed.filter(is_unmerged(), status=Status.COMPLETED, ended_at__gte=since).count()
-    newest = _newest(projects=[each.pk for each in seen], since=since)
-    by_id = {each.pk: each for each in seen}
+    newest = _newest(projects=[project.pk for project in visible_projects], since=since)
+    by_id = {project.pk: project for project in visible_projects}
     for task in newest:
         task.project = by_id[task.project_id]
-    happened = [*_of_tasks(newest), *_publications(seen, designed, since)]
-    happened.sort(key=lambda each: each.at, reverse=True)
+    happened = [*_of_tasks(newest), *_publications(visible_projects, designed, since)]
+    happened.sort(key=lambda happening: happening.at, reverse=True)
     return Today(
         sums["started"],
         sums["completed"] - unmerged,
@@ -184,9 +184,9 @@ def _of_tasks(tasks: Sequence[Task]) -> list[Happening]:
 def reasons_of(tasks: Iterable[Task]) -> Mapping[int, LastWords]:
     """Why tasks failed or were cancelled, by id: the reason that somebody gave, else what the last station said."""
     ended = [task for task in tasks if task.status in (Status.FAILED, Status.CANCELLED)]
-    given = {task.pk: LastWords(task.reason) for task in ended if task.reason}
-    said = failures(task.pk for task in ended if task.status == Status.FAILED and not task.reason)
-    return {**{pk: words for pk, words in said.items() if words.text}, **given}
+    task_reasons = {task.pk: LastWords(task.reason) for task in ended if task.reason}
+    failure_words = failures(task.pk for task in ended if task.status == Status.FAILED and not task.reason)
+    return {**{pk: words for pk, words in failure_words.items() if words.text}, **task_reasons}
 
 
 def _places(tasks: Sequence[Task]) -> Mapping[int, str]:
@@ -201,14 +201,16 @@ def place_of(task: Task, living: Sequence[Token]) -> str:
 
 def positions(tasks: Sequence[Task]) -> Mapping[int, list[Token]]:
     """The living positions of tasks, by id; one statement."""
-    found: dict[int, list[Token]] = {}
+    tokens_by_task: dict[int, list[Token]] = {}
     for token in _living(tasks=[task.pk for task in tasks]):
-        found.setdefault(token.task_id, []).append(token)
-    return found
+        tokens_by_task.setdefault(token.task_id, []).append(token)
+    return tokens_by_task
 
 
-def _publications(seen: Collection[Project], designed: Collection[int], since: datetime) -> list[Happening]:
-    projects = {each.pk: each for each in seen if each.pk in designed}
+def _publications(
+    visible_projects: Collection[Project], designed: Collection[int], since: datetime
+) -> list[Happening]:
+    projects = {project.pk: project for project in visible_projects if project.pk in designed}
     return [
         Happening(
             row.at, projects[row.line.project_id], row.line.name, line_key=row.line.key,
@@ -223,7 +225,7 @@ def requested(user: User, projects: Iterable[Project], but: Collection[int]) -> 
     tasks = displayed(Task.objects.filter(project__in=list(projects), requester=user, ended_at__isnull=True))
     rows = tasks.exclude(pk__in=but).select_related("project__owner", "line").defer(*NOT_IN_A_STRIP)
     is_late = Case(When(late(), then=True), default=False, output_field=BooleanField())
-    return list(rows.annotate(is_late=is_late).order_by("-created_at")[:SHOWN])
+    return list(rows.annotate(is_late=is_late).order_by("-created_at")[:MAX_ROWS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,15 +239,17 @@ class Trouble:
 
 def troubled(projects: Iterable[Project], now: datetime, but: Collection[int]) -> list[Trouble]:
     """The longest first, without tasks that are listed elsewhere (`but`: ids)."""
-    asked = GateVisit.objects.filter(token=OuterRef("pk"), state=GateVisit.State.OPEN, due_at__lt=now)
-    bad = Q(status__in=(Status.STUCK, Status.HELD)) | Q(task__due_at__lt=now) | Q(Exists(asked))
+    overdue_visits = GateVisit.objects.filter(
+        token=OuterRef("pk"), state=GateVisit.State.OPEN, due_at__lt=now
+    )
+    bad = Q(status__in=(Status.STUCK, Status.HELD)) | Q(task__due_at__lt=now) | Q(Exists(overdue_visits))
     alive = Token.objects.filter(bad, task__project__in=list(projects), forked=False).exclude(
         status__in=ENDED
     )
     rows = alive.exclude(task__in=but).select_related("task__project__owner", "task__line")
-    rows = rows.annotate(gate_due=Subquery(asked.order_by("due_at").values("due_at")[:1]))
-    tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[:SHOWN])
-    said = dict(
+    rows = rows.annotate(gate_due=Subquery(overdue_visits.order_by("due_at").values("due_at")[:1]))
+    tokens = list(rows.defer(*(f"task__{name}" for name in HEAVY)).order_by("changed_at")[:MAX_ROWS])
+    summaries = dict(
         Job.objects.filter(token__in=tokens)
         .order_by("token_id", "-pk")
         .distinct("token_id")
@@ -255,7 +259,7 @@ def troubled(projects: Iterable[Project], now: datetime, but: Collection[int]) -
         Trouble(
             token,
             min((due for due in (token.gate_due, token.task.due_at) if due and due < now), default=None),
-            waiting(token, versions.by_id(token.task.pinned_id), said.get(token.pk, "")),
+            waiting(token, versions.by_id(token.task.pinned_id), summaries.get(token.pk, "")),
         )
         for token in tokens
     ]

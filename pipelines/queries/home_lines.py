@@ -18,7 +18,7 @@ from pipelines.queries.statements import HOME_TIMES
 from pipelines.queries.tasks import WAITING
 from pipelines.queries.unmerged import is_unmerged
 
-SHOWN = 8
+MAX_LINES = 8
 DAYS = 14
 WORKING = (Status.RUNNING, Status.EVALUATING)
 
@@ -79,30 +79,33 @@ def lines_of(
 ) -> HomeLines:
     """Of what is live and not archived, in a number of statements that does not grow. `open_ones`: by the id of a line,
     how many of its tasks are open in each status that is shown."""
-    every = _live(projects=[each.pk for each in projects])
+    every = _live(projects=[project.pk for project in projects])
     open_of = {pk: sum(open_ones.get(pk, {}).values()) for pk, _ended in every}
     every.sort(key=lambda row: -open_of[row[0]])
     busy = [pk for pk, ended in every if ended or open_of[pk]]
-    shown = (busy or [pk for pk, _ended in every])[:SHOWN]
-    more = len(every) - len(shown)
-    found, of = {line.pk: line for line in _shown(lines=shown)}, {each.pk: each for each in projects}
-    lines = [found[pk] for pk in shown if pk in found]
+    visible_ids = (busy or [pk for pk, _ended in every])[:MAX_LINES]
+    more = len(every) - len(visible_ids)
+    lines_by_id, of = (
+        {line.pk: line for line in _shown(lines=visible_ids)},
+        {project.pk: project for project in projects},
+    )
+    lines = [lines_by_id[pk] for pk in visible_ids if pk in lines_by_id]
     for line in lines:
         line.project = of[line.project_id]
     today = timezone.localdate(now)
     first = today - timedelta(days=DAYS - 1)
     since = timezone.make_aware(datetime.combine(first, time.min))
-    days, medians = _days(shown, since), _medians(shown, since)
+    days, medians = _days(visible_ids, since), _medians(visible_ids, since)
     rows = [
         HomeLine(
             line,
-            sum(each.get(status, 0) for status in WORKING),
-            sum(each.get(status, 0) for status in WAITING),
-            each.get(Status.STUCK, 0),
+            sum(open_counts.get(status, 0) for status in WORKING),
+            sum(open_counts.get(status, 0) for status in WAITING),
+            open_counts.get(Status.STUCK, 0),
             [days[line.pk][first + timedelta(days=n)] for n in range(DAYS)],
             medians.get(line.pk),
         )
-        for line, each in ((line, open_ones.get(line.pk, {})) for line in lines)
+        for line, open_counts in ((line, open_ones.get(line.pk, {})) for line in lines)
     ]
     return HomeLines(rows, more)
 
@@ -127,13 +130,13 @@ def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[dat
     rows = Task.objects.filter(
         ~is_unmerged(), line__among=lines, status=Status.COMPLETED, ended_at__gte=since
     )
-    found: defaultdict[int, Counter[date]] = defaultdict(Counter)
+    days_by_line: defaultdict[int, Counter[date]] = defaultdict(Counter)
     by_day = (
         rows.order_by().annotate(day=TruncDate("ended_at")).values_list("line", "day").annotate(n=Count("pk"))
     )
     for line, day, number in by_day:
-        found[line][day] = number
-    return found
+        days_by_line[line][day] = number
+    return days_by_line
 
 
 def _medians(lines: Sequence[int], since: datetime) -> dict[int, float]:

@@ -24,12 +24,12 @@ def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
     if waiting:
         for token in Token.objects.filter(task__in=waiting).exclude(status__in=ENDED).order_by("pk"):
             living[token.task_id].append(token)
-    found: dict[int, Sentence] = {}
+    sentences: dict[int, Sentence] = {}
     for task_id, theirs in living.items():
         line = versions.by_id(waiting[task_id].pinned_id)
         for group in groups(line, branches_of(theirs)):
-            found |= {branch.id: waits_for(line, group) for branch in group.arrived}
-    return found
+            sentences |= {branch.id: waits_for(line, group) for branch in group.arrived}
+    return sentences
 
 
 def waits_for(line: ParsedLine, group: JoinGroup) -> Sentence:
@@ -42,11 +42,11 @@ def waits_for(line: ParsedLine, group: JoinGroup) -> Sentence:
 
 def came_to(line: ParsedLine, join: Mapping[str, Any], contradictions: Sequence[str] = ()) -> str:
     """`QA passed, Security never arrived`: of a join as its event tells it."""
-    told = [
+    parts = [
         f"{station_name(line, key)} {'never arrived' if key in join['never'] else CAME[verdict]}"
         for key, verdict in join["branches"].items()
     ]
     if contradictions:
         keys = ", ".join(contradictions)
-        told.append(f"they contradict each other about {keys}")
-    return ", ".join(told)
+        parts.append(f"they contradict each other about {keys}")
+    return ", ".join(parts)

@@ -47,10 +47,10 @@ def labelled(lines: Sequence[tuple[Project, Line]], *, several: bool) -> list[tu
 def named(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Project]) -> str:
     """The offered value that an address names, also one from a page with more or fewer projects in view; "" for
     none, or for a key that several lines have."""
-    values = [each for each, _label in offered]
+    values = [option for option, _label in offered]
     if len(projects) == 1:
         value = value.removeprefix(f"{projects[0]}/")
-    fitting = [each for each in values if value in (each, each.rpartition("/")[2])]
+    fitting = [option for option in values if value in (option, option.rpartition("/")[2])]
     return fitting[0] if len(fitting) == 1 else ""
 
 
@@ -60,8 +60,8 @@ def of_line(value: str, path: str = "line") -> Q:
         return Q()
     path = f"{path}__" if path else ""
     project, _slash, key = value.rpartition("/")
-    found = Q(**{f"{path}key": key})
+    condition = Q(**{f"{path}key": key})
     if project:
         owner, _slash, project = project.partition("/")
-        found &= Q(**{f"{path}project__key": project, f"{path}project__owner__key": owner})
-    return found
+        condition &= Q(**{f"{path}project__key": project, f"{path}project__owner__key": owner})
+    return condition

@@ -16,8 +16,8 @@ def last_lines(job_ids: Iterable[int]) -> dict[int, str]:
     if not ids:
         return {}
     chunks = LogChunk.objects.filter(job__in=ids).order_by("job_id", "-attempt", "-number").distinct("job_id")
-    found = {chunk.job_id: _last(bytes(chunk.data)) for chunk in chunks}
-    return {job_id: line for job_id, line in found.items() if line}
+    last_by_job = {chunk.job_id: _last(bytes(chunk.data)) for chunk in chunks}
+    return {job_id: line for job_id, line in last_by_job.items() if line}
 
 
 def _last(data: bytes) -> str:

@@ -22,7 +22,7 @@ TESTS = 20_000
 """Conditions that are asked at most: of a station with very many rules fewer outcomes are looked at."""
 CHUNK = 20
 VALUES = 4
-SHOWN = 5
+MAX_SAMPLES = 5
 """Outcomes of a rule that are named, where another rule takes them."""
 
 
@@ -85,38 +85,40 @@ class RecordedOutcome:
 def station_matches(row: Line, line: ParsedLine, station: str) -> StationMatches:
     """`line`: with the rules that are asked, stored or not; of its rules those that can be read. Two statements."""
     rules = [rule for rule in line.station(station).rules if rule.fault is None]
-    found = StationMatches([RuleMatches(rule.id) for rule in rules])
+    matches = StationMatches([RuleMatches(rule.id) for rule in rules])
     open_line = without_gate(line, station)
     for recorded in _recorded(row, station, min(OUTCOMES, TESTS // max(len(rules), 1))):
         try:
-            asked = asked_rules(open_line, recorded.situation, rules)
+            rule_answers = asked_rules(open_line, recorded.situation, rules)
         except Malformed:
-            found.unread += 1
+            matches.unread += 1
             continue
-        if asked is None:
-            found.aside += 1
+        if rule_answers is None:
+            matches.aside += 1
             continue
-        found.outcomes += 1
-        for told, each in zip(found.rules, asked, strict=True):
-            _count(row, line, told, each, recorded)
-        _take(row, found, asked, recorded)
-    return found
+        matches.outcomes += 1
+        for rule_matches, rule_answer in zip(matches.rules, rule_answers, strict=True):
+            _count(row, line, rule_matches, rule_answer, recorded)
+        _take(row, matches, rule_answers, recorded)
+    return matches
 
 
-def _take(row: Line, found: StationMatches, asked: Sequence[AskedRule], recorded: RecordedOutcome) -> None:
+def _take(
+    row: Line, matches: StationMatches, rule_answers: Sequence[AskedRule], recorded: RecordedOutcome
+) -> None:
     """The first rule that matches takes it; none where it is not known what a rule above says."""
-    taken = ""
-    for told, each in zip(found.rules, asked, strict=True):
-        if each.answer == ConditionAnswer.MATCHES and taken:
-            told.instead[taken] += 1
-            if len(told.shown) < SHOWN:
-                told.shown.append(MatchedOutcome(*_named(row, recorded), recorded.run))
-        elif each.answer == ConditionAnswer.MATCHES:
-            taken = told.rule
-            told.takes += 1
-        elif each.answer != ConditionAnswer.NO and not taken:
+    matched_rule = ""
+    for rule_matches, rule_answer in zip(matches.rules, rule_answers, strict=True):
+        if rule_answer.answer == ConditionAnswer.MATCHES and matched_rule:
+            rule_matches.instead[matched_rule] += 1
+            if len(rule_matches.shown) < MAX_SAMPLES:
+                rule_matches.shown.append(MatchedOutcome(*_named(row, recorded), recorded.run))
+        elif rule_answer.answer == ConditionAnswer.MATCHES:
+            matched_rule = rule_matches.rule
+            rule_matches.takes += 1
+        elif rule_answer.answer != ConditionAnswer.NO and not matched_rule:
             return
-    found.untaken += not taken
+    matches.untaken += not matched_rule
 
 
 def _recorded(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
@@ -143,20 +145,20 @@ def _recorded(row: Line, station: str, most: int) -> Iterator[RecordedOutcome]:
 
 
 def _count(
-    row: Line, line: ParsedLine, told: RuleMatches, asked: AskedRule, recorded: RecordedOutcome
+    row: Line, line: ParsedLine, rule_matches: RuleMatches, rule_answer: AskedRule, recorded: RecordedOutcome
 ) -> None:
-    told.counts[asked.answer] += 1
-    if asked.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
-        told.why = told.why or asked.why
-    matches = asked.answer == ConditionAnswer.MATCHES
-    if told.example is None or (matches and not told.example.matches):
-        told.example = _example(row, line, asked, recorded, matches)
+    rule_matches.counts[rule_answer.answer] += 1
+    if rule_answer.answer in (ConditionAnswer.FAILED, ConditionAnswer.UNKNOWN):
+        rule_matches.why = rule_matches.why or rule_answer.why
+    matches = rule_answer.answer == ConditionAnswer.MATCHES
+    if rule_matches.example is None or (matches and not rule_matches.example.matches):
+        rule_matches.example = _example(row, line, rule_answer, recorded, matches)
 
 
 def _example(
-    row: Line, line: ParsedLine, asked: AskedRule, recorded: RecordedOutcome, matches: bool
+    row: Line, line: ParsedLine, rule_answer: AskedRule, recorded: RecordedOutcome, matches: bool
 ) -> MatchExample:
-    return MatchExample(*_named(row, recorded), matches, _values(line, asked))
+    return MatchExample(*_named(row, recorded), matches, _values(line, rule_answer))
 
 
 def _named(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
@@ -165,7 +167,7 @@ def _named(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
     return name, recorded.title, reverse("task", args=[row.project.owner.key, row.project.key, name])
 
 
-def _values(line: ParsedLine, asked: AskedRule) -> list[tuple[str, str]]:
+def _values(line: ParsedLine, rule_answer: AskedRule) -> list[tuple[str, str]]:
     """What the condition asked, and what was there."""
-    tests = tests_of(line, asked.rule, [seen.to_dict() for seen in asked.saw])
-    return [(each.words, each.value) for each in tests if each.value is not None][:VALUES]
+    tests = tests_of(line, rule_answer.rule, [operand.to_dict() for operand in rule_answer.saw])
+    return [(test.words, test.value) for test in tests if test.value is not None][:VALUES]

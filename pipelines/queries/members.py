@@ -44,46 +44,55 @@ class MemberRow:
 
 def members(project: Project) -> list[MemberRow]:
     """By name; those who may not sign in any more come last."""
-    found = Membership.objects.filter(project=project).select_related("user")
-    ordered = sorted(found, key=lambda each: (not each.user.is_active, str(each.user).casefold(), each.pk))
-    ids = [each.user_id for each in ordered]
+    memberships = Membership.objects.filter(project=project).select_related("user")
+    ordered = sorted(
+        memberships,
+        key=lambda membership: (
+            not membership.user.is_active,
+            str(membership.user).casefold(),
+            membership.pk,
+        ),
+    )
+    ids = [membership.user_id for membership in ordered]
     provided = set(SocialAccount.objects.filter(user__in=ids).values_list("user_id", flat=True))
     factors = _by_user(Authenticator.objects.filter(user__in=ids).values_list("user_id", "type"))
     groups = _by_user(
         Group.objects.filter(project=project, members__in=ids).order_by("name").values_list("members", "name")
     )
-    seen = _last_seen(ids)
+    last_active = _last_seen(ids)
     return [
         MemberRow(
-            each,
-            each.user_id in provided,
-            each.user.has_usable_password(),
-            frozenset(factors.get(each.user_id, ())) & {APP, PASSKEY},
-            max(filter(None, (each.user.last_login, seen.get(each.user_id))), default=None),
-            tuple(groups.get(each.user_id, ())),
+            membership,
+            membership.user_id in provided,
+            membership.user.has_usable_password(),
+            frozenset(factors.get(membership.user_id, ())) & {APP, PASSKEY},
+            max(
+                filter(None, (membership.user.last_login, last_active.get(membership.user_id))), default=None
+            ),
+            tuple(groups.get(membership.user_id, ())),
         )
-        for each in ordered
+        for membership in ordered
     ]
 
 
 def without_second_factor(project: Project) -> int:
     """How many members who may sign in have none."""
-    found = Membership.objects.filter(project=project, user__is_active=True)
-    return found.exclude(user__authenticator__type__in=(APP, PASSKEY)).count()
+    memberships = Membership.objects.filter(project=project, user__is_active=True)
+    return memberships.exclude(user__authenticator__type__in=(APP, PASSKEY)).count()
 
 
 def _by_user(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    values_by_user: dict[int, list[str]] = {}
     for user_id, value in rows:
-        found.setdefault(user_id, []).append(value)
-    return found
+        values_by_user.setdefault(user_id, []).append(value)
+    return values_by_user
 
 
 def _last_seen(ids: Collection[int]) -> Mapping[int, datetime]:
     """In a browser, or by a token of theirs."""
     sessions = UserSession.objects.filter(user__in=ids).values_list("user_id").annotate(Max("last_seen_at"))
     tokens = ApiToken.objects.filter(user__in=ids, last_used_at__isnull=False).values_list("user_id")
-    found: dict[int, datetime] = dict(sessions)
+    last_active: dict[int, datetime] = dict(sessions)
     for user_id, at in tokens.annotate(Max("last_used_at")):
-        found[user_id] = max(at, found.get(user_id, at))
-    return found
+        last_active[user_id] = max(at, last_active.get(user_id, at))
+    return last_active

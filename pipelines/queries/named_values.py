@@ -21,16 +21,16 @@ class Use:
 def uses(project: Project, values: Iterable[StoredValue]) -> dict[int, list[Use]]:
     """{id of a value: the lines of the project that name it and get this one}, a nearer one of the same name aside."""
     values = list(values)
-    found: dict[int, list[Use]] = {value.pk: [] for value in values}
+    uses_by_value: dict[int, list[Use]] = {value.pk: [] for value in values}
     for line in project.lines.select_related("live").order_by("name"):
         live = set(references(line.live.document)) if line.live else set()
         for kind, name in sorted(live | set(references(line.draft))):
             nearest = min(
-                (each for each in values if _reaches(each, line, name)), key=_distance, default=None
+                (value for value in values if _reaches(value, line, name)), key=_distance, default=None
             )
             if nearest is not None and nearest.kind == kind:
-                found[nearest.pk].append(Use(line, (kind, name) in live))
-    return found
+                uses_by_value[nearest.pk].append(Use(line, (kind, name) in live))
+    return uses_by_value
 
 
 def references(document: Any) -> Iterator[tuple[str, str]]:

@@ -24,27 +24,27 @@ PATHS = 3
 
 def groups_of(outcome: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     """{group: members}; a report of before may hold anything there."""
-    said = (outcome or {}).get("facts")
-    groups = said.items() if isinstance(said, dict) else ()
+    facts = (outcome or {}).get("facts")
+    groups = facts.items() if isinstance(facts, dict) else ()
     return {group: members for group, members in groups if isinstance(members, dict)}
 
 
 def _count(members: Mapping[str, Any], key: str) -> int:
-    found = members.get(key)
-    return int(found) if isinstance(found, int | float) else 0
+    count = members.get(key)
+    return int(count) if isinstance(count, int | float) else 0
 
 
 def tests_words(counts: Mapping[str, Any]) -> str:
     """`3 tests passed, 1 failed, 2 skipped`; that none ran is said."""
     passed, failed = _count(counts, "passed"), _count(counts, "failed") + _count(counts, "errors")
     skipped = _count(counts, "skipped")
-    said = ["No tests ran"]
+    parts = ["No tests ran"]
     if passed or failed:
-        said = [plural("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
-        said.append(plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
+        parts = [plural("%(n)s test passed", "%(n)s tests passed", passed) % {"n": passed}]
+        parts.append(plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed})
     if skipped:
-        said.append(plural("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
-    return ", ".join(said)
+        parts.append(plural("%(n)s skipped", "%(n)s skipped", skipped) % {"n": skipped})
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
                 if (group, job.kind) != ("git", DELIVER.key):
                     latest[group] = (job, members)
     rows = []
-    for group, say in SAID.items():
+    for group, say in ROW_BUILDERS.items():
         if group in latest:
             job, members = latest[group]
             reported = group == "commands" and job.kind == AGENT.key
@@ -99,8 +99,8 @@ def _git(members: Mapping[str, Any], by: str) -> list[FactRow]:
     words = plural("%(n)s file changed", "%(n)s files changed", files) % {"n": files}
     if files:
         words += f" +{_count(members, 'insertions')} −{_count(members, 'deletions')}"
-    named = members.get("paths")
-    paths = [visible(str(path)) for path in named] if isinstance(named, list) else []
+    raw_paths = members.get("paths")
+    paths = [visible(str(path)) for path in raw_paths] if isinstance(raw_paths, list) else []
     more = paths[:PATHS]
     if len(paths) > PATHS:
         rest = len(paths) - PATHS
@@ -115,8 +115,8 @@ def _commands(members: Mapping[str, Any], by: str) -> list[FactRow]:
         words += ", " + plural("%(n)s failed", "%(n)s failed", failed) % {"n": failed}
     rows = [FactRow("run", words, by)] if run else []
     if denied:
-        said = plural("%(n)s denied", "%(n)s denied", denied) % {"n": denied}
-        rows.append(FactRow("danger", said, by, "danger"))
+        denied_words = plural("%(n)s denied", "%(n)s denied", denied) % {"n": denied}
+        rows.append(FactRow("danger", denied_words, by, "danger"))
     return rows
 
 
@@ -150,8 +150,8 @@ def _coverage(members: Mapping[str, Any], by: str) -> list[FactRow]:
 
 
 def _claims(members: Mapping[str, Any], by: str) -> list[FactRow]:
-    found = members.get("contradicted")
-    n = len(found) if isinstance(found, list) else 0
+    contradicted = members.get("contradicted")
+    n = len(contradicted) if isinstance(contradicted, list) else 0
     words = plural("%(n)s claim contradicted", "%(n)s claims contradicted", n) % {"n": n}
     return [FactRow("danger", words, by, "danger")] if n else []
 
@@ -166,7 +166,7 @@ def _prepare(members: Mapping[str, Any], by: str) -> list[FactRow]:
     return [FactRow("check", words % took, by)]
 
 
-SAID = {
+ROW_BUILDERS = {
     "prepare": _prepare,
     "git": _git,
     "commands": _commands,
@@ -225,10 +225,10 @@ def _bounded(station: Station) -> Iterable[Rule]:
     return (rule for rule in station.rules if rule.max_retries is not None)
 
 
-def _retries(line: ParsedLine, rule: Rule, taken: Mapping[str, int]) -> LimitRow:
+def _retries(line: ParsedLine, rule: Rule, match_counts: Mapping[str, int]) -> LimitRow:
     assert rule.max_retries is not None
     name = f"Retries: {rule_name(line, rule.id)}"
-    return _of_count(name, taken.get(rule.id, 0), rule.max_retries)
+    return _of_count(name, match_counts.get(rule.id, 0), rule.max_retries)
 
 
 def _minutes(left: float, most: float) -> str:

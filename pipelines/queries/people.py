@@ -22,19 +22,19 @@ ENGINE = Who("engine", "Gateline")
 def names(actors: Iterable[str]) -> dict[str, Who]:
     """One query per kind of actor, however many events there are."""
     actors = set(actors)
-    asked = set(actors)
-    wanted: dict[str, set[str]] = {}
-    for actor in asked:
+    requested = set(actors)
+    ids_by_kind: dict[str, set[str]] = {}
+    for actor in requested:
         kind, _, ident = actor.partition(":")
-        wanted.setdefault(kind, set()).add(ident)
-    found = {"engine": ENGINE, "engine:": ENGINE}
-    people = User.objects.filter(pk__in=_numbers(wanted.get("person", ())))
-    found |= {f"person:{user.pk}": Who("person", str(user)) for user in people}
-    tokens = ApiToken.objects.filter(pk__in=_numbers(wanted.get("machine", ())))
-    found |= {f"machine:{token.pk}": Who("machine", token.name) for token in tokens}
-    workers = Worker.objects.filter(pk__in=wanted.get("worker", ()))
-    found |= {f"worker:{worker.pk}": Who("worker", worker.name) for worker in workers}
-    return {actor: found.get(actor, _unknown(actor)) for actor in asked}
+        ids_by_kind.setdefault(kind, set()).add(ident)
+    names_by_actor = {"engine": ENGINE, "engine:": ENGINE}
+    people = User.objects.filter(pk__in=_numbers(ids_by_kind.get("person", ())))
+    names_by_actor |= {f"person:{user.pk}": Who("person", str(user)) for user in people}
+    tokens = ApiToken.objects.filter(pk__in=_numbers(ids_by_kind.get("machine", ())))
+    names_by_actor |= {f"machine:{token.pk}": Who("machine", token.name) for token in tokens}
+    workers = Worker.objects.filter(pk__in=ids_by_kind.get("worker", ()))
+    names_by_actor |= {f"worker:{worker.pk}": Who("worker", worker.name) for worker in workers}
+    return {actor: names_by_actor.get(actor, _unknown(actor)) for actor in requested}
 
 
 def _numbers(idents: Iterable[str]) -> list[int]:

@@ -53,15 +53,19 @@ class Preparing:
 
 def preparing(line: ParsedLine, jobs: Iterable[Job], now: datetime) -> dict[int, Preparing]:
     """{job id: how far}, of the runs of one task; two statements at most, however many they are."""
-    found = {job.pk: Preparing(job) for job in jobs if line.workspace and _may(job, now)}
-    if not found:
+    preparations = {job.pk: Preparing(job) for job in jobs if line.workspace and _may(job, now)}
+    if not preparations:
         return {}
-    _read(found, range(FIRST_CHUNKS))
+    _read(preparations, range(FIRST_CHUNKS))
     _read(
-        {pk: each for pk, each in found.items() if each.since and not each.over},
+        {
+            pk: preparation
+            for pk, preparation in preparations.items()
+            if preparation.since and not preparation.over
+        },
         range(FIRST_CHUNKS, MOST_CHUNKS),
     )
-    return {pk: each for pk, each in found.items() if each.goes_on(now)}
+    return {pk: preparation for pk, preparation in preparations.items() if preparation.goes_on(now)}
 
 
 def _may(job: Job, now: datetime) -> bool:
@@ -69,12 +73,12 @@ def _may(job: Job, now: datetime) -> bool:
     return runs and job.started_at is not None and now - job.started_at < LONGEST
 
 
-def _read(found: dict[int, Preparing], numbers: Sequence[int]) -> None:
-    if not found:
+def _read(preparations: dict[int, Preparing], numbers: Sequence[int]) -> None:
+    if not preparations:
         return
     chunks = LogChunk.objects.filter(
-        job__in=found, attempt=F("job__attempt"), number__range=(numbers[0], numbers[-1])
+        job__in=preparations, attempt=F("job__attempt"), number__range=(numbers[0], numbers[-1])
     )
     for chunk in chunks.order_by("job_id", "number").iterator(chunk_size=16):
-        if not found[chunk.job_id].over:
-            found[chunk.job_id].read(chunk)
+        if not preparations[chunk.job_id].over:
+            preparations[chunk.job_id].read(chunk)

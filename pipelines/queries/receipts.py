@@ -46,10 +46,10 @@ def look_up(change: LandedChange, folder: Path) -> None:
     NotGitRepository."""
     try:
         with closing(Repo(str(folder))) as repository:
-            found = repository.object_store[ObjectID(change.commit.encode())]
+            commit = repository.object_store[ObjectID(change.commit.encode())]
     except KeyError as error:
         raise ReceiptInvalid(f"{change.commit} is not in the repository.") from error
-    if not isinstance(found, Commit) or found.tree.decode() != change.tree:
+    if not isinstance(commit, Commit) or commit.tree.decode() != change.tree:
         raise ReceiptInvalid(f"{change.commit} has another tree in the repository.")
 
 
@@ -66,7 +66,7 @@ def _approval(visit: GateVisit) -> ReceiptApproval | None:
         by=visit.decided_by.username if visit.decided_by else "",
         at=_moment(visit.decided_at),
         votes=[
-            *(SignedVote(_who(each), each.word, each.evidence_digest, _moment(each.at)) for each in votes),
+            *(SignedVote(_who(vote), vote.word, vote.evidence_digest, _moment(vote.at)) for vote in votes),
             *_overridden(visit),
         ],
     )
@@ -96,13 +96,13 @@ def _committed(visit: GateVisit) -> str:
     while here is not None:
         way.append(here)
         here = Token.objects.values_list("parent_id", flat=True).get(pk=here)
-    found = VisitCommit.objects.filter(
+    commits = VisitCommit.objects.filter(
         task=visit.task_id,
         job__token__in=way,
         job__state=Job.State.DONE,
         job__ended_at__lte=visit.job.ended_at,
     )
-    return found.order_by("-job__ended_at", "-job_id").values_list("tree", flat=True).first() or ""
+    return commits.order_by("-job__ended_at", "-job_id").values_list("tree", flat=True).first() or ""
 
 
 def _moment(at: datetime) -> str:

@@ -34,11 +34,11 @@ def output_paths(line: Line, station: str) -> list[tuple[str, str]]:
         .order_by("-id")
         .values_list("outcome__output", flat=True)[:JOBS]
     )
-    found: dict[str, str] = {}
+    examples: dict[str, str] = {}
     for output in outputs:
         for path, example in _paths(output):
-            found.setdefault(path, example)
-    return list(found.items())[:MOST]
+            examples.setdefault(path, example)
+    return list(examples.items())[:MOST]
 
 
 def _paths(output: Any) -> Iterator[tuple[str, str]]:

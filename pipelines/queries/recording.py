@@ -19,7 +19,7 @@ from pipelines.routing.simulate.scenario import MAX_STEPS, ScenarioScript, Scena
 from pipelines.routing.simulate.state import SimulatedTask, StepRecord, StepRefused, begin
 from pipelines.routing.simulate.walk import take
 
-SAID = ("decision", "to", "end", "status", "gates", "error")
+ANSWER_KEYS = ("decision", "to", "end", "status", "gates", "error")
 """Of two decisions, what makes them the same way."""
 
 
@@ -59,7 +59,7 @@ def _first_version(task: Task) -> int:
 
 def _inputs(line: ParsedLine, task: Task) -> dict[str, Any]:
     """Without secrets, which a file of tests is no place for."""
-    known = {each.key for each in line.inputs if each.type != "secret"}
+    known = {line_input.key for line_input in line.inputs if line_input.type != "secret"}
     return {key: value for key, value in task.inputs.items() if key in known}
 
 
@@ -73,8 +73,8 @@ def _facts(line: ParsedLine, task: Task) -> dict[str, Any]:
         if check.field.startswith("task.")
     }
     first = task.decisions.order_by("at").first() if read else None
-    told: Mapping[str, Any] = first.situation["facts"].get("task", {}) if first else {}
-    return {name: value for name, value in told.items() if name in read and value is not None}
+    task_facts: Mapping[str, Any] = first.situation["facts"].get("task", {}) if first else {}
+    return {name: value for name, value in task_facts.items() if name in read and value is not None}
 
 
 def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[ScenarioStep, ...], str]:
@@ -88,13 +88,13 @@ def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[
             return tuple(steps), f"A scenario has at most {MAX_STEPS} steps."
         step = _named(walk, happened)
         try:
-            taken = take(line, walk, step)
+            record = take(line, walk, step)
         except StepRefused as why:
             return tuple(steps), f"The next step cannot be simulated: {why}."
-        other = _otherwise(line, happened, taken)
+        other = _otherwise(line, happened, record)
         if other:
             return tuple(steps), other
-        walk = taken.walk
+        walk = record.walk
         steps.append(step)
     return tuple(steps), ""
 
@@ -102,7 +102,7 @@ def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[
 def _named(walk: SimulatedTask, happened: _Happened) -> ScenarioStep:
     """While branches run side by side a step names its station."""
     assert happened.step is not None
-    several = sum(not each.over for each in walk.positions) > 1
+    several = sum(not position.over for position in walk.positions) > 1
     return replace(happened.step, at=happened.station or None) if several else happened.step
 
 
@@ -110,32 +110,32 @@ def _included(walk: SimulatedTask, happened: _Happened) -> bool:
     """Whether the step before was all of it: what an escalation had held up goes on by itself when that is resolved."""
     if happened.step is None or happened.step.kind != "reconsider":
         return False
-    return not any(each.lacks and each.station == happened.station for each in walk.positions)
+    return not any(position.lacks and position.station == happened.station for position in walk.positions)
 
 
-def _otherwise(line: ParsedLine, happened: _Happened, taken: StepRecord) -> str:
+def _otherwise(line: ParsedLine, happened: _Happened, record: StepRecord) -> str:
     """A test knows no time and no hands that held a task: what they decided, it cannot show."""
-    if happened.decision is None or taken.decision is None:
+    if happened.decision is None or record.decision is None:
         return ""
-    then, now = happened.decision.answer, taken.decision.to_dict()
-    if all((then.get(name) or None) == (now.get(name) or None) for name in SAID):
+    then, now = happened.decision.answer, record.decision.to_dict()
+    if all((then.get(name) or None) == (now.get(name) or None) for name in ANSWER_KEYS):
         return ""
     return f"The task then took a path that a scenario cannot show: {sentence(line, happened.decision.station, then)}"
 
 
 def _happened(task: Task) -> Iterator[_Happened]:
     """Everything that moved the task, in order."""
-    decisions = {each.cause: each for each in task.decisions.all()}
-    jobs = {each.pk: each for each in Job.objects.filter(token__task=task)}
-    visits = {str(each.pk): each for each in task.gate_visits.select_related("job")}
+    decisions = {decision.cause: decision for decision in task.decisions.all()}
+    jobs = {job.pk: job for job in Job.objects.filter(token__task=task)}
+    visits = {str(visit.pk): visit for visit in task.gate_visits.select_related("job")}
     for event in task.events.order_by("seq"):
-        found = _of_event(event, jobs, visits)
-        if found is not None:
+        happened = _of_event(event, jobs, visits)
+        if happened is not None:
             # What was decided again by the facts of now is told by every event of that decision.
             decision = decisions.pop(_cause(event), None) if event.trigger.startswith("facts:") else None
             if event.trigger.startswith("facts:") and decision is None:
                 continue
-            yield _lacking(replace(found, decision=decision or decisions.get(_cause(event))))
+            yield _lacking(replace(happened, decision=decision or decisions.get(_cause(event))))
 
 
 def _cause(event: Event) -> str:
@@ -186,8 +186,8 @@ def _of_event(event: Event, jobs: Mapping[int, Job], visits: Mapping[str, GateVi
         case "token.moved", "retry" | "checks_rerun":
             return _Happened(ScenarioStep("retry"), event.source)
         case "escalation.opened", _trigger if event.token_id is None and event.actor.startswith("person:"):
-            said = {"trigger": event.data["escalated"], "reason": event.data["reason"]}
-            return _Happened(ScenarioStep("escalate", said=said))
+            escalation = {"trigger": event.data["escalated"], "reason": event.data["reason"]}
+            return _Happened(ScenarioStep("escalate", said=escalation))
         case "escalation.resolved", _trigger if event.data["how"] in WORDS_TO_RESOLVE:
             return _Happened(
                 ScenarioStep("resolve", event.source or None, said=_resolution(event)), event.source

@@ -13,8 +13,8 @@ def waiting_for_a_time(last: Mapping[int, Job]) -> dict[int, Sentence]:
     waits = {job.pk: token for token, job in last.items() if job.kind == "wait" and job.state == "running"}
     if not waits:
         return {}
-    found = {}
+    sentences = {}
     for due in Due.objects.filter(job_id__in=waits, kind="wait"):
         text = f"Waiting until {due.due_at:%Y-%m-%d %H:%M:%S} UTC."
-        found[waits[due.job_id or 0]] = Sentence(text, "Continues automatically.")
-    return found
+        sentences[waits[due.job_id or 0]] = Sentence(text, "Continues automatically.")
+    return sentences

@@ -73,11 +73,11 @@ class RunnerRow:
     @property
     def agents(self) -> list[str]:
         """“Claude Code 2.1.330 (signed in)”, by name."""
-        found = self.worker.agents if self.worker else {}
-        said = {key: " ".join(filter(None, (_named(key), _number(each)))) for key, each in found.items()}
+        agents = self.worker.agents if self.worker else {}
+        labels = {key: " ".join(filter(None, (_named(key), _number(agent)))) for key, agent in agents.items()}
         ready = {need.partition(":")[2] for need in self._offers if need.startswith(f"{SIGNED_IN}:")}
-        said |= {key: f"{said.get(key) or _named(key)} (signed in)" for key in ready}
-        return sorted(said.values())
+        labels |= {key: f"{labels.get(key) or _named(key)} (signed in)" for key in ready}
+        return sorted(labels.values())
 
     @property
     def _offers(self) -> Sequence[str]:
@@ -129,19 +129,22 @@ def runners(project: Project, now: datetime) -> list[RunnerRow]:
         )
     )
     theirs = Q(token__in=tokens, seen_at__gt=now - SHOWN_FOR)
-    beside = Q(token=None, project=None, stopped_at=None, seen_at__gt=now - ALIVE)
-    found = list(Worker.objects.filter(theirs | beside).order_by("name", "-seen_at")[:MOST])
+    without_token = Q(token=None, project=None, stopped_at=None, seen_at__gt=now - ALIVE)
+    workers = list(Worker.objects.filter(theirs | without_token).order_by("name", "-seen_at")[:MOST])
     by_token = defaultdict[int | None, list[Worker]](list)
-    for worker in found:
+    for worker in workers:
         if worker.token_id or worker.owners is None or project.owner.key in worker.owners:
             by_token[worker.token_id].append(worker)
-    doing = _doing(project, found)
+    doing = _doing(project, workers)
     rows = [
         RunnerRow(token, worker, now, doing.get(worker.pk, ()) if worker else ())
         for token in tokens
         for worker in _or_nobody(by_token.get(token.pk, []))
     ]
-    return [*rows, *(RunnerRow(None, each, now, doing.get(each.pk, ())) for each in by_token.get(None, ()))]
+    return [
+        *rows,
+        *(RunnerRow(None, worker, now, doing.get(worker.pk, ())) for worker in by_token.get(None, ())),
+    ]
 
 
 def _or_nobody(workers: list[Worker]) -> Sequence[Worker | None]:
@@ -154,12 +157,12 @@ def _doing(project: Project, workers: Iterable[Worker]) -> dict[object, list[Doi
         worker__in=list(workers), job__task__project=project, job__state=Job.State.RUNNING
     )
     rows = leases.select_related("job__task__project").order_by("job_id")[:MOST]
-    found = defaultdict[object, list[DoingNow]](list)
+    doing = defaultdict[object, list[DoingNow]](list)
     for lease in rows:
         job = lease.job
         station = versions.by_id(job.pinned_id).stations_by_key.get(job.station)
-        found[lease.worker_id].append(DoingNow(job.task.name, station.name if station else job.station))
-    return found
+        doing[lease.worker_id].append(DoingNow(job.task.name, station.name if station else job.station))
+    return doing
 
 
 def _named(key: str) -> str:
@@ -169,5 +172,5 @@ def _named(key: str) -> str:
 
 def _number(agent: dict[str, object]) -> str:
     """The version alone, of “2.1.330 (Claude Code)” or “codex-cli 0.169.0”."""
-    said = str(agent.get("version") or "")
-    return next((word for word in said.split() if word[:1].isdigit()), "")
+    version = str(agent.get("version") or "")
+    return next((word for word in version.split() if word[:1].isdigit()), "")

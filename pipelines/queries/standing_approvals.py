@@ -30,8 +30,8 @@ class StandingApproval:
 
 def same_patch_gates(line: ParsedLine) -> list[str]:
     """Gates whose approval may stand for the change on a moved base, in the order of the line's stations."""
-    found = (str(each.work.get("gate") or "") for each in line.stations if _keeps(each))
-    return list(dict.fromkeys(each for each in found if each))
+    gates = (str(station.work.get("gate") or "") for station in line.stations if _keeps(station))
+    return list(dict.fromkeys(gate for gate in gates if gate))
 
 
 @lru_cache(maxsize=512)
@@ -66,12 +66,12 @@ def standing_approval(
         return None
     since = Job.objects.filter(task=job.task_id, purpose=Purpose.STATION, pk__gt=last.job_id)
     others = list(since.exclude(pk=job.pk))
-    if any(each.state != Job.State.DONE for each in others):
+    if any(other.state != Job.State.DONE for other in others):
         return None
     visits = others if delivers else [*others, job]
-    if not all(_passed(line, each) for each in visits):
+    if not all(_passed(line, station_job) for station_job in visits):
         return None
-    commits = VisitCommit.objects.filter(task=job.task_id, job__in=[each.pk for each in visits])
+    commits = VisitCommit.objects.filter(task=job.task_id, job__in=[station_job.pk for station_job in visits])
     left = list(commits.values_list("job__station", "tree", "base"))
     if any((tree, base) != (last.kept_tree, last.moved_to) for _station, tree, base in left):
         return None
@@ -85,8 +85,12 @@ def standing_approval(
 
 def _more_was_said(visit: GateVisit) -> bool:
     """Whether the gate was asked again, or somebody pushed to the branch of the task, after this."""
-    asked = GateVisit.objects.filter(task=visit.task_id, gate=visit.gate, opened_at__gt=visit.opened_at)
-    return asked.exists() or BranchPush.objects.filter(task=visit.task_id, job__gt=visit.job_id).exists()
+    later_visits = GateVisit.objects.filter(
+        task=visit.task_id, gate=visit.gate, opened_at__gt=visit.opened_at
+    )
+    return (
+        later_visits.exists() or BranchPush.objects.filter(task=visit.task_id, job__gt=visit.job_id).exists()
+    )
 
 
 def _approved_tree(visit: GateVisit) -> str:
@@ -100,8 +104,8 @@ def _checked(visit: GateVisit, tree: str) -> set[str]:
     rows = VisitCommit.objects.filter(
         task=visit.task_id, tree=tree, job__lte=visit.job_id, job__state=Job.State.DONE
     )
-    found = rows.values_list("job__station", "job__outcome")
-    return {station for station, outcome in found if _tree_before(outcome) == tree}
+    station_outcomes = rows.values_list("job__station", "job__outcome")
+    return {station for station, outcome in station_outcomes if _tree_before(outcome) == tree}
 
 
 def _tree_before(outcome: Any) -> str:
@@ -112,5 +116,5 @@ def _passed(line: ParsedLine, job: Job) -> bool:
     station = line.stations_by_key.get(job.station)
     if station is None or job.outcome is None:
         return False
-    told = judged(line, station, read_outcome(job.outcome)).outcome
-    return derive(told, failed(station.kind)).standing == "passed"
+    outcome = judged(line, station, read_outcome(job.outcome)).outcome
+    return derive(outcome, failed(station.kind)).standing == "passed"

@@ -16,32 +16,34 @@ FEWEST = 20
 """Of fewer tasks nothing is told."""
 CLEARLY = 1.5
 """A rule comes before the next one when it was taken by so many times as many tasks."""
-KEPT = 300
+CACHE_SECONDS = 300
 """Seconds for which a process does not ask again."""
 
 
 def ranks(line: ParsedLine, line_id: int) -> dict[str, int]:
     """{rule id: rank}, 0 what was taken most, of every rule of the stations at which ranks differ. `line`: any version
     of it; a rule is its id."""
-    counts = _counts(line_id, int(time.monotonic()) // KEPT)
+    counts = _counts(line_id, int(time.monotonic()) // CACHE_SECONDS)
     return {
         rule: rank
         for station in line.stations
-        for rule, rank in ranked({each.id: counts.get(each.id, 0) for each in station.rules}).items()
+        for rule, rank in ranked(
+            {station_rule.id: counts.get(station_rule.id, 0) for station_rule in station.rules}
+        ).items()
     }
 
 
 def ranked(counts: Mapping[str, int]) -> dict[str, int]:
     """Of the rules of one station. Those that are hardly apart share a rank."""
-    most_first = sorted(counts.items(), key=lambda each: -each[1])
-    found = {rule: 0 for rule, _ in most_first[:1]}
+    most_first = sorted(counts.items(), key=lambda pair: -pair[1])
+    rank_by_rule = {rule: 0 for rule, _ in most_first[:1]}
     rank, left = 0, sum(counts.values())
     for (_, more), (rule, fewer) in pairwise(most_first):
         if left >= FEWEST and more >= CLEARLY * fewer:
             rank += 1
-        found[rule] = rank
+        rank_by_rule[rule] = rank
         left -= more
-    return found if rank else {}
+    return rank_by_rule if rank else {}
 
 
 @lru_cache(maxsize=512)

@@ -109,8 +109,10 @@ class PositionView:
     @property
     def answerable(self) -> bool:
         """Blocked; or a machine is asked what a person may answer, too."""
-        asked = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get("evaluation", {})
-        return asked or self.token.status == Status.BLOCKED
+        is_evaluating = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get(
+            "evaluation", {}
+        )
+        return is_evaluating or self.token.status == Status.BLOCKED
 
     @property
     def remarks(self) -> list[str]:
@@ -121,8 +123,10 @@ class PositionView:
     @property
     def blockers(self) -> list[tuple[str, str]]:
         """Of a blocked one: what its job named, each with the fields that a task of its own would start with."""
-        name, found = self.token.task.name, self._blocking.get("blockers") or ()
-        return [(blocker_words(each), urlencode({**_as_task(each), "blocks": name})) for each in found]
+        name, blockers = self.token.task.name, self._blocking.get("blockers") or ()
+        return [
+            (blocker_words(blocker), urlencode({**_as_task(blocker), "blocks": name})) for blocker in blockers
+        ]
 
     @property
     def _blocking(self) -> dict[str, Any]:
@@ -182,17 +186,17 @@ class TaskView:
     @cached_property
     def spending_by_station(self) -> dict[str, Spending]:
         """By the names of the stations, of those that reported anything."""
-        found: dict[str, Spending] = {}
+        spending: dict[str, Spending] = {}
         for job in self.jobs:
             spent = usage.reported(job.outcome)
             if spent.runs:
                 name = station_name(self.line, job.station)
-                found[name] = found.get(name, usage.NOTHING) + spent
-        return found
+                spending[name] = spending.get(name, usage.NOTHING) + spent
+        return spending
 
     @property
     def spending_words(self) -> str:
-        return "; ".join(f"{name}: {each.price}" for name, each in self.spending_by_station.items())
+        return "; ".join(f"{name}: {spending.price}" for name, spending in self.spending_by_station.items())
 
     @property
     def most_cost(self) -> str:
@@ -315,8 +319,8 @@ class TaskView:
     @property
     def inputs(self) -> list[tuple[str, str]]:
         """What was filled in, shortened for the facts."""
-        labels = {each.key: each.label or each.key for each in self.line.inputs}
-        files = {each.key for each in self.line.inputs if each.type == "file"}
+        labels = {line_input.key: line_input.label or line_input.key for line_input in self.line.inputs}
+        files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
         filled = [
             (labels.get(key, key), _short(value))
             for key, value in versions.shown_inputs(self.task.pinned_id, self.task.inputs).items()
@@ -327,24 +331,24 @@ class TaskView:
     @property
     def files(self) -> list[tuple[str, str, str, bool]]:
         """The files that were uploaded for its inputs: key, label, name, and whether they are still kept."""
-        given = [
-            (each, value)
-            for each in self.line.inputs
-            if each.type == "file" and isinstance(value := self.task.inputs.get(each.key), dict)
+        uploads = [
+            (line_input, value)
+            for line_input in self.line.inputs
+            if line_input.type == "file" and isinstance(value := self.task.inputs.get(line_input.key), dict)
         ]
-        if not given:
+        if not uploads:
             return []
-        digests = [value.get("digest") for _input, value in given]
+        digests = [value.get("digest") for _input, value in uploads]
         rows = Upload.objects.filter(project=self.task.project_id, blob__in=digests)
-        kept = set(rows.values_list("blob_id", flat=True))
+        stored_digests = set(rows.values_list("blob_id", flat=True))
         return [
             (
-                each.key,
-                each.label or each.key,
-                str(value.get("name") or each.key),
-                value.get("digest") in kept,
+                line_input.key,
+                line_input.label or line_input.key,
+                str(value.get("name") or line_input.key),
+                value.get("digest") in stored_digests,
             )
-            for each, value in given
+            for line_input, value in uploads
         ]
 
     @property
@@ -364,20 +368,20 @@ class TaskView:
             ("events", "Events", self.task.seq),
         ]
 
-    def why(self, wanted: str = "") -> whys.Why | None:
+    def why(self, decision_id: str = "") -> whys.Why | None:
         """The decision `wanted` (an id), else the last one; None where nothing has been decided yet."""
         ids = self.decision_ids
         if not ids:
             return None
-        place = ids.index(wanted) if wanted in ids else len(ids) - 1
+        place = ids.index(decision_id) if decision_id in ids else len(ids) - 1
         decision = Decision.objects.select_related("pinned").defer("pinned__document").get(pk=ids[place])
-        found = whys.why(decision, self.visits)
-        found.position, found.total = place + 1, len(ids)
-        found.before = ids[place - 1] if place else ""
-        found.after = ids[place + 1] if place + 1 < len(ids) else ""
+        explanation = whys.why(decision, self.visits)
+        explanation.position, explanation.total = place + 1, len(ids)
+        explanation.before = ids[place - 1] if place else ""
+        explanation.after = ids[place + 1] if place + 1 < len(ids) else ""
         event = next((event for event in self.events if str(event.decision_id) == ids[place]), None)
-        found.event = f"EVT-{event.pk}" if event else ""
-        return found
+        explanation.event = f"EVT-{event.pk}" if event else ""
+        return explanation
 
     @property
     def elapsed(self) -> float:
@@ -386,8 +390,10 @@ class TaskView:
     @property
     def expected(self) -> float | None:
         """The sum over the stations that say what is expected of them; None if none does."""
-        said = [float(station.limits.expected) for station in self.line.stations if station.limits.expected]
-        return sum(said) if said else None
+        durations = [
+            float(station.limits.expected) for station in self.line.stations if station.limits.expected
+        ]
+        return sum(durations) if durations else None
 
 
 def _short(value: Any) -> str:

@@ -101,11 +101,14 @@ def branch_of(task: Task) -> TaskBranch | None:
 def shown_on_host(task: int, before: int) -> tuple[str, str]:
     """The commit that was pushed or merged last before this job, by a delivery or by people, and its tree."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False, job__lt=before).order_by("-job")
-    taken = VisitCommit.objects.filter(
+    pushes = VisitCommit.objects.filter(
         task=task, job__branch_push__isnull=False, job__state=Job.State.DONE, job__lt=before
     ).order_by("-job")
-    found = [*landed.values_list("job", "commit", "tree")[:1], *taken.values_list("job", "head", "tree")[:1]]
-    _job, commit, tree = max(found, default=(0, "", ""))
+    commits = [
+        *landed.values_list("job", "commit", "tree")[:1],
+        *pushes.values_list("job", "head", "tree")[:1],
+    ]
+    _job, commit, tree = max(commits, default=(0, "", ""))
     return commit, tree
 
 
@@ -114,15 +117,15 @@ def pushed_to(task: int, branch: str, before: int | None = None) -> str:
     visit of somebody who pushed, left it; of jobs before this one. "" where nobody pushed it."""
     landed = Delivery.objects.filter(task=task, branch=branch, landed_at__isnull=False).exclude(to=MERGE)
     proposed = Delivery.objects.filter(task=task).exclude(head="")
-    taken = VisitCommit.objects.filter(
+    pushes = VisitCommit.objects.filter(
         task=task, branch=branch, job__branch_push__isnull=False, job__state=Job.State.DONE
     )
     if before is not None:
-        landed, taken = landed.filter(job__lt=before), taken.filter(job__lt=before)
+        landed, pushes = landed.filter(job__lt=before), pushes.filter(job__lt=before)
         proposed = proposed.filter(job__lt=before)
     pushed = [*landed.order_by("-job").values_list("job", "commit")[:1]]
     pushed += proposed.order_by("-job").values_list("job", "head")[:1]
-    pushed += taken.order_by("-job").values_list("job", "head")[:1]
+    pushed += pushes.order_by("-job").values_list("job", "head")[:1]
     return max(pushed, default=(0, ""))[1]
 
 
@@ -142,48 +145,50 @@ def pushes_of(task: Task, until: datetime | None = None) -> list[PushedByPeople]
     rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
     rows = rows if until is None else rows.filter(at__lte=until)
     return [
-        PushedByPeople(each.who, each.commit, [str(one) for one in each.people.all()], each.by_host)
-        for each in rows
+        PushedByPeople(push.who, push.commit, [str(one) for one in push.people.all()], push.by_host)
+        for push in rows
     ]
 
 
 def packs_of(task: Task) -> dict[str, int]:
     """{name in the storage: bytes} of all that its visits committed, the oldest first, and of the task that it
     retries."""
-    found: list[int] = []
+    task_ids: list[int] = []
     here: int | None = task.pk
     while here is not None:
-        found.append(here)
+        task_ids.append(here)
         here = Task.objects.filter(pk=here).values_list("retry_of__task_id", flat=True).first()
-    rows = VisitCommit.objects.filter(task__in=found, job__state=Job.State.DONE, pack__isnull=False)
+    rows = VisitCommit.objects.filter(task__in=task_ids, job__state=Job.State.DONE, pack__isnull=False)
     return dict(rows.order_by("job_id").values_list("pack__name", "pack__size"))
 
 
 def receipts_of(task: Task) -> list[DeliveryReceipt]:
     """Of what landed, the latest first."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).order_by("-landed_at")
-    return [_receipt(each) for each in landed.select_related("visit__decided_by")]
+    return [_receipt(delivery) for delivery in landed.select_related("visit__decided_by")]
 
 
-def _receipt(each: Delivery) -> DeliveryReceipt:
-    visit = each.visit
-    assert each.landed_at is not None
+def _receipt(delivery: Delivery) -> DeliveryReceipt:
+    visit = delivery.visit
+    assert delivery.landed_at is not None
     return DeliveryReceipt(
-        repository=each.repository_name,
-        to=each.to,
-        branch=each.branch,
-        commit=each.commit,
-        tree=each.landed_tree or each.tree,
+        repository=delivery.repository_name,
+        to=delivery.to,
+        branch=delivery.branch,
+        commit=delivery.commit,
+        tree=delivery.landed_tree or delivery.tree,
         gate=visit.gate if visit else "",
         by=str(visit.decided_by) if visit and visit.decided_by else "",
-        at=each.landed_at,
-        request=RequestLink(f"{each.request['sign']}{each.request['number']}", each.request["url"])
-        if each.request
+        at=delivery.landed_at,
+        request=RequestLink(
+            f"{delivery.request['sign']}{delivery.request['number']}", delivery.request["url"]
+        )
+        if delivery.request
         else None,
-        job=each.job_id,
-        approved=each.approved,
-        host=each.way and str((each.request or {}).get("host", "")),
-        as_approved=each.landed_tree in ("", each.tree),
-        too_large=(each.people or {}).get("too_large_to_read", {}),
+        job=delivery.job_id,
+        approved=delivery.approved,
+        host=delivery.way and str((delivery.request or {}).get("host", "")),
+        as_approved=delivery.landed_tree in ("", delivery.tree),
+        too_large=(delivery.people or {}).get("too_large_to_read", {}),
         overridden=visit is not None and visit.overridden,
     )

@@ -57,26 +57,26 @@ def _of(task: Task, token: Token) -> Token:
     return token
 
 
-def _visits(found: Any) -> Iterator[GateVisit]:
-    for visit, decision, person in found:
+def _visits(records: Any) -> Iterator[GateVisit]:
+    for visit, decision, person in records:
         row = rows.read(GateVisit, visit)
         link(row, "asked_by", rows.read(Decision, decision))
         link(row, "decided_by", rows.read(User, person) if person else None)
         yield row
 
 
-def _artifacts(found: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
-    for artifact, blob in found:
+def _artifacts(records: Any, jobs: dict[int, Job]) -> Iterator[Artifact]:
+    for artifact, blob in records:
         row = rows.read(Artifact, artifact)
         link(row, "blob", rows.read(Blob, blob))
         link(row, "job", jobs[row.job_id])
         yield row
 
 
-def _linked(project: Project, found: Any) -> dict[str, list[Task]]:
+def _linked(project: Project, records: Any) -> dict[str, list[Task]]:
     """Group them by how they are linked; all are of one project."""
     linked: dict[str, list[Task]] = {"depends_on": [], "needed_by": [], "followed_by": []}
-    for other in found:
+    for other in records:
         kind = other.pop("kind")
         row = blank(Task, adding=False)
         vars(row).update(other)

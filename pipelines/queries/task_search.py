@@ -43,9 +43,9 @@ def _ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
 
 def having(words: str) -> Q:
     """By number (`WI-app-42`, `42`), title or label."""
-    found = Q(title__icontains=words) | Q(labels__contains=[words])
+    matches = Q(title__icontains=words) | Q(labels__contains=[words])
     number = _number(words)
-    return found if number is None else found | Q(number=number)
+    return matches if number is None else matches | Q(number=number)
 
 
 def matching(words: str) -> Q:

@@ -99,9 +99,9 @@ class BoundedPaginator(Paginator):
 
     def page(self, number: int | str) -> Page:
         """Its rows with the status that is shown, which is looked up for no other row."""
-        found = super().page(number)
-        found.object_list = list(displayed(self.rows(found.object_list)))
-        return found
+        page = super().page(number)
+        page.object_list = list(displayed(self.rows(page.object_list)))
+        return page
 
     def rows(self, part: Any) -> QuerySet[Task]:
         return cast("QuerySet[Task]", part)
@@ -120,27 +120,29 @@ class FoundPaginator(BoundedPaginator):
         return self._rows.filter(pk__in=part)
 
 
-SHOWN = ("project", "line", "number", "title", "labels", "status", "priority", "due_at", "requested_by", "created_at",
-         "ended_at")  # fmt: skip
+ROW_FIELDS = (
+    *("project", "line", "number", "title", "labels", "status", "priority", "due_at", "requested_by"),
+    *("created_at", "ended_at"),
+)
 """Of a row of a table; an object of each project and line for each row costs more than the rest."""
 
 
 def table(projects: Sequence[Project], search: TaskFilter, user: User, page: int) -> Page:
     among = Task.objects.filter(of_line(search.line), project__in=list(projects))
     order = SORTS.get(search.sort, SORTS["new"])
-    rows = narrowed(among, search, user).only(*SHOWN).order_by(*order)
+    rows = narrowed(among, search, user).only(*ROW_FIELDS).order_by(*order)
     paginator = BoundedPaginator(rows, MOST)
     if search.q:
         ids = first_found(rows, among, search.q, order, MOST_WITH_WORDS + 1)
         paginator = FoundPaginator(rows, MOST_WITH_WORDS, ids)
-    found = paginator.get_page(page)
-    of = {each.pk: each for each in projects}
-    lines = Line.objects.only("key", "name").in_bulk({task.line_id for task in found})
-    unmerged = unmerged_among(list(found))
-    for task in found:
+    task_page = paginator.get_page(page)
+    of = {project.pk: project for project in projects}
+    lines = Line.objects.only("key", "name").in_bulk({task.line_id for task in task_page})
+    unmerged = unmerged_among(list(task_page))
+    for task in task_page:
         task.unmerged = task.pk in unmerged
         task.project, task.line = of[task.project_id], lines[task.line_id]
-    return found
+    return task_page
 
 
 def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
@@ -150,9 +152,9 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
     elif search.status == "ended":
         rows = rows.filter(ended_at__isnull=False)
     elif search.status:
-        shown = WAITING if search.status == "waiting" else (search.status,)
-        rows = rows.filter(status__in=OF_STATUS.get(search.status, shown))
-        rows = displayed(rows).filter(Q(display_status__in=shown))
+        display_statuses = WAITING if search.status == "waiting" else (search.status,)
+        rows = rows.filter(status__in=OF_STATUS.get(search.status, display_statuses))
+        rows = displayed(rows).filter(Q(display_status__in=display_statuses))
     if search.priority:
         rows = rows.filter(priority=search.priority)
     if search.late:
@@ -163,10 +165,10 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
 
 def late() -> Q:
     """Open tasks past their due time, or at a gate past its."""
-    asked = GateVisit.objects.filter(state=GateVisit.State.OPEN, due_at__lt=Now()).order_by()
+    overdue_visits = GateVisit.objects.filter(state=GateVisit.State.OPEN, due_at__lt=Now()).order_by()
     passed = Task.objects.filter(ended_at__isnull=True, due_at__lt=Now()).order_by()
     # Each part by an index of what has a due time; with OR every open task is read.
-    either = passed.values("pk").union(asked.values("task"), all=True)
+    either = passed.values("pk").union(overdue_visits.values("task"), all=True)
     return Q(ended_at__isnull=True, pk__in=either)
 
 
@@ -176,13 +178,13 @@ UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)
 
 def counts(projects: Iterable[Project]) -> dict[int, Counter[str]]:
     """By the id of each line with open tasks: how many there are in each status that is shown."""
-    lines = _lines(projects=[each.pk for each in projects])
-    found: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    lines = _lines(projects=[project.pk for project in projects])
+    by_line: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for (line, status), number in _by_status(lines, set(Status.values) - {*ENDED, *UNLIKE}).items():
-        found[line][status] = number
+        by_line[line][status] = number
     for line, status, number in _unlike(lines=lines):
-        found[line][status] += number
-    return found
+        by_line[line][status] += number
+    return by_line
 
 
 @compiled(projects=ids())
@@ -204,7 +206,7 @@ def _of_statuses(lines: Any, statuses: Any) -> QuerySet[Task, tuple[int, str, in
 
 def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[int, str], int]:
     """Of the index of lines and statuses alone."""
-    rows = _of_statuses(lines=list(lines), statuses=[str(each) for each in statuses])
+    rows = _of_statuses(lines=list(lines), statuses=[str(status) for status in statuses])
     return {(line, status): number for line, status, number in rows}
 
 
@@ -212,11 +214,13 @@ def lines_of(project: Project) -> list[Line]:
     """With `open_count`, `stuck_count` and `review_count` of each, those that are archived last. What has ended is not
     read."""
     lines = Line.objects.filter(project=project).select_related("live", "draft_by")
-    found = lines.defer("draft", "draft_text").order_by(F("archived_at").asc(nulls_first=True), "name", "key")
-    counted = _by_status([line.pk for line in found], set(Status.values) - {*ENDED})
-    for line in found:
+    ordered_lines = lines.defer("draft", "draft_text").order_by(
+        F("archived_at").asc(nulls_first=True), "name", "key"
+    )
+    counted = _by_status([line.pk for line in ordered_lines], set(Status.values) - {*ENDED})
+    for line in ordered_lines:
         by_status = {status: number for (key, status), number in counted.items() if key == line.pk}
         line.open_count = sum(by_status.values())  # type: ignore[attr-defined]
         line.stuck_count = by_status.get(Status.STUCK, 0)  # type: ignore[attr-defined]
         line.review_count = by_status.get(Status.AWAITING_REVIEW, 0)  # type: ignore[attr-defined]
-    return list(found)
+    return list(ordered_lines)

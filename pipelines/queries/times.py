@@ -37,7 +37,7 @@ class StationTimes:
     @property
     def total(self) -> float:
         """About what an outcome takes here, in seconds."""
-        return sum(each.median for each in (self.waiting, self.working, self.gates) if each)
+        return sum(spread.median for spread in (self.waiting, self.working, self.gates) if spread)
 
 
 def narrowed(versions: Iterable[int], since: datetime | None, until: datetime | None) -> dict[str, Any]:
@@ -67,8 +67,10 @@ def of_project(project: Project, since: datetime, until: datetime | None = None)
     rows = stations.values_list(
         "version__line_id", "version__line__key", "version__line__name", "key", "name"
     )
-    found = [
+    station_times = [
         StationTimes(line, line_name, key, name or key, *spread.get((pk, key), nothing))
         for pk, line, line_name, key, name in rows
     ]
-    return sorted((each for each in found if each.total), key=lambda each: each.total, reverse=True)
+    return sorted(
+        (times for times in station_times if times.total), key=lambda times: times.total, reverse=True
+    )

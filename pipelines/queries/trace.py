@@ -55,11 +55,15 @@ def checks_of(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict
     """How the checks of gates went, as the trace has them, with the `gate` and in `words`; an entry's sentence begins
     with the gate's key."""
     return [
-        {**each, "gate": gate_name(line, str(entry.get("why", "")).partition(":")[0]), "words": _words(each)}
+        {
+            **check,
+            "gate": gate_name(line, str(entry.get("why", "")).partition(":")[0]),
+            "words": _words(check),
+        }
         for entry in trace
         if entry.get("step") in GATES
-        for each in entry.get("saw") or ()
-        if "field" in each
+        for check in entry.get("saw") or ()
+        if "field" in check
     ]
 
 
@@ -81,7 +85,7 @@ def _step(line: ParsedLine, entry: Mapping[str, Any]) -> TraceStep:
         STEPS.get(key, key),
         _rule(line, str(entry.get("rule") or "")),
         str(entry.get("result")).lower(),
-        [_saw(line, each) for each in entry.get("saw") or ()],
+        [_saw(line, operand) for operand in entry.get("saw") or ()],
         note_words(line, str(entry.get("why") or "")),
         None if took is None else float(took) * 1_000_000,
     )
@@ -91,21 +95,21 @@ def _rule(line: ParsedLine, key: str) -> str:
     if key not in line.rules_by_id:
         return ""
     station, rule = line.rules_by_id[key]
-    said = rule.label or describe(rule.when, called=partial(station_name, line))
-    return f"rule {station.rules.index(rule) + 1} · {said}"
+    label = rule.label or describe(rule.when, called=partial(station_name, line))
+    return f"rule {station.rules.index(rule) + 1} · {label}"
 
 
-def _saw(line: ParsedLine, seen: Mapping[str, Any]) -> str:
+def _saw(line: ParsedLine, operand: Mapping[str, Any]) -> str:
     """`output $.high: 2`, `edge Build → Test: 1`, or a check with what it saw."""
-    if "passed" in seen:
-        what = f"{seen.get('label') or seen['field']} {seen.get('operator', '')} {_text(seen.get('value'))}"
-        return f"{what}: {_text(seen.get('saw'))}"
-    if seen.get("operand") == "edge" and seen.get("path"):
-        seen = {**seen, "path": edge_name(line, str(seen["path"]))}
-    named = " ".join(str(seen[key]) for key in ("operand", "path") if seen.get(key))
-    rest = {key: value for key, value in seen.items() if key not in ("operand", "path")}
+    if "passed" in operand:
+        what = f"{operand.get('label') or operand['field']} {operand.get('operator', '')} {_text(operand.get('value'))}"
+        return f"{what}: {_text(operand.get('saw'))}"
+    if operand.get("operand") == "edge" and operand.get("path"):
+        operand = {**operand, "path": edge_name(line, str(operand["path"]))}
+    label = " ".join(str(operand[key]) for key in ("operand", "path") if operand.get(key))
+    rest = {key: value for key, value in operand.items() if key not in ("operand", "path")}
     value = next(iter(rest.values())) if len(rest) == 1 else rest
-    return f"{named}: {_text(value)}" if named else _text(rest)
+    return f"{label}: {_text(value)}" if label else _text(rest)
 
 
 def _text(value: Any) -> str:

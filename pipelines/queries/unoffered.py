@@ -107,23 +107,25 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
     if not queued:
         return {}
     offered, owner = _in_project(claims(), task.project_id), task.project.owner.key
-    found = {}
+    sentences = {}
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
         brought = Reach.of(task).brings(station)
         if job.not_before is not None and station.kind == DELIVER.key:
-            found[token] = Sentence(
+            sentences[token] = Sentence(
                 "Waits for another delivery to this branch. It looks again within half a minute."
             )
             continue
         if job.not_before is not None:
-            found[token] = Sentence("Waits for checks of the host. It looks again every two minutes at most.")
+            sentences[token] = Sentence(
+                "Waits for checks of the host. It looks again every two minutes at most."
+            )
             continue
         line = versions.by_id(job.pinned_id)
         besides = environments.asked(task.project_id, line, station, task.inputs)
         if not any(claim.can(owner, station, brought, besides) for claim in offered):
-            found[token] = why(owner, station, offered, brought, besides)
-    return found
+            sentences[token] = why(owner, station, offered, brought, besides)
+    return sentences
 
 
 def _in_project(offered: Sequence[Claim], project: int) -> list[Claim]:

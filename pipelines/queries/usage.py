@@ -44,7 +44,7 @@ class Spending:
     tokens_out: int = 0
 
     def __add__(self, other: Spending) -> Spending:
-        costs = [each.cost for each in (self, other) if each.cost is not None]
+        costs = [spending.cost for spending in (self, other) if spending.cost is not None]
         return Spending(
             sum(costs, Decimal()) if costs else None,
             self.priced + other.priced,
@@ -111,11 +111,11 @@ def short(number: int | None) -> str:
 
 def reported(outcome: Mapping[str, Any] | None) -> Spending:
     """By one outcome."""
-    found = ((outcome or {}).get("facts") or {}).get("usage")
-    if found is None:
+    usage = ((outcome or {}).get("facts") or {}).get("usage")
+    if usage is None:
         return NOTHING
-    cost = found.get("cost_usd")
-    tokens = [int(found.get(key) or 0) for key in ("tokens_in", "tokens_out")]
+    cost = usage.get("cost_usd")
+    tokens = [int(usage.get(key) or 0) for key in ("tokens_in", "tokens_out")]
     if cost is None and not any(tokens):
         return NOTHING
     return Spending(None if cost is None else exactly(cost), int(cost is not None), 1, *tokens)
@@ -137,9 +137,9 @@ def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> di
     """By its stations, over all of its tasks: runs under the `version` with this number, that began in these days."""
     start, end = dates.bounds
     narrowed = zip(OF_LINE, (line_id, version, start, end), strict=True)
-    given = [(condition, value) for condition, value in narrowed if value is not None]
-    which = " AND ".join(condition for condition, _value in given)
-    return _sums("job.station", which, [value for _condition, value in given], VERSIONS)
+    conditions = [(condition, value) for condition, value in narrowed if value is not None]
+    which = " AND ".join(condition for condition, _value in conditions)
+    return _sums("job.station", which, [value for _condition, value in conditions], VERSIONS)
 
 
 def by_month(project_id: int) -> dict[date, Spending]:

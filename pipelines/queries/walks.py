@@ -38,24 +38,26 @@ TONES = {
 
 
 def timeline(
-    line: ParsedLine, steps: Sequence[ScenarioStep], told: Sequence[StepRecord]
+    line: ParsedLine, steps: Sequence[ScenarioStep], records: Sequence[StepRecord]
 ) -> list[dict[str, Any]]:
     """What each step did; number 0 is the start. `mark` is equal where a step went the same way."""
-    return [_item(line, steps[each.number - 1] if each.number else None, each) for each in told]
+    return [_item(line, steps[record.number - 1] if record.number else None, record) for record in records]
 
 
-def _item(line: ParsedLine, step: ScenarioStep | None, told: StepRecord) -> dict[str, Any]:
-    status = told.walk.status
+def _item(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> dict[str, Any]:
+    status = record.walk.status
     return {
-        "number": told.number,
-        "station": told.station,
-        "name": station_name(line, told.station),
+        "number": record.number,
+        "station": record.station,
+        "name": station_name(line, record.station),
         "did": did(line, step) if step else "Start",
-        "went": _went(line, step, told),
+        "went": _went(line, step, record),
         "status": status,
         "word": status_word(status),
         "tone": TONES.get(Status(status), "active"),
-        "mark": jsontext.dumps([told.station, list(told.entered), list(told.rules), status, told.walk.end]),
+        "mark": jsontext.dumps(
+            [record.station, list(record.entered), list(record.rules), status, record.walk.end]
+        ),
     }
 
 
@@ -64,10 +66,10 @@ def did(line: ParsedLine, step: ScenarioStep) -> str:
     if step.kind == "outcome":
         return outcome_words(step.outcome)
     if step.kind == "gates":
-        said = (f"{gate_name(line, key)}: {_word(word)}" for key, word in step.gates.items())
-        return "; ".join(said)
+        votes = (f"{gate_name(line, key)}: {_word(word)}" for key, word in step.gates.items())
+        return "; ".join(votes)
     if step.kind == "answers":
-        return f"Answered {', '.join(str(each['answer']) for each in step.answers)}"
+        return f"Answered {', '.join(str(answer['answer']) for answer in step.answers)}"
     if step.kind == "answer":
         return f"Answered: {cut(step.answer)}"
     if step.kind == "escalate":
@@ -83,16 +85,16 @@ def did(line: ParsedLine, step: ScenarioStep) -> str:
 
 def outcome_words(outcome: Mapping[str, Any]) -> str:
     """`failure · exit code 2 · {"high": 1}`; a result is said first."""
-    said = [str(outcome[name]) for name in ("result",) if outcome.get(name)]
+    parts = [str(outcome[name]) for name in ("result",) if outcome.get(name)]
     for name, words in OUTCOME.items():
         if outcome.get(name) is not None:
             value = str(outcome[name])
-            said.append(words % {"value": cut(failure_word(value) if name == "failure_type" else value)})
+            parts.append(words % {"value": cut(failure_word(value) if name == "failure_type" else value)})
     for name in ("output", "signals", "blockers"):
         if outcome.get(name) not in (None, [], ()):
             value = cut(jsontext.dumps(outcome[name]))
-            said.append(value if name == "output" else f"{name} {value}")
-    return " · ".join(said)
+            parts.append(value if name == "output" else f"{name} {value}")
+    return " · ".join(parts)
 
 
 OUTCOME = {
@@ -104,53 +106,53 @@ OUTCOME = {
 
 
 def _word(word: Mapping[str, str]) -> str:
-    said = str(Word(word["decision"]).label)
+    label = str(Word(word["decision"]).label)
     route = word.get("route")
-    return f"{said} → {route}" if route else said
+    return f"{label} → {route}" if route else label
 
 
 def cut(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-def _went(line: ParsedLine, step: ScenarioStep | None, told: StepRecord) -> str:
+def _went(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> str:
     if step is None:
-        return f"{station_name(line, told.station)} is to report."
-    others = [*_also(line, told), *_met(line, told)]
-    if told.decision is not None:
-        return " ".join([sentence(line, told.station, told.decision.to_dict()), *others])
+        return f"{station_name(line, record.station)} is to report."
+    others = [*_also(line, record), *_met(line, record)]
+    if record.decision is not None:
+        return " ".join([sentence(line, record.station, record.decision.to_dict()), *others])
     if step.kind == "gates":
         return "The other gates are still open."
-    if told.entered[: not told.also]:
-        again = station_name(line, told.entered[0])
+    if record.entered[: not record.also]:
+        again = station_name(line, record.entered[0])
         return " ".join([f"{again} runs again.", *others])
-    return " ".join(others) or _escalations_after(told)
+    return " ".join(others) or _escalations_after(record)
 
 
-def _also(line: ParsedLine, told: StepRecord) -> Iterable[str]:
+def _also(line: ParsedLine, record: StepRecord) -> Iterable[str]:
     """What had only waited for the step."""
-    for station, decision in told.also:
+    for station, decision in record.also:
         yield sentence(line, station, decision.to_dict())
 
 
-def _escalations_after(told: StepRecord) -> str:
-    if told.walk.over:
+def _escalations_after(record: StepRecord) -> str:
+    if record.walk.over:
         return "The task is cancelled."
-    if told.walk.escalations:
+    if record.walk.escalations:
         return "The task cannot move forward until every escalation is resolved."
     return "Nothing is escalated any more."
 
 
-def _met(line: ParsedLine, told: StepRecord) -> Iterable[str]:
+def _met(line: ParsedLine, record: StepRecord) -> Iterable[str]:
     """The joins that it completed."""
-    for each in told.joined:
+    for join in record.joined:
         words = {
-            "join": station_name(line, each.station),
-            "branches": came_to(line, each.merge.to_dict(), each.contradictions),
+            "join": station_name(line, join.station),
+            "branches": came_to(line, join.merge.to_dict(), join.contradictions),
         }
         yield "The branches meet at {join}: {branches}.".format(**words)
-        if each.decision:
-            yield sentence(line, each.station, each.decision.to_dict())
+        if join.decision:
+            yield sentence(line, join.station, join.decision.to_dict())
 
 
 def status_word(status: str) -> str:
@@ -160,10 +162,10 @@ def status_word(status: str) -> str:
 # Ways
 
 
-def ways(line: ParsedLine, told: Iterable[StepRecord]) -> list[dict[str, Any]]:
+def ways(line: ParsedLine, records: Iterable[StepRecord]) -> list[dict[str, Any]]:
     """Every move so far, counted, in the shape of `DrawnMove`."""
-    found = Counter(drawn_moves(line, told))
-    return [{**asdict(each), "count": count} for each, count in found.items()]
+    moves = Counter(drawn_moves(line, records))
+    return [{**asdict(move), "count": count} for move, count in moves.items()]
 
 
 # Tokens
@@ -175,22 +177,24 @@ def tokens(line: ParsedLine, walk: SimulatedTask) -> list[dict[str, Any]]:
         for group in groups(line, joins.branches(walk))
         for branch in group.arrived
     }
-    return [_token(line, walk, each, at_joins.get(index)) for index, each in enumerate(walk.positions)]
+    return [
+        _token(line, walk, position, at_joins.get(index)) for index, position in enumerate(walk.positions)
+    ]
 
 
 def _token(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, at_join: Sentence | None
 ) -> dict[str, Any]:
-    said = at_join or _escalated(line, walk, position) or waiting(position, line)
+    message = at_join or _escalated(line, walk, position) or waiting(position, line)
     return {
         "station": position.station,
         "name": station_name(line, position.station),
         "status": position.status,
         "word": "Waits" if at_join else status_word(position.status),
         "tone": "neutral" if at_join else TONES.get(Status(position.status), "active"),
-        "text": said.text if said else "",
-        "remedy": said.remedy if said else "",
-        "error": position.error or (said.name if said else ""),
+        "text": message.text if message else "",
+        "remedy": message.remedy if message else "",
+        "error": position.error or (message.name if message else ""),
         "end": target_name(line, position.end) if position.end else "",
         "over": position.over,
         "feedback": position.feedback,
@@ -203,16 +207,18 @@ def _token(
 def _escalated(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Sentence | None:
     """What is escalated here, or, where that holds no token, before the first one: for whom, and how soon."""
     index = walk.index_of(position.token)
-    for each in walk.escalations:
-        holds = walk.holds(each)
+    for escalation in walk.escalations:
+        holds = walk.holds(escalation)
         if holds == index and index is not None:
             return Sentence(
-                held(position.wait, line).text, answered_by(line, each.trigger, each.role), each.trigger
+                held(position.wait, line).text,
+                answered_by(line, escalation.trigger, escalation.role),
+                escalation.trigger,
             )
         if holds is None and position.status == READY and index == walk.present:
-            words = {"trigger": trigger_words(each.trigger)}
+            words = {"trigger": trigger_words(escalation.trigger)}
             text = "Cannot move forward while an escalation is open: {trigger}.".format(**words)
-            return Sentence(text, answered_by(line, each.trigger, each.role), "")
+            return Sentence(text, answered_by(line, escalation.trigger, escalation.role), "")
     return None
 
 
@@ -225,9 +231,9 @@ def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -
     most = station.limits.max_visits or line.policy.visit_cap
     yield f"Run {visits} of at most {most}"
     for rule in station.rules:
-        taken = walk.rules.get(rule.id, 0)
+        retry_count = walk.rules.get(rule.id, 0)
         if rule.max_retries is not None:
-            words = {"rule": rule_name(line, rule.id), "n": taken, "most": rule.max_retries}
+            words = {"rule": rule_name(line, rule.id), "n": retry_count, "most": rule.max_retries}
             yield "“{rule}” was taken {n} of at most {most} times".format(**words)
         if rule.max_visits is not None:
             names = ", ".join(target_name(line, key) for key in rule.to)
@@ -256,8 +262,8 @@ def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -
 
 
 def _edges(line: ParsedLine, key: str) -> list[EdgeTaken]:
-    found = (edge for rule in line.station(key).rules for edge in edges_in(rule.when))
-    return list({(edge.source, edge.target): edge for edge in found}.values())
+    edges = (edge for rule in line.station(key).rules for edge in edges_in(rule.when))
+    return list({(edge.source, edge.target): edge for edge in edges}.values())
 
 
 def held_again(line: ParsedLine, position: SimulatedPosition) -> str:

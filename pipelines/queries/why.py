@@ -90,10 +90,12 @@ class Why(Explained):
 def why(decision: Decision, visits: Iterable[GateVisit]) -> Why:
     """Explain it. `visits`: of the gates of its task."""
     line = versions.by_id(decision.pinned_id)
-    told = explained(line, decision.station, decision.answer, trace_of(decision))
-    told.gates = list(_visits(line, [visit for visit in visits if visit.asked_by_id == decision.pk]))
+    explanation = explained(line, decision.station, decision.answer, trace_of(decision))
+    explanation.gates = list(_visits(line, [visit for visit in visits if visit.asked_by_id == decision.pk]))
     return Why(
-        **{each.name: getattr(told, each.name) for each in fields(told)}, decision=decision, at=decision.at
+        **{attribute.name: getattr(explanation, attribute.name) for attribute in fields(explanation)},
+        decision=decision,
+        at=decision.at,
     )
 
 
@@ -144,23 +146,23 @@ def tests_of(line: ParsedLine, rule: Rule, saw: list[Any]) -> list[Test]:
 
 def _test(leaf: Leaf, saw: list[Any]) -> Test:
     """Takes the first value seen of the leaf's operand: the engine notes them in the order in which it asked."""
-    for place, seen in enumerate(saw):
-        if seen.get("operand") == leaf.operand and seen.get("path", "") == leaf.path:
+    for place, operand in enumerate(saw):
+        if operand.get("operand") == leaf.operand and operand.get("path", "") == leaf.path:
             del saw[place]
-            unasked = leaf.operand in ("agentic", "hook") and seen.get("value") is None
-            return Test(leaf.words, None if unasked else shown(seen), keys=leaf.keys)
+            unasked = leaf.operand in ("agentic", "hook") and operand.get("value") is None
+            return Test(leaf.words, None if unasked else shown(operand), keys=leaf.keys)
     return Test(leaf.words, None, keys=leaf.keys)
 
 
-def shown(seen: Mapping[str, Any]) -> str:
+def shown(operand: Mapping[str, Any]) -> str:
     """Write a value as JSON, but a plain text without its quotes; of the nodes of a path a single one stands alone."""
-    value = seen.get("value")
-    if "nodes" in seen:
-        nodes = seen["nodes"]
+    value = operand.get("value")
+    if "nodes" in operand:
+        nodes = operand["nodes"]
         if not nodes:
             return "no value"
         value = nodes[0] if len(nodes) == 1 else nodes
-    if seen.get("operand") == "failure_type" and isinstance(value, str):
+    if operand.get("operand") == "failure_type" and isinstance(value, str):
         return failure_word(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

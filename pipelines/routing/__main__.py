@@ -127,25 +127,25 @@ def _diff(options: argparse.Namespace) -> int:
     options.line = options.old
     old = _read(Path(options.old))
     options.line = options.new
-    found = difference(old, _read(Path(options.new)))
-    print(visible_json(report_difference(found, as_json=options.json)))
-    return 0 if found.verdict == NONE else 1
+    comparison = difference(old, _read(Path(options.new)))
+    print(visible_json(report_difference(comparison, as_json=options.json)))
+    return 0 if comparison.verdict == NONE else 1
 
 
 def _simulate(options: argparse.Namespace) -> int:
     line, name = _read(Path(options.line)), options.line
     options.line = options.scenarios
-    told = report_scenarios(line, scenario_texts.loads(source(options.scenarios)), name)
-    print(visible_json(told.to_json() if options.json else told.to_text()))
-    problems = told.problems(options.min_coverage)
+    scenario_report = report_scenarios(line, scenario_texts.loads(source(options.scenarios)), name)
+    print(visible_json(scenario_report.to_json() if options.json else scenario_report.to_text()))
+    problems = scenario_report.problems(options.min_coverage)
     print("; ".join(problems), file=sys.stderr, end="\n" if problems else "")
-    return REFUSED if not told.results else 1 if problems else 0
+    return REFUSED if not scenario_report.results else 1 if problems else 0
 
 
 def _generate(options: argparse.Namespace) -> int:
-    found = generate(native.read(source(options.line), keep_faulty_rules=True, exact=True))
-    print(visible_json(scenario_texts.dumps(found.scenarios)), end="", flush=True)
-    print(visible_json(told_generated(found)), file=sys.stderr)
+    generated = generate(native.read(source(options.line), keep_faulty_rules=True, exact=True))
+    print(visible_json(scenario_texts.dumps(generated.scenarios)), end="", flush=True)
+    print(visible_json(told_generated(generated)), file=sys.stderr)
     return 0
 
 

@@ -163,10 +163,12 @@ def _drawn(name: str, size: int, label: str, css: str, sprite: str) -> SafeStrin
     if name not in _icons():
         raise UnknownIcon(name)
     css_class = " ".join(part for part in ("icon", f"icon-{size}" if size != 16 else "", css) if part)
-    said = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
+    attributes = (
+        format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')
+    )
     return format_html(
         '<svg class="{}" viewBox="0 0 24 24" width="{}" height="{}" {}><use href="{}#{}"></use></svg>',
-        css_class, size, size, said, sprite, name,
+        css_class, size, size, attributes, sprite, name,
     )  # fmt: skip
 
 

@@ -28,15 +28,15 @@ class KeptNode(Node):
         self.drawn: dict[tuple[Any, ...], SafeString] = {}
 
     def render(self, context: Context) -> SafeString:
-        values = (str(each.resolve(context)) for each in self.values)
+        values = (str(expression.resolve(context)) for expression in self.values)
         # A rebuilt sprite has another address.
         key = (asset("static/icons.json"), *values)
-        found = self.drawn.get(key)
-        if found is None:
+        html = self.drawn.get(key)
+        if html is None:
             if len(self.drawn) >= MOST:
                 self.drawn.clear()
-            found = self.drawn[key] = self.nodelist.render(context)
-        return found
+            html = self.drawn[key] = self.nodelist.render(context)
+        return html
 
 
 @register.tag
@@ -44,4 +44,4 @@ def kept(parser: Parser, token: Token) -> KeptNode:
     _name, *values = token.split_contents()
     nodelist = parser.parse(("endkept",))
     parser.delete_first_token()
-    return KeptNode(nodelist, [parser.compile_filter(each) for each in values])
+    return KeptNode(nodelist, [parser.compile_filter(argument) for argument in values])

@@ -71,9 +71,9 @@ STYLES: dict[str, tuple[str, dict[str, str]]] = {
 def style(name: str) -> SafeString:
     """The attributes of a tag that is styled so."""
     measures, tones = STYLES[name]
-    said = [measures] if measures else []
-    said += [f"{key}: {TONES[role][0]}" for key, role in tones.items()]
-    return format_html('class="gl-{}" style="{}"', name, mark_safe("; ".join(said)))
+    declarations = [measures] if measures else []
+    declarations += [f"{key}: {TONES[role][0]}" for key, role in tones.items()]
+    return format_html('class="gl-{}" style="{}"', name, mark_safe("; ".join(declarations)))
 
 
 @register.simple_tag

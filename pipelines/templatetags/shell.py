@@ -33,7 +33,7 @@ def here(context: Context) -> Here:
     reader may see, so the cookie leads nowhere else."""
     project, scope, projects = context.get("project"), context.get("scope"), context.get("projects") or ()
     everywhere = bool(scope and scope.several)
-    others = any(each != project for each in projects) if project else len(projects) > 1
+    others = any(other != project for other in projects) if project else len(projects) > 1
     project = project or _last(projects, context)
     narrows = project and others and not everywhere
     query = f"?{urlencode({'project': f'{project.owner.key}/{project.key}'})}" if narrows else ""
@@ -53,29 +53,31 @@ def switcher_rows(context: Context) -> SafeString:
     address = getattr(scope, "address", "") if len(projects) > 1 else ""
     rows = [
         (
-            _narrowed(context, address, each)
+            _narrowed(context, address, project)
             if address
-            else reverse("lines", args=[each.owner.key, each.key]),
-            "true" if each == here.project and not here.everywhere else "false",
-            each.name or each.key,
-            each.owner.key,
-            each.key,
+            else reverse("lines", args=[project.owner.key, project.key]),
+            "true" if project == here.project and not here.everywhere else "false",
+            project.name or project.key,
+            project.owner.key,
+            project.key,
         )
-        for each in projects
+        for project in projects
     ]
     return format_html_join("", ROW, rows)
 
 
 def _narrowed(context: Context, address: str, project: Any) -> str:
     """This page of that project alone, with what else was asked of it."""
-    asked = context["request"].GET.copy()
-    asked["project"] = str(project)
+    query = context["request"].GET.copy()
+    query["project"] = str(project)
     for name in ("page", "line", "fragment"):
-        asked.pop(name, None)
-    return f"{address}?{asked.urlencode()}"
+        query.pop(name, None)
+    return f"{address}?{query.urlencode()}"
 
 
 def _last(projects: Any, context: Context) -> Any:
     request = context.get("request")
-    named = request.COOKIES.get(LAST_PROJECT) if request else None
-    return next((each for each in projects if str(each.pk) == named), projects[0] if projects else None)
+    project_id = request.COOKIES.get(LAST_PROJECT) if request else None
+    return next(
+        (project for project in projects if str(project.pk) == project_id), projects[0] if projects else None
+    )

@@ -42,9 +42,9 @@ def _classes(*names: str) -> str:
     return " ".join(filter(None, names))
 
 
-def _attributes(given: object) -> SafeString:
+def _attributes(attributes: object) -> SafeString:
     """As a component hands them on: an object that only its text says is safe."""
-    return conditional_escape(str(given))
+    return conditional_escape(str(attributes))
 
 
 @register.simple_tag
@@ -88,8 +88,8 @@ def _kind(shape: str, kind: str, tone: str, css: str, attrs: SafeString, _sprite
 @register.simple_tag
 def status_pill(value: str, word: str = "", plain: str = "", css: str = "", attrs: str = "") -> SafeString:
     """`word` instead of the word of the status; `plain`: without the pill around it."""
-    sprite, said = asset("static/icons.json"), _attributes(attrs)
-    return _pill(str(value), str(word), bool(plain), str(css), said, sprite)
+    sprite, attributes = asset("static/icons.json"), _attributes(attrs)
+    return _pill(str(value), str(word), bool(plain), str(css), attributes, sprite)
 
 
 @lru_cache(maxsize=1024)

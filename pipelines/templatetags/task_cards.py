@@ -65,9 +65,9 @@ def _card(context: Context, card: Any) -> SafeString:
 
 
 def _again(card: Any) -> SafeString:
-    said = [f"run {card.run}"] if card.run > 1 else []
-    said += [f"attempt {card.attempt}"] if card.attempt > 1 else []
-    return format_html(SIGN, icon("retry", 12), " ".join(said)) if said else NOTHING
+    parts = [f"run {card.run}"] if card.run > 1 else []
+    parts += [f"attempt {card.attempt}"] if card.attempt > 1 else []
+    return format_html(SIGN, icon("retry", 12), " ".join(parts)) if parts else NOTHING
 
 
 def _status(card: Any) -> SafeString:
@@ -90,16 +90,16 @@ def _more(context: Context, card: Any, address: str) -> Any:
 def _gate_foot(card: Any) -> SafeString:
     have = {"n": card.votes, "m": card.needed}
     words = "{n} of {m} approvals".format(**have) if card.needed > 1 else "needs 1 approval"
-    asked = format_html(FOOT, "", format_html(SIGN, icon("actor-person", 12), words))
+    approvals = format_html(FOOT, "", format_html(SIGN, icon("actor-person", 12), words))
     if not card.due:
-        return asked
+        return approvals
     if card.late:
-        said = format_html("{} {} {}", icon("late", 12), "overdue by", elapsed(card.due))
+        due_text = format_html("{} {} {}", icon("late", 12), "overdue by", elapsed(card.due))
     else:
-        said = format_html("{} {} {}", icon("clock", 12), "due", moment(card.due))
+        due_text = format_html("{} {} {}", icon("clock", 12), "due", moment(card.due))
     css = " tone-attention" if card.late else ""
     return format_html(
-        "{}{}", asked, format_html(FOOT, css, format_html('<span class="row row-4">{}</span>', said))
+        "{}{}", approvals, format_html(FOOT, css, format_html('<span class="row row-4">{}</span>', due_text))
     )
 
 

@@ -38,12 +38,12 @@ ROW = """
 def task_rows(context: Context) -> SafeString:
     """Of `rows`; which columns there are say `several`, `line_view`, `has_priorities` and `has_due`, as in the head."""
     tasks: Iterable[Any] = context["rows"]
-    shown = [name for name in ("several", "line_view", "has_priorities", "has_due") if context.get(name)]
-    return mark_safe("".join(_row(task, shown) for task in tasks))
+    columns = [name for name in ("several", "line_view", "has_priorities", "has_due") if context.get(name)]
+    return mark_safe("".join(_row(task, columns) for task in tasks))
 
 
-def _row(task: Any, shown: list[str]) -> SafeString:
-    several = "several" in shown
+def _row(task: Any, columns: list[str]) -> SafeString:
+    several = "several" in columns
     project = task.project.name or task.project.key if several else ""
     return format_html(
         ROW,
@@ -53,14 +53,14 @@ def _row(task: Any, shown: list[str]) -> SafeString:
         of_project=format_html('<span class="only-phone muted small">{}</span>', project)
         if several
         else NOTHING,
-        labels=format_html_join(" ", '<span class="badge">{}</span>', ((each,) for each in task.labels)),
+        labels=format_html_join(" ", '<span class="badge">{}</span>', ((label,) for label in task.labels)),
         project=_cell(project) if several else NOTHING,
-        line=NOTHING if "line_view" in shown else _cell(_line(task)),
+        line=NOTHING if "line_view" in columns else _cell(_line(task)),
         status=status_pill(
             task.display_status, _completed_unmerged() if getattr(task, "unmerged", False) else ""
         ),
-        priority=_cell(task.get_priority_display()) if "has_priorities" in shown else NOTHING,
-        due=_due(task) if "has_due" in shown else NOTHING,
+        priority=_cell(task.get_priority_display()) if "has_priorities" in columns else NOTHING,
+        due=_due(task) if "has_due" in columns else NOTHING,
         requester=task.requested_by,
         started=moment(task.created_at),
         took=since(task.created_at, task.ended_at) if task.ended_at else elapsed(task.created_at),

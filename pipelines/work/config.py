@@ -76,9 +76,9 @@ class WorkerConfig:
 
     def folders(self, allowed: Iterable[Mapping[str, Any]]) -> ServerFolders:
         """The folders that a job may use, as its orders name them and this machine takes them."""
-        found = tuple(PermittedFolder.of_dict(folder) for folder in allowed)
+        permitted = tuple(PermittedFolder.of_dict(folder) for folder in allowed)
         protected = (*self.protected, str(self.workspaces))
-        return ServerFolders(found, protected, self.repository_roots, self.elsewhere)
+        return ServerFolders(permitted, protected, self.repository_roots, self.elsewhere)
 
     def with_values(
         self,
@@ -112,8 +112,8 @@ class WorkerConfig:
         kinds = {f"kind:{kind.key}" for kind in done}
         images = {IMAGES} if self.images is not None else set()
         signed_in = {f"{SIGNED_IN}:{agent}" for agent in self.signed_in}
-        named = {f"secret:{name}" for name in self.named_secrets}
-        return frozenset(kinds | model | images | named | signed_in)
+        secrets = {f"secret:{name}" for name in self.named_secrets}
+        return frozenset(kinds | model | images | secrets | signed_in)
 
     @property
     def answers(self) -> frozenset[str]:

@@ -22,8 +22,8 @@ def expire(now: datetime) -> int:
     """Delete the files that were uploaded more than UPLOAD_DAYS ago and that no task uses which is open or ended later
     than that. How many; tasks keep their names and digests."""
     total = 0
-    while found := expire_some(now):
-        total += found
+    while deleted := expire_some(now):
+        total += deleted
     return total
 
 
@@ -33,16 +33,16 @@ def expire_some(now: datetime) -> int:
         return 0
     before = now - timedelta(days=settings.UPLOAD_DAYS)
     with transaction.atomic():
-        found: dict[int, str] = dict(fetch(UNUSED_UPLOADS, {"before": before, "most": AT_ONCE}))
+        digests: dict[int, str] = dict(fetch(UNUSED_UPLOADS, {"before": before, "most": AT_ONCE}))
         # Locked before checking who else shares the bytes: a new row for them waits, and then finds them gone.
-        blobs = list(Blob.objects.select_for_update().filter(pk__in=found.values()).order_by("pk"))
-        Upload.objects.filter(pk__in=found).delete()
+        blobs = list(Blob.objects.select_for_update().filter(pk__in=digests.values()).order_by("pk"))
+        Upload.objects.filter(pk__in=digests).delete()
         used = _used({blob.pk for blob in blobs})
         for blob in blobs:
             if blob.pk not in used:
                 blob.delete()
                 transaction.on_commit(partial(artifacts().delete, blob.name))
-    return len(found)
+    return len(digests)
 
 
 def forget(digests: Collection[str]) -> None:
@@ -64,5 +64,5 @@ def _used(digests: Collection[str]) -> set[str]:
     used |= set(VisitCommit.objects.filter(pack__in=digests).values_list("pack_id", flat=True))
     left = set(digests) - used
     return used | {
-        each for each in left if Snapshot.objects.filter(manifest__contains=[{"digest": each}]).exists()
+        digest for digest in left if Snapshot.objects.filter(manifest__contains=[{"digest": digest}]).exists()
     }

@@ -30,16 +30,16 @@ SECONDS: Final = 600.0
 PROBE_SECONDS: Final = 20.0
 UNUSED_SECONDS: Final = 14 * 86_400.0
 LARGEST: Final = 20 * 1024**3
-SHOWN: Final = 4000
+MAX_OUTPUT: Final = 4000
 USUAL_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-Told = Callable[[str], Awaitable[None]]
+NoticeCallback = Callable[[str], Awaitable[None]]
 
 
 class ImageAbsent(Exception):
     """There is no such image here, in words. `said`: what the program wrote."""
 
-    def __init__(self, why: str, said: str = "") -> None:
-        self.said = said
+    def __init__(self, why: str, output: str = "") -> None:
+        self.said = output
         super().__init__(why)
 
 
@@ -54,53 +54,53 @@ class Images:
     def name(self) -> str:
         return Path(self.program).name
 
-    async def root(self, image: str, guard: Guard, tell: Told) -> ImageRoot:
+    async def root(self, image: str, guard: Guard, tell: NoticeCallback) -> ImageRoot:
         """The files of an image, fetched where it is not here. :raises ImageAbsent"""
-        found = await self._known(image)
-        if found is None:
+        inspection = await self._known(image)
+        if inspection is None:
             await _allowed(image, guard)
             await tell(f"Image {image}: {self.name} pulls it.")
-            code, said = await self._run("pull", "--quiet", image, seconds=PULL_SECONDS)
-            found = await self._known(image) if code == 0 else None
-            if found is None:
+            code, output = await self._run("pull", "--quiet", image, seconds=PULL_SECONDS)
+            inspection = await self._known(image) if code == 0 else None
+            if inspection is None:
                 raise ImageAbsent(
-                    f"Image {image} is not on this runner, and {self.name} could not pull it", said
+                    f"Image {image} is not on this runner, and {self.name} could not pull it", output
                 )
-        if int(found.get("Size") or 0) > LARGEST:
+        if int(inspection.get("Size") or 0) > LARGEST:
             raise ImageAbsent(f"Image {image} is larger than {LARGEST // 1024**3} GB")
-        digest = str(found["Id"]).removeprefix("sha256:")
+        digest = str(inspection["Id"]).removeprefix("sha256:")
         place = self.base / FOLDER / digest
         if not (place / ROOT).is_dir():
             began = time.monotonic()
             await self._unpack(image, digest, place)
             await tell(f"Image {image} was unpacked ({time.monotonic() - began:.1f} s).")
         os.utime(place)
-        environment = ((found.get("Config") or {}).get("Env")) or ()
-        path = next((each[5:] for each in environment if each.startswith("PATH=")), USUAL_PATH)
+        environment = ((inspection.get("Config") or {}).get("Env")) or ()
+        path = next((variable[5:] for variable in environment if variable.startswith("PATH=")), USUAL_PATH)
         return ImageRoot(image, place / ROOT, path)
 
     async def _known(self, image: str) -> dict[str, Any] | None:
-        code, said = await self._run("image", "inspect", image, errors=False)
+        code, output = await self._run("image", "inspect", image, errors=False)
         try:
-            found = json.loads(said) if code == 0 else []
+            inspections = json.loads(output) if code == 0 else []
         except ValueError:
             return None
-        return next((each for each in found if each.get("Id")), None)
+        return next((inspection for inspection in inspections if inspection.get("Id")), None)
 
     async def _unpack(self, image: str, digest: str, place: Path) -> None:
         """:raises ImageAbsent"""
         container = f"gateline-{uuid.uuid4().hex}"
         made = place.with_name(f".{container}")
-        code, said = await self._run("create", "--network", "none", "--name", container, digest, "true")
+        code, output = await self._run("create", "--network", "none", "--name", container, digest, "true")
         try:
             if code != 0:
-                raise ImageAbsent(f"Image {image} could not be opened by {self.name}", said)
+                raise ImageAbsent(f"Image {image} could not be opened by {self.name}", output)
             (made / ROOT).mkdir(parents=True)
             tar = made / "files.tar"
-            code, said = await self._run("export", "--output", str(tar), container)
+            code, output = await self._run("export", "--output", str(tar), container)
             if code == 0:
                 leave = ("--exclude=dev/*", "--exclude=./dev/*")
-                code, said = await _ran(
+                code, output = await _ran(
                     (
                         "tar",
                         "-x",
@@ -115,7 +115,7 @@ class Images:
                     SECONDS,
                 )
             if code != 0:
-                raise ImageAbsent(f"Image {image} could not be unpacked", said)
+                raise ImageAbsent(f"Image {image} could not be unpacked", output)
             tar.unlink()
             await asyncio.to_thread(_in_place, made, place)
         except OSError as error:
@@ -185,7 +185,7 @@ async def _ran(argv: Iterable[str], seconds: float, *, errors: bool = True) -> t
             process.kill()
             await process.wait()
     text = out.decode(errors="replace")
-    return process.returncode or 0, text[-SHOWN:] if errors else text
+    return process.returncode or 0, text[-MAX_OUTPUT:] if errors else text
 
 
 def found(isolation: Isolation, base: Path, path: Iterable[str]) -> Images | None:

@@ -61,8 +61,10 @@ class Writer:
         return bool(LogChunk.objects.bulk_create([chunk], ignore_conflicts=True)) and self._is_mine(chunk)
 
     def _is_mine(self, chunk: LogChunk) -> bool:
-        found = LogChunk.objects.filter(job=self.job_id, attempt=self.attempt, number=self.number).get()
-        return bytes(found.data) == chunk.data and found.at == chunk.at
+        stored_chunk = LogChunk.objects.filter(
+            job=self.job_id, attempt=self.attempt, number=self.number
+        ).get()
+        return bytes(stored_chunk.data) == chunk.data and stored_chunk.at == chunk.at
 
     def _catch_up(self) -> None:
         last = LogChunk.objects.filter(job=self.job_id, attempt=self.attempt).latest("number")
@@ -88,16 +90,16 @@ def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:
 
 def tail(job: Job, attempt: int, lines: int = 50) -> Piece:
     """The last `lines` lines."""
-    found: list[LogLine] = []
+    log_lines: list[LogLine] = []
     following = 0
     for chunk in _chunks(job, attempt).order_by("-number").iterator(chunk_size=4):
         text = _text(chunk)
         following = following or chunk.position + len(text.encode())
-        found = [*_lines(chunk, text), *found]
-        if len(found) >= lines:
+        log_lines = [*_lines(chunk, text), *log_lines]
+        if len(log_lines) >= lines:
             break
     ended = job.state == Job.State.DONE or job.attempt > attempt
-    return Piece(tuple(found[-lines:]), following, ended)
+    return Piece(tuple(log_lines[-lines:]), following, ended)
 
 
 def whole(job: Job, attempt: int) -> Iterator[str]:
@@ -115,8 +117,8 @@ def _text(chunk: LogChunk) -> str:
 
 
 def _lines(chunk: LogChunk, text: str) -> list[LogLine]:
-    found = []
+    log_lines = []
     for number, line in enumerate(text.split("\n")[:-1], start=chunk.lines_before + 1):
         seconds, _, rest = line.partition("\t")
-        found.append(LogLine(number, float(seconds), rest))
-    return found
+        log_lines.append(LogLine(number, float(seconds), rest))
+    return log_lines

@@ -66,7 +66,7 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
     plain = "".join(
         char if char.isprintable() else "_" for char in name.replace("\\", "/").rpartition("/")[2]
     )
-    kept = plain[:200].strip() or "file"
+    file_name = plain[:200].strip() or "file"
     file.seek(0)
     content = content_of(file.read(LEAD))
     for last in (False, True):
@@ -76,7 +76,7 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
                 Upload.objects.update_or_create(
                     project=project,
                     blob_id=measured.digest,
-                    name=kept,
+                    name=file_name,
                     defaults={"at": now, "content": content},
                     create_defaults={"by": by[:200], "at": now, "content": content},
                 )
@@ -85,7 +85,7 @@ def upload(project: Project, name: str, file: BinaryIO, by: str, now: datetime) 
             # The bytes were there, and have expired meanwhile.
             if last:
                 raise
-    return {"name": kept, "digest": measured.digest, "size": measured.size}
+    return {"name": file_name, "digest": measured.digest, "size": measured.size}
 
 
 def _keep(measured: Measured, file: BinaryIO, now: datetime) -> None:

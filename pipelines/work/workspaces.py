@@ -110,8 +110,8 @@ def entries(
 ) -> Iterator[tuple[Path, os.stat_result]]:
     """Everything below, links not followed, `but` for these paths. A name that is not UTF-8 cannot be stored and is
     left out."""
-    with os.scandir(folder) as found:
-        for entry in found:
+    with os.scandir(folder) as scan:
+        for entry in scan:
             if entry.name.encode(errors="surrogateescape") != entry.name.encode(errors="replace"):
                 continue
             path = f"{below}{entry.name}"
@@ -196,26 +196,26 @@ class Folders:
 
     def take_kept(self, task: int, digest: str, into: Attempt) -> KeptFolder | None:
         """Move the kept folder of a task into a new attempt, if it is what the snapshot says."""
-        kept = self._kept.pop(task, None)
-        if kept is None:
+        folder = self._kept.pop(task, None)
+        if folder is None:
             return None
-        if kept.digest == digest:
+        if folder.digest == digest:
             into.workspace.rmdir()
-            kept.attempt.workspace.rename(into.workspace)
-        remove(kept.attempt.root)
-        return kept if kept.digest == digest else None
+            folder.attempt.workspace.rename(into.workspace)
+        remove(folder.attempt.root)
+        return folder if folder.digest == digest else None
 
-    def keep(self, task: int, kept: KeptFolder) -> None:
+    def keep(self, task: int, folder: KeptFolder) -> None:
         """For the next station of this task; the oldest make room."""
         self.forget(task)
-        self._kept[task] = kept
+        self._kept[task] = folder
         while len(self._kept) > self._most:
             self.forget(next(iter(self._kept)))
 
     def forget(self, task: int) -> None:
-        kept = self._kept.pop(task, None)
-        if kept is not None:
-            remove(kept.attempt.root)
+        folder = self._kept.pop(task, None)
+        if folder is not None:
+            remove(folder.attempt.root)
 
     # HOME of agents: it outlives the worker, since a session goes on with it
 
@@ -239,17 +239,17 @@ class Folders:
 
     def expire_homes(self) -> None:
         try:
-            found = sorted((self.base / HOMES).iterdir(), key=lambda each: each.lstat().st_mtime)
+            homes = sorted((self.base / HOMES).iterdir(), key=lambda home: home.lstat().st_mtime)
         except FileNotFoundError:
             return
         oldest = time.time() - HOME_DAYS * 86_400
-        for index, each in enumerate(reversed(found)):
-            if index >= MOST_HOMES or each.lstat().st_mtime < oldest:
-                remove(each)
+        for index, home in enumerate(reversed(homes)):
+            if index >= MOST_HOMES or home.lstat().st_mtime < oldest:
+                remove(home)
 
     def forget_homes(self, task: int) -> None:
-        for each in (self.base / HOMES).glob(f"{task}.*"):
-            remove(each)
+        for home in (self.base / HOMES).glob(f"{task}.*"):
+            remove(home)
 
     def _home(self, task: int, agent: str) -> Path:
         name = hashlib.sha256(agent.encode(errors="replace")).hexdigest()[:16]

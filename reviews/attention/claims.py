@@ -23,13 +23,15 @@ LASTS = timedelta(hours=1)
 def claim(visit: GateVisit, user: User) -> ReviewClaim:
     """Claim it for an hour, or for one more. Raises Conflict (closed, or claimed by somebody else)."""
     won = bool(fetch(CLAIM, [user.pk, LASTS.total_seconds(), visit.pk]))
-    found = current(visit)
-    if not won or found is None:
-        if found is None:
+    current_claim = current(visit)
+    if not won or current_claim is None:
+        if current_claim is None:
             raise Conflict("This review is closed.")
-        raise Conflict(f"{found.user} has claimed this review.", by=str(found.user), at=found.at)
+        raise Conflict(
+            f"{current_claim.user} has claimed this review.", by=str(current_claim.user), at=current_claim.at
+        )
     hint(visit.task.project)
-    return found
+    return current_claim
 
 
 @transaction.atomic
@@ -37,12 +39,12 @@ def release(visit: GateVisit, user: User, *, owner: bool) -> None:
     """Release one's own claim, or, as an administrator (`owner`), anybody's; what is not claimed stays so.
 
     Raises Forbidden."""
-    found = current(visit)
-    if found is None:
+    current_claim = current(visit)
+    if current_claim is None:
         return
-    if found.user_id != user.pk and not owner:
-        raise Forbidden(f"Only {found.user} or an administrator can release this claim.")
-    ReviewClaim.objects.filter(visit=visit, user=found.user).delete()
+    if current_claim.user_id != user.pk and not owner:
+        raise Forbidden(f"Only {current_claim.user} or an administrator can release this claim.")
+    ReviewClaim.objects.filter(visit=visit, user=current_claim.user).delete()
     hint(visit.task.project)
 
 

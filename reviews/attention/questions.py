@@ -39,7 +39,7 @@ def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
         raise Invalid.at("text", "You requested this task.", "Ask somebody else.")
     if ReviewQuestion.objects.filter(visit=visit).count() >= MOST:
         raise Invalid.at("text", "Too many questions.", "Decide, or send the task back.")
-    asked = ReviewQuestion.objects.create(
+    question = ReviewQuestion.objects.create(
         visit=visit,
         task_id=visit.task_id,
         gate=visit.gate,
@@ -50,7 +50,7 @@ def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
     )
     tell(
         ReviewerAsked(
-            asked.pk,
+            question.pk,
             visit.pk,
             visit.task_id,
             visit.task.project_id,
@@ -58,41 +58,43 @@ def ask(visit: GateVisit, user: User, text: str) -> ReviewQuestion:
             str(user),
             requester.pk,
             text,
-            asked.at,
+            question.at,
         )
     )
     hint(visit.task.project)
-    return asked
+    return question
 
 
 @transaction.atomic
 def answer(visit: GateVisit, question: int, user: User, text: str) -> ReviewQuestion:
     """Raises NotFound, Forbidden (somebody else was asked), Invalid (path `text`), Conflict (answered before)."""
-    found = existing(
+    stored_question = existing(
         ReviewQuestion.objects.select_for_update().filter(pk=question, visit=visit),
         "This question does not exist.",
     )
-    if found.asked_id != user.pk:
+    if stored_question.asked_id != user.pk:
         raise Forbidden("Only the person who was asked can answer.")
-    if found.answered_at is not None:
-        raise Conflict("You have already answered this question.", by=str(user), at=found.answered_at)
-    found.answer, found.answered_at = _checked(text), clock.now()
-    found.save(update_fields=["answer", "answered_at"])
+    if stored_question.answered_at is not None:
+        raise Conflict(
+            "You have already answered this question.", by=str(user), at=stored_question.answered_at
+        )
+    stored_question.answer, stored_question.answered_at = _checked(text), clock.now()
+    stored_question.save(update_fields=["answer", "answered_at"])
     tell(
         ReviewerTold(
-            found.pk,
+            stored_question.pk,
             visit.pk,
             visit.task_id,
             visit.task.project_id,
             user.pk,
             str(user),
-            found.asked_by_id,
-            found.text,
-            found.answered_at,
+            stored_question.asked_by_id,
+            stored_question.text,
+            stored_question.answered_at,
         )
     )
     hint(visit.task.project)
-    return found
+    return stored_question
 
 
 def requester_of(visit: GateVisit) -> User | None:

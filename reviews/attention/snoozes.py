@@ -25,9 +25,11 @@ def snooze(visit: GateVisit, user: User, until: datetime) -> ReviewSnooze:
     now = clock.now()
     if not now < until <= now + LONGEST:
         raise Invalid.at("until", "Choose a time within 30 days.", "A time from now on.")
-    found, _made = ReviewSnooze.objects.update_or_create(visit=visit, user=user, defaults={"until": until})
+    stored_snooze, _made = ReviewSnooze.objects.update_or_create(
+        visit=visit, user=user, defaults={"until": until}
+    )
     publish_hints([PersonHint(user.pk)])
-    return found
+    return stored_snooze
 
 
 def wake(visit: GateVisit, user: User) -> None:

@@ -26,7 +26,7 @@ def page(request: SignedIn) -> HttpResponse:
             code = accounts.begin(request.user, int(chosen) if chosen.isdecimal() and len(chosen) < 19 else 0)
         except NotFound:
             status = 422
-    mine = request.user.chat_accounts.select_related("connection__project__owner")
+    chat_accounts = request.user.chat_accounts.select_related("connection__project__owner")
     return show(
         request,
         "account/chats.html",
@@ -34,7 +34,7 @@ def page(request: SignedIn) -> HttpResponse:
         trail=crumbs(("Personal settings", reverse("account")), "Chats"),
         status=status,
         connections=accounts.connections(request.user)[:100],
-        mine=mine.order_by("-linked_at")[:100],
+        mine=chat_accounts.order_by("-linked_at")[:100],
         code=code,
         chosen=chosen,
         refused=status == 422,

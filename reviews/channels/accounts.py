@@ -23,17 +23,19 @@ VALID = timedelta(minutes=10)
 
 def connections(user: User) -> QuerySet[ChannelConnection]:
     """Chats in which this person could decide: of their projects, with a signing secret."""
-    found = ChannelConnection.objects.exclude(signing="").filter(enabled=True)
-    mine = found.filter(project__in=access.visible_projects(user).order_by())
-    return mine.select_related("project__owner").order_by("project__owner__key", "project__key", "name")
+    enabled = ChannelConnection.objects.exclude(signing="").filter(enabled=True)
+    visible = enabled.filter(project__in=access.visible_projects(user).order_by())
+    return visible.select_related("project__owner").order_by("project__owner__key", "project__key", "name")
 
 
 def begin(user: User, connection: int) -> str:
     """A new code; the one before it is void. Raises NotFound."""
-    found = existing(connections(user).filter(pk=connection))
+    stored_connection = existing(connections(user).filter(pk=connection))
     code = secrets.token_urlsafe(12)
     ChatCode.objects.update_or_create(
-        connection=found, user=user, defaults={"digest": _digest(code), "expires_at": Now() + VALID}
+        connection=stored_connection,
+        user=user,
+        defaults={"digest": _digest(code), "expires_at": Now() + VALID},
     )
     return code
 
@@ -44,35 +46,37 @@ def link(connection: ChannelConnection, code: str, workspace: str, account: str)
     somebody else's is theirs no more."""
     with transaction.atomic():
         codes = ChatCode.objects.select_for_update(of=("self",)).select_related("user")
-        found = codes.filter(connection=connection, digest=_digest(code), expires_at__gt=Now()).first()
-        if found is None or not connections(found.user).filter(pk=connection.pk).exists():
+        link_code = codes.filter(connection=connection, digest=_digest(code), expires_at__gt=Now()).first()
+        if link_code is None or not connections(link_code.user).filter(pk=connection.pk).exists():
             return None
-        found.delete()
-        if not found.user.is_active:
+        link_code.delete()
+        if not link_code.user.is_active:
             return None
         ChatAccount.objects.update_or_create(
             connection=connection,
             workspace=workspace,
             account=account,
-            defaults={"user": found.user, "linked_at": Now()},
+            defaults={"user": link_code.user, "linked_at": Now()},
         )
-        _record("chat.linked", found.user, connection, account)
-    return found.user
+        _record("chat.linked", link_code.user, connection, account)
+    return link_code.user
 
 
 def unlink(user: User, pk: int) -> None:
     """Raises NotFound."""
     with transaction.atomic():
-        found = existing(ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk))
-        _record("chat.unlinked", user, found.connection, found.account)
-        found.delete()
+        chat_account = existing(
+            ChatAccount.objects.select_related("connection__project").filter(user=user, pk=pk)
+        )
+        _record("chat.unlinked", user, chat_account.connection, chat_account.account)
+        chat_account.delete()
 
 
 def person(connection: ChannelConnection, workspace: str, account: str) -> User | None:
-    found = ChatAccount.objects.select_related("user").filter(
+    accounts = ChatAccount.objects.select_related("user").filter(
         connection=connection, workspace=workspace, account=account
     )
-    return next((each.user for each in found), None)
+    return next((chat_account.user for chat_account in accounts), None)
 
 
 def _record(kind: str, user: User, connection: ChannelConnection, account: str) -> None:

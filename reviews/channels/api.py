@@ -51,29 +51,29 @@ def take(request: HttpRequest, channel: int) -> Any:
     headers = {name.lower(): value for name, value in request.headers.items()}
     if len(request.body) > interactions.MOST_BYTES:
         raise HttpError(413, "This is more than a chat sends.")
-    found = (
+    connection = (
         ChannelConnection.objects.exclude(signing="")
         .select_related("project")
         .filter(pk=channel if channel < 2**63 else 0, kind__in=CALLS, enabled=True)
         .first()
     )
     try:
-        if found is None:
+        if connection is None:
             raise NotSigned
-        CALLS[found.kind].check(found, headers, request.body)
+        CALLS[connection.kind].check(connection, headers, request.body)
     except NotSigned as unsigned:
         if seconds := wrong_tokens.wait(request):
-            said = "Too many wrong tokens came from this address. Wait a minute."
-            raise TooMuch(said, seconds) from unsigned
+            message = "Too many wrong tokens came from this address. Wait a minute."
+            raise TooMuch(message, seconds) from unsigned
         why = "The signature or token is missing, wrong or older than five minutes. Compare the secret."
         raise HttpError(401, why) from unsigned
-    pressed = CALLS[found.kind].read(request.body)
+    pressed = CALLS[connection.kind].read(request.body)
     if pressed is None:
         return ReplyOut()
-    text = interactions.answer(found, pressed)
+    text = interactions.answer(connection, pressed)
     if pressed.command is None and not pressed.room:
         return PressedOut(ephemeral_text=text)
     if pressed.command is None:
-        interactions.tell(found, pressed, text)
+        interactions.tell(connection, pressed, text)
         return ReplyOut()
     return ReplyOut(text=text)

@@ -86,9 +86,9 @@ class ChannelKind:
 
 
 def post(url: str, document: Mapping[str, Any], method: str = "POST", **headers: str) -> Call:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    extra_headers = {name.replace("_", "-"): value for name, value in headers.items()}
     body = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
-    return Call(method, url, {"content-type": "application/json; charset=utf-8", **named}, body)
+    return Call(method, url, {"content-type": "application/json; charset=utf-8", **extra_headers}, body)
 
 
 def check(answer: HttpAnswer) -> None:
@@ -108,7 +108,7 @@ def without_id(answer: HttpAnswer) -> str:
 def document_of(answer: HttpAnswer) -> dict[str, Any]:
     """The JSON object of an answer; empty for anything else."""
     try:
-        found = json.loads(answer.body)
+        document = json.loads(answer.body)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -36,33 +36,33 @@ class ChannelForm(forms.Form):
         return name
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        kind = BY_KEY.get(said.get("kind", ""))
+        cleaned = super().clean() or {}
+        kind = BY_KEY.get(cleaned.get("kind", ""))
         if kind is None:
-            return said
-        said["address"] = said.get("address") or kind.address
-        if not _is_url(said["address"]):
+            return cleaned
+        cleaned["address"] = cleaned.get("address") or kind.address
+        if not _is_url(cleaned["address"]):
             self.add_error("address", "Enter an address that begins with https:// or http://.")
-        if kind.rooms and not said.get("room"):
+        if kind.rooms and not cleaned.get("room"):
             self.add_error("room", "Enter the channel.")
         if kind.makes_secret:
-            said["secret"] = said.get("secret") or made_secret()
+            cleaned["secret"] = cleaned.get("secret") or made_secret()
             try:
-                signature(said["secret"], "", clock.now(), b"")
+                signature(cleaned["secret"], "", clock.now(), b"")
             except ChannelError as problem:
                 self.add_error("secret", str(problem))
-        elif kind.secret_label and not said.get("secret"):
+        elif kind.secret_label and not cleaned.get("secret"):
             self.add_error("secret", "Enter the token.")
         if not kind.signing_help:
-            said["signing"] = ""
-        elif not _printable(said.get("signing", "")):
+            cleaned["signing"] = ""
+        elif not _printable(cleaned.get("signing", "")):
             self.add_error(
                 "signing", "A signing secret has no spaces and only letters, digits and signs of ASCII."
             )
-        if not kind.makes_secret and not _printable(said.get("secret", "")):
+        if not kind.makes_secret and not _printable(cleaned.get("secret", "")):
             # What no header takes would be told with the error.
             self.add_error("secret", "A token has no spaces and only letters, digits and signs of ASCII.")
-        return said
+        return cleaned
 
 
 def _printable(text: str) -> bool:

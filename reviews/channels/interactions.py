@@ -113,12 +113,12 @@ def _shown(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, s
     visits = GateVisit.objects.select_related("task__project", "job", "asked_by", "decided_by")
     try:
         number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else -1
-        found = visits.filter(pk=UUID(key), task__project=connection.project_id).first()
+        visit = visits.filter(pk=UUID(key), task__project=connection.project_id).first()
     except ValueError:
-        found = None
-    if found is None or number < 0:
+        visit = None
+    if visit is None or number < 0:
         raise ChatRefused("There is no such review.")
-    return found, number, evidence
+    return visit, number, evidence
 
 
 def _may(user: User, visit: GateVisit) -> None:
@@ -131,12 +131,12 @@ def _may(user: User, visit: GateVisit) -> None:
         return  # the engine says what became of it
     if not offered(visit, gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)):
         raise ChatRefused(_at("This gate cannot be approved in a chat.", visit))
-    standing = Standings(user).at(visit)
-    if standing.may:
+    entitlement = Standings(user).at(visit)
+    if entitlement.may:
         return
     visit.refresh_from_db(fields=["state"])
     if visit.state == GateVisit.State.OPEN:
-        raise ChatRefused(_at(standing.why or "This gate does not ask you to review.", visit))
+        raise ChatRefused(_at(entitlement.why or "This gate does not ask you to review.", visit))
 
 
 def _at(why: str, visit: GateVisit) -> str:

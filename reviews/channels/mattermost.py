@@ -18,12 +18,12 @@ def _call(message: ReviewMessage, target: Target) -> Call:
     server = f"{target.address.rstrip('/')}/api/v4/posts"
     if message.ref:
         # What could be chosen goes with the decision.
-        said = {"message": text, "props": {"attachments": []}}
-        return post(f"{server}/{message.ref}/patch", said, "PUT", **token)
-    said = {"channel_id": target.room, "message": text}
+        payload = {"message": text, "props": {"attachments": []}}
+        return post(f"{server}/{message.ref}/patch", payload, "PUT", **token)
+    payload = {"channel_id": target.room, "message": text}
     if message.approves and not message.closed:
-        said["props"] = {"attachments": [_menu(message)]}
-    return post(server, said, **token)
+        payload["props"] = {"attachments": [_menu(message)]}
+    return post(server, payload, **token)
 
 
 def _menu(message: ReviewMessage) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def _menu(message: ReviewMessage) -> dict[str, Any]:
 
 def _lines(message: ReviewMessage) -> list[str]:
     facts = f"{message.task} · {message.place} · {message.requester}"
-    said = message.outcome or message.summary
-    return [plain(said), plain(facts), f"[Open the review]({message.link})"]
+    summary = message.outcome or message.summary
+    return [plain(summary), plain(facts), f"[Open the review]({message.link})"]
 
 
 def plain(text: str) -> str:

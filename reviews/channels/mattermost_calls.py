@@ -25,49 +25,49 @@ WORKSPACE = "server"
 def signature(connection: ChannelConnection, value: str) -> str:
     """What proves that a call comes from the server that got this button. Raises SecretUnreadable."""
     secret = keys.decrypt(connection.signing)
-    said = f"gateline:button:{connection.pk}:{value}"
-    return hmac.new(secret.encode(), said.encode(), hashlib.sha256).hexdigest()
+    signed_text = f"gateline:button:{connection.pk}:{value}"
+    return hmac.new(secret.encode(), signed_text.encode(), hashlib.sha256).hexdigest()
 
 
 @sensitive_variables("secret")
 def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
     """Raises NotSigned."""
-    said, form = _document(body), _form(body)
+    document, form = _document(body), _form(body)
     try:
-        if said:
-            context = said["context"]
-            expected, found = signature(connection, str(context["value"])), str(context["signature"])
+        if document:
+            context = document["context"]
+            expected, received = signature(connection, str(context["value"])), str(context["signature"])
         else:
-            expected, found = keys.decrypt(connection.signing), form["token"]
+            expected, received = keys.decrypt(connection.signing), form["token"]
     except (keys.SecretUnreadable, KeyError, TypeError) as problem:
         raise NotSigned from problem
-    if not hmac.compare_digest(expected.encode(), found.encode("utf-8", "replace")):
+    if not hmac.compare_digest(expected.encode(), received.encode("utf-8", "replace")):
         raise NotSigned
 
 
 def read(body: bytes) -> Pressed | None:
     """None of what says nothing to us."""
-    said, form = _document(body), _form(body)
+    document, form = _document(body), _form(body)
     try:
-        if said:
-            context = said["context"]
+        if document:
+            context = document["context"]
             action = APPROVE if context.get("selected_option") == APPROVE else ""
             value = ascii_text(context["value"], 200)
-            found = Pressed(WORKSPACE, ascii_text(said["user_id"]), "", action, value)
+            pressed = Pressed(WORKSPACE, ascii_text(document["user_id"]), "", action, value)
         else:
-            found = Pressed(WORKSPACE, ascii_text(form["user_id"]), "", command=form.get("text", ""))
+            pressed = Pressed(WORKSPACE, ascii_text(form["user_id"]), "", command=form.get("text", ""))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
-    return found if found.account else None
+    return pressed if pressed.account else None
 
 
 def _document(body: bytes) -> dict[str, Any]:
     """The JSON object of an action; empty for a command, which is a form."""
     try:
-        found = json.loads(body)
+        document = json.loads(body)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _form(body: bytes) -> dict[str, str]:

@@ -25,8 +25,8 @@ class Pressed:
     command: str | None = None
 
 
-def ascii_text(found: Any, most: int = 64) -> str:
+def ascii_text(value: Any, most: int = 64) -> str:
     """Raises ValueError for anything but a short plain text."""
-    if not isinstance(found, str) or "\0" in found or not found.isascii():
+    if not isinstance(value, str) or "\0" in value or not value.isascii():
         raise ValueError
-    return found[:most]
+    return value[:most]

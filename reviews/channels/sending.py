@@ -40,14 +40,14 @@ def send(message_id: int) -> None:
 
     :raises ChannelAway: to be tried again later"""
     try:
-        found = ChannelMessage.objects.select_related(
+        messages = ChannelMessage.objects.select_related(
             "connection__project",
             "connection__created_by",
             "visit__task__project",
             "visit__asked_by__pinned",
             "visit__decided_by",
         )
-        message = found.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
+        message = messages.filter(pk=message_id).exclude(state=ChannelMessage.State.SENT).first()
         if message is not None:
             _send(message)
     finally:
@@ -58,11 +58,11 @@ def _send(message: ChannelMessage) -> None:
     row = ChannelMessage.objects.filter(pk=message.pk)
     kind = BY_KEY[message.connection.kind]
     try:
-        said = test_message(message) if message.visit is None else _review(message, message.visit)
-        if said is None:
+        review_message = test_message(message) if message.visit is None else _review(message, message.visit)
+        if review_message is None:
             row.update(state=ChannelMessage.State.SKIPPED)
             return
-        ref = deliver(message.connection, said)
+        ref = deliver(message.connection, review_message)
     except ChannelError as problem:
         row.update(state=ChannelMessage.State.FAILED, error=str(problem)[:500], attempts=F("attempts") + 1)
         if isinstance(problem, ChannelAway):
@@ -85,18 +85,18 @@ def _catch_up(opened: ChannelMessage) -> None:
         enqueue(SEND_CHANNEL_MESSAGE, CHANNELS, {"message_id": late.pk})
 
 
-def deliver(connection: ChannelConnection, said: ReviewMessage) -> str:
+def deliver(connection: ChannelConnection, review_message: ReviewMessage) -> str:
     """Send it and return what names it there. :raises ChannelError: refused, or not reached"""
     kind = BY_KEY[connection.kind]
-    return kind.read(_fetched(connection, partial(kind.call, said)))
+    return kind.read(_fetched(connection, partial(kind.call, review_message)))
 
 
 def reply(connection_id: int, room: str, account: str, text: str) -> None:
     """Answer one person in a chat; nothing where it was disconnected meanwhile. :raises ChannelAway: try again later"""
     try:
-        found = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
-        if found is not None:
-            slack.read(_fetched(found, partial(slack.reply, text, room, account)))
+        connection = ChannelConnection.objects.filter(pk=connection_id, kind="slack").first()
+        if connection is not None:
+            slack.read(_fetched(connection, partial(slack.reply, text, room, account)))
     except ChannelAway:
         raise
     except ChannelError:
@@ -134,7 +134,7 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
         ref = first.ref
     line = by_id(visit.asked_by.pinned_id)
     gate = gate_of(line, visit.gate)
-    said = str((visit.evidence.get("outcome") or {}).get("summary") or "")
+    outcome_summary = str((visit.evidence.get("outcome") or {}).get("summary") or "")
     return ReviewMessage(
         id=f"msg_{message.token.hex}",
         kind=message.kind,
@@ -144,7 +144,7 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
         task=visit.task.name,
         place=_shown(f"{line.name} › {gate.name}", 300),
         requester=_shown(visit.task.requested_by, 200),
-        summary=_shown(said, LONGEST),
+        summary=_shown(outcome_summary, LONGEST),
         link=absolute("gate-visit", visit.pk),
         outcome="" if is_open else _outcome(visit),
         ref=ref,
@@ -159,16 +159,16 @@ def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> di
     chat = engine.Chat(connection.name, connection.created_by)
     if chat.refusal(visit, gate_at(visit, by_id(visit.asked_by.pinned_id)).approval, visit.votes.all()):
         return {}
-    approve = next(each for each in options(visit) if each.word == Word.APPROVE)
+    approve = next(option for option in options(visit) if option.word == Word.APPROVE)
     value = interactions.value_of(visit)
-    said = {"approves": value, "then": _shown(approve.then, LONGEST)}
+    fields = {"approves": value, "then": _shown(approve.then, LONGEST)}
     if BY_KEY[connection.kind].gives_back:
         try:
-            said["signature"] = mattermost_calls.signature(connection, value)
+            fields["signature"] = mattermost_calls.signature(connection, value)
         except keys.SecretUnreadable:
             return {}
-        said["answers_at"] = interactions.request_address(connection)
-    return said
+        fields["answers_at"] = interactions.request_address(connection)
+    return fields
 
 
 def _outcome(visit: GateVisit) -> str:

@@ -24,7 +24,7 @@ LONGEST_CONFIRM = 290
 
 
 def _call(message: ReviewMessage, target: Target) -> Call:
-    said: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "channel": target.room,
         "text": escaped(message.title),
         "blocks": _blocks(message),
@@ -34,16 +34,16 @@ def _call(message: ReviewMessage, target: Target) -> Call:
     method = "chat.postMessage"
     if message.ref:
         # `channel` has to be the id that the first answer named.
-        channel, _colon, said["ts"] = message.ref.partition(":")
-        method, said["channel"] = "chat.update", channel
+        channel, _colon, payload["ts"] = message.ref.partition(":")
+        method, payload["channel"] = "chat.update", channel
     token = {"authorization": f"Bearer {target.secret}"}
-    return post(f"{target.address.rstrip('/')}/{method}", said, **token)
+    return post(f"{target.address.rstrip('/')}/{method}", payload, **token)
 
 
 def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
     facts = f"{message.task} · {message.place} · {message.requester}"
     lines = [message.outcome or message.summary, facts]
-    found: list[dict[str, Any]] = [
+    blocks: list[dict[str, Any]] = [
         {"type": "section", "text": _plain(message.title)},
         *({"type": "context", "elements": [_plain(line)]} for line in lines if line),
     ]
@@ -54,7 +54,7 @@ def _blocks(message: ReviewMessage) -> list[dict[str, Any]]:
         "action_id": "open",
     }
     approve = [_approve(message)] if message.approves and not message.closed else []
-    return [*found, {"type": "actions", "elements": [*approve, button]}]
+    return [*blocks, {"type": "actions", "elements": [*approve, button]}]
 
 
 def _approve(message: ReviewMessage) -> dict[str, Any]:
@@ -77,9 +77,9 @@ def _approve(message: ReviewMessage) -> dict[str, Any]:
 
 def reply(text: str, room: str, account: str, target: Target) -> Call:
     """A message that only one person sees."""
-    said = {"channel": room, "user": account, "text": escaped(text)}
+    payload = {"channel": room, "user": account, "text": escaped(text)}
     return post(
-        f"{target.address.rstrip('/')}/chat.postEphemeral", said, authorization=f"Bearer {target.secret}"
+        f"{target.address.rstrip('/')}/chat.postEphemeral", payload, authorization=f"Bearer {target.secret}"
     )
 
 
@@ -95,11 +95,11 @@ def escaped(text: str) -> str:
 
 def read(answer: HttpAnswer) -> str:
     check(answer)
-    said = document_of(answer)
-    if said.get("ok") is not True:
-        error = str(said.get("error") or "no answer")[:200]
+    document = document_of(answer)
+    if document.get("ok") is not True:
+        error = str(document.get("error") or "no answer")[:200]
         raise (ChannelAway if error in PASSING else ChannelError)(f"Slack answered {error}.")
-    return f"{said.get('channel', '')}:{said.get('ts', '')}"
+    return f"{document.get('channel', '')}:{document.get('ts', '')}"
 
 
 KIND = ChannelKind(

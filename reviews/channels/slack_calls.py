@@ -21,7 +21,7 @@ TOLERANCE = 300
 @sensitive_variables("secret")
 def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes) -> None:
     """`headers`: their names in small letters. Raises NotSigned."""
-    stamp, said = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
+    stamp, signature = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
     try:
         secret = keys.decrypt(connection.signing)
     except keys.SecretUnreadable as problem:
@@ -30,7 +30,7 @@ def check(connection: ChannelConnection, headers: Mapping[str, str], body: bytes
     if old or abs(time.time() - int(stamp)) > TOLERANCE:
         raise NotSigned
     made = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(f"v0={made}".encode(), said.encode()):
+    if not hmac.compare_digest(f"v0={made}".encode(), signature.encode()):
         raise NotSigned
 
 
@@ -45,15 +45,15 @@ def read(body: bytes) -> Pressed | None:
                 ascii_text(form.get("channel_id", "")),
                 command=form.get("text", ""),
             )
-        said = json.loads(form["payload"])
-        action = said["actions"][0]
-        found = Pressed(
-            ascii_text(said["team"]["id"]),
-            ascii_text(said["user"]["id"]),
-            ascii_text(said["channel"]["id"]),
+        payload = json.loads(form["payload"])
+        action = payload["actions"][0]
+        pressed = Pressed(
+            ascii_text(payload["team"]["id"]),
+            ascii_text(payload["user"]["id"]),
+            ascii_text(payload["channel"]["id"]),
             ascii_text(action["action_id"]),
             ascii_text(action.get("value", ""), 200),
         )
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         return None
-    return found if found.workspace and found.account else None
+    return pressed if pressed.workspace and pressed.account else None

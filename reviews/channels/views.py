@@ -47,8 +47,8 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
     if request.method == "POST" and not form.is_valid():
         status = 422
     elif request.method == "POST":
-        said = form.cleaned_data
-        secret, signing = said.pop("secret"), said.pop("signing")
+        fields = form.cleaned_data
+        secret, signing = fields.pop("secret"), fields.pop("signing")
         with transaction.atomic():
             made = ChannelConnection.objects.create(
                 project=project,
@@ -56,7 +56,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
                 signing=keys.encrypt(signing) if signing else "",
                 created_at=timezone.now(),
                 created_by=request.user,
-                **said,
+                **fields,
             )
             _record(request, "channel.connected", made)
         if not BY_KEY[made.kind].makes_secret or request.POST.get("secret"):
@@ -81,7 +81,7 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
         kind=BY_KEY.get(chosen.get("kind", ""), KINDS[0]),
         connected=made,
         shown_once=shown_once,
-        rows=[ChannelRow(each, BY_KEY[each.kind]) for each in connections],
+        rows=[ChannelRow(connection, BY_KEY[connection.kind]) for connection in connections],
         letters=letters.order_by("-created_at")[:LETTERS],
     )
 

@@ -27,8 +27,8 @@ from reviews.models import AskedPlace
 from reviews.models.statements import (
     AFTER_PLACE,
     AMONG_VISITS,
-    ASKED,
     AT_GATE,
+    DECIDABLE_VISITS,
     DECIDED,
     DECIDED_AFTER_PLACE,
     DECIDED_AS,
@@ -63,7 +63,7 @@ Place = tuple[datetime, UUID]
 
 def keep(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
     """Follow the gate visits that opened, were decided or closed in this batch."""
-    over = [each.visit_id for each in batch if isinstance(each, GateDecided | GateClosed)]
+    over = [event.visit_id for event in batch if isinstance(event, GateDecided | GateClosed)]
     still_open = [visit for visit in opened if visit.state == GateVisit.State.OPEN]
     if still_open:
         rows.add([row for visit in still_open for row in places_of(visit)])
@@ -74,7 +74,7 @@ def keep(batch: Sequence[Consequence], opened: Iterable[GateVisit]) -> None:
 def places_of(visit: GateVisit) -> list[AskedPlace]:
     """The rows of an open visit."""
     policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
-    wanted = dict.fromkeys((each.kind, each.asked[:LONGEST_NAME]) for each in policy.who)
+    candidates = dict.fromkeys((candidate.kind, candidate.asked[:LONGEST_NAME]) for candidate in policy.who)
     barred = barred_people(visit.task, visit, policy)
     return [
         rows.new(
@@ -91,7 +91,7 @@ def places_of(visit: GateVisit) -> list[AskedPlace]:
             opened_at=visit.opened_at,
             order_at=order_at(visit.due_at, visit.opened_at),
         )
-        for number, (kind, name) in enumerate(wanted)
+        for number, (kind, name) in enumerate(candidates)
     ]
 
 
@@ -126,45 +126,47 @@ class Narrowed:
 
     def where(self, after: Place | None) -> tuple[str, list[Any]]:
         """Conditions on a row `a`, each with its values."""
-        told: list[tuple[str, list[Any]]] = []
+        conditions: list[tuple[str, list[Any]]] = []
         if self.lines is not None:
-            told.append((ON_LINES, [list(self.lines)]))
+            conditions.append((ON_LINES, [list(self.lines)]))
         if self.gate:
-            told.append((AT_GATE, [self.gate]))
+            conditions.append((AT_GATE, [self.gate]))
         if self.since:
-            told.append((OPENED_SINCE, [self.since]))
+            conditions.append((OPENED_SINCE, [self.since]))
         if self.until:
-            told.append((OPENED_BEFORE, [self.until]))
+            conditions.append((OPENED_BEFORE, [self.until]))
         if self.visits is not None:
-            told.append((AMONG_VISITS, [list(self.visits)]))
+            conditions.append((AMONG_VISITS, [list(self.visits)]))
         if self.reader is not None:
-            told.append((SNOOZED if self.state == "snoozed" else f"NOT {SNOOZED}", [self.reader]))
+            conditions.append((SNOOZED if self.state == "snoozed" else f"NOT {SNOOZED}", [self.reader]))
         if self.state in VISIT_STATES:
-            told.append((VISIT_STATES[self.state], []))
+            conditions.append((VISIT_STATES[self.state], []))
         if after:
-            told.append((AFTER_PLACE.format(column=self.column), [*after]))
-        return _joined(told)
+            conditions.append((AFTER_PLACE.format(column=self.column), [*after]))
+        return _joined(conditions)
 
     def over(self, after: Place | None, at: str, visit: str) -> tuple[str, list[Any]]:
         """The same for what is over: a visit `g` of a task `t`. `at`, `visit`: what its list is sorted by."""
-        told: list[tuple[str, list[Any]]] = [(DECIDED_IN_PROJECTS, [list(self.projects or ())])]
+        conditions: list[tuple[str, list[Any]]] = [(DECIDED_IN_PROJECTS, [list(self.projects or ())])]
         if self.lines is not None:
-            told.append((DECIDED_ON_LINES, [list(self.lines)]))
+            conditions.append((DECIDED_ON_LINES, [list(self.lines)]))
         if self.gate:
-            told.append((DECIDED_AT_GATE, [self.gate]))
+            conditions.append((DECIDED_AT_GATE, [self.gate]))
         if self.since:
-            told.append((DECIDED_SINCE.format(at=at), [self.since]))
+            conditions.append((DECIDED_SINCE.format(at=at), [self.since]))
         if self.until:
-            told.append((DECIDED_BEFORE.format(at=at), [self.until]))
+            conditions.append((DECIDED_BEFORE.format(at=at), [self.until]))
         if self.state:
-            told.append((DECIDED_AS, [self.state]))
+            conditions.append((DECIDED_AS, [self.state]))
         if after:
-            told.append((DECIDED_AFTER_PLACE.format(at=at, visit=visit), [*after]))
-        return _joined(told)
+            conditions.append((DECIDED_AFTER_PLACE.format(at=at, visit=visit), [*after]))
+        return _joined(conditions)
 
 
-def _joined(told: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
-    return "".join(f" AND {text}" for text, _values in told), [v for _text, values in told for v in values]
+def _joined(conditions: list[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+    return "".join(f" AND {text}" for text, _values in conditions), [
+        v for _text, values in conditions for v in values
+    ]
 
 
 Seats = Mapping[int, Sequence[Seat]]
@@ -172,15 +174,15 @@ Seats = Mapping[int, Sequence[Seat]]
 
 
 def asked(
-    user: User, within: Narrowed, most: int, after: Place | None = None, mine: Seats | None = None
+    user: User, within: Narrowed, most: int, after: Place | None = None, own_seats: Seats | None = None
 ) -> list[Place]:
     """Open visits where this person may decide now, in order. `mine`: their seats, where they have been read."""
-    places = _places(user, within.projects, seats(user) if mine is None else mine)
+    places = _places(user, within.projects, seats(user) if own_seats is None else own_seats)
     if not places[0]:
         return []
     where, values = within.where(after)
-    given = [*places, user.pk, *values, most, most]
-    return fetch(ASKED.format(column=within.column, where=where), given)
+    arguments = [*places, user.pk, *values, most, most]
+    return fetch(DECIDABLE_VISITS.format(column=within.column, where=where), arguments)
 
 
 def asked_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -> set[UUID]:
@@ -192,37 +194,37 @@ def asked_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -
 def of_team(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
     """Every open visit of the projects, whoever is asked, in order."""
     where, values = within.where(after)
-    given = [list(within.projects or ()), *values, most, most]
-    return fetch(TEAM.format(column=within.column, where=where), given)
+    arguments = [list(within.projects or ()), *values, most, most]
+    return fetch(TEAM.format(column=within.column, where=where), arguments)
 
 
 def requested(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
     """Open visits of tasks that this person requested, in order."""
     where, values = within.where(after)
-    given = [user.pk, list(within.projects or ()), *values, most]
-    return fetch(REQUESTED.format(column=within.column, where=where), given)
+    arguments = [user.pk, list(within.projects or ()), *values, most]
+    return fetch(REQUESTED.format(column=within.column, where=where), arguments)
 
 
 def decided(user: User, within: Narrowed, most: int, after: Place | None = None) -> list[Place]:
     """Visits that are over, of which this person decided or voted, the latest first."""
     decided, values = within.over(after, "g.decided_at", "g.id")
     voted, others = within.over(after, "v.at", "v.visit_id")
-    given = [user.pk, *values, most, user.pk, *others, most, most]
-    return fetch(DECIDED.format(decided=decided, voted=voted), given)
+    arguments = [user.pk, *values, most, user.pk, *others, most, most]
+    return fetch(DECIDED.format(decided=decided, voted=voted), arguments)
 
 
 def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
     """What this person fills in each project, as columns. `people`: on whom there may be no bar, nobody in a project
     of one."""
-    wanted = None if projects is None else set(projects)
-    found = [
+    project_ids = None if projects is None else set(projects)
+    seat_rows = [
         (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))
-        for project_id, mine in seats_of.items()
-        if wanted is None or project_id in wanted
-        for seat in mine
+        for project_id, person_seats in seats_of.items()
+        if project_ids is None or project_id in project_ids
+        for seat in person_seats
         for kind, name in sorted(fillable(seat.person.voter))
     ]
-    return [list(column) for column in zip(*found, strict=True)] if found else [[]]
+    return [list(column) for column in zip(*seat_rows, strict=True)] if seat_rows else [[]]
 
 
 def _array(ids: Iterable[int]) -> str:

@@ -40,7 +40,7 @@ DONE = {
     Word.REWORK: "sent back",
     Word.ABORT: "aborted",
 }
-SAID = "…"
+REASON_PLACEHOLDER = "…"
 """Stands for the reviewer's text, while it is not known."""
 NEEDS_REASON = frozenset({Word.SEND_BACK, Word.REJECT})
 # word: (icon, key, variant of its button, tone of its icon); one filled button per view
@@ -130,12 +130,12 @@ def no_way_back(visit: GateVisit) -> str:
         return "Send back is not offered here."
     if _used_up(gate, visit, Word.SEND_BACK):
         most = gate.approval.max_rounds
-        said = plural(
+        sentence = plural(
             "Send back is not possible: %(n)s of %(n)s is used.",
             "Send back is not possible: %(n)s of %(n)s are used.",
             most,
         )
-        return said % {"n": most}
+        return sentence % {"n": most}
     return ""
 
 
@@ -164,7 +164,7 @@ def _reason_help(line: ParsedLine, answer: dict[str, Any], chosen: bool) -> str:
     """Say where the reviewer's text goes."""
     if chosen:
         return "Kept in the history. A station that you choose also gets it as feedback."
-    if answer["decision"] == "move" and answer["feedback"] == SAID:
+    if answer["decision"] == "move" and answer["feedback"] == REASON_PLACEHOLDER:
         return f"Goes to {station_names(line, answer['to'])} as feedback, and is kept in the history."
     return "Kept with the task and in its history."
 
@@ -204,7 +204,11 @@ def _decided(line: ParsedLine, visit: GateVisit, word: str, route: str | None) -
     gates = dict(facts.get("gates") or {})
     for other in visit.asked_by.gate_visits.all():
         gates[other.gate] = {"decision": other.word or "approve"}
-    gates[visit.gate] = {"decision": word, "reason": SAID, **({"route": route} if route else {})}
+    gates[visit.gate] = {
+        "decision": word,
+        "reason": REASON_PLACEHOLDER,
+        **({"route": route} if route else {}),
+    }
     facts["gates"] = gates
     return decide(line, read_situation({**situation, "facts": facts})).to_dict()
 

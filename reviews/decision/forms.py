@@ -32,11 +32,11 @@ class DecisionForm(forms.Form):
     def refuse(self, problem: Invalid) -> None:
         """Show each problem of the engine at its field, or else above the form. Those of the gate's own fields are kept
         for them."""
-        for each in problem.problems:
-            if each.path.startswith(f"{FIELDS}."):
-                self.problems.append(each)
+        for fault in problem.problems:
+            if fault.path.startswith(f"{FIELDS}."):
+                self.problems.append(fault)
             else:
-                self.add_error(each.path if each.path in self.fields else None, each.message)
+                self.add_error(fault.path if fault.path in self.fields else None, fault.message)
 
     def gate_fields(self, gate: Gate) -> list[StartField]:
         """What an approval fills in, as it was typed, or as it begins."""

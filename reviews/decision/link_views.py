@@ -68,9 +68,9 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 def _asked(link: MailLink) -> dict[str, object]:
     visit = link.visit
-    approve = next(each for each in options(visit) if each.word == "approve")
-    said = visit.evidence.get("outcome", {})
-    return {"person": link.user, "option": approve, "summary": said.get("summary", ""), **_about(visit)}
+    approve = next(option for option in options(visit) if option.word == "approve")
+    outcome = visit.evidence.get("outcome", {})
+    return {"person": link.user, "option": approve, "summary": outcome.get("summary", ""), **_about(visit)}
 
 
 def _about(visit: GateVisit) -> dict[str, object]:

@@ -46,13 +46,17 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
     people = User.objects.filter(
         memberships__project=visit.task.project_id, email__iexact=address, is_active=True
     )
-    found = list(people.distinct()[:2])
-    if len(found) != 1 or accounts.needs_second_factor(found[0]) or not Standings(found[0]).at(visit).may:
+    members = list(people.distinct()[:2])
+    if (
+        len(members) != 1
+        or accounts.needs_second_factor(members[0])
+        or not Standings(members[0]).at(visit).may
+    ):
         return ""
     token = secrets.token_urlsafe(32)
     MailLink.objects.create(
         visit=visit,
-        user=found[0],
+        user=members[0],
         digest=_digest(token),
         token_version=visit.token_version,
         evidence_digest=visit.evidence_digest,
@@ -110,12 +114,12 @@ def _checked(link: MailLink | None) -> MailLink:
         raise MailLinkRefused("changed", visit=visit)
     if accounts.needs_second_factor(link.user):
         raise MailLinkRefused("reassigned", "Your account needs a second factor first.", visit)
-    standing = Standings(link.user).at(visit)
-    if not link.user.is_active or not standing.may:
+    entitlement = Standings(link.user).at(visit)
+    if not link.user.is_active or not entitlement.may:
         # Decided while it was looked at, perhaps by their own vote: that is the reason then.
         visit.refresh_from_db(fields=["state", "word", "decided_by", "decided_at", "overridden"])
         _still_open(visit)
-        raise MailLinkRefused("reassigned", standing.why or "This gate does not ask you to review.", visit)
+        raise MailLinkRefused("reassigned", entitlement.why or "This gate does not ask you to review.", visit)
     return link
 
 

@@ -44,29 +44,29 @@ def drawn(visit: GateVisit, options: Iterable[VoteOption]) -> DrawnChoices | Non
     known = [option for option in options if option.answer]
     if not known:
         return None
-    asked = str(visit.asked_by.answer.get("rule") or "")
-    endings = [each for option in known if (each := _ending(visit, option.answer, asked))]
-    choices = [DrawnChoice(option, _told(line, visit, option.answer, asked)) for option in known]
+    rule_id = str(visit.asked_by.answer.get("rule") or "")
+    endings = [ending for option in known if (ending := _ending(visit, option.answer, rule_id))]
+    choices = [DrawnChoice(option, _told(line, visit, option.answer, rule_id)) for option in known]
     return DrawnChoices(drawing_of_version(pinned, endings), choices)
 
 
-def _ending(visit: GateVisit, answer: Mapping[str, Any], asked: str) -> DrawnEnding | None:
+def _ending(visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> DrawnEnding | None:
     """The end of the task where no rule leads there: a gate that ends it names the rule that it stands on."""
     if answer["decision"] != "finish" or _led_by_rule(answer):
         return None
-    return DrawnEnding(visit.asked_by.station, asked, answer["end"])
+    return DrawnEnding(visit.asked_by.station, rule_id, answer["end"])
 
 
-def _told(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], asked: str) -> str:
+def _told(line: ParsedLine, visit: GateVisit, answer: Mapping[str, Any], rule_id: str) -> str:
     station = visit.asked_by.station
     path = TaskPath()
     path.ways.clear()
-    for each in line.stations:
-        path.places[each.key] = PlaceMark()
-        path.ways |= dict.fromkeys(ways_of(each), NOT)
+    for line_station in line.stations:
+        path.places[line_station.key] = PlaceMark()
+        path.ways |= dict.fromkeys(ways_of(line_station), NOT)
     path.places |= {end.key: PlaceMark() for end in line.ends}
     path.places[station] = PlaceMark(HERE)
-    path.gates[asked] = PlaceMark(HERE)
+    path.gates[rule_id] = PlaceMark(HERE)
     rule = str(answer.get("rule") or "")
     if answer["decision"] == "move":
         again = [station] == list(answer["to"])

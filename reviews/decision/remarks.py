@@ -51,20 +51,20 @@ class PlacedRemark:
 
     @property
     def state_words(self) -> str:
-        said = {"n": self.remark.line, "now": self.line}
+        numbers = {"n": self.remark.line, "now": self.line}
         if self.state == UNCHANGED:
             moved = self.line != self.remark.line
-            return ("Line %(n)s unchanged, now %(now)s" if moved else "Line %(n)s unchanged") % said
+            return ("Line %(n)s unchanged, now %(now)s" if moved else "Line %(n)s unchanged") % numbers
         if self.state == CHANGED:
-            return "Line {n} changed".format(**said)
+            return "Line {n} changed".format(**numbers)
         if self.state == MOVED:
-            return "Line {n} moved to {now}".format(**said)
+            return "Line {n} moved to {now}".format(**numbers)
         if self.state == GONE and self.matches > 1:
             return "Line {n} is gone; {matches} lines elsewhere are the same".format(
-                **said,
+                **numbers,
                 matches=self.matches,
             )
-        return "Line {n} is gone".format(**said) if self.state else ""
+        return "Line {n} is gone".format(**numbers) if self.state else ""
 
     @property
     def icon(self) -> str:
@@ -87,10 +87,10 @@ class Remarks:
             if row.was_sent or (row.user_id == reader.pk and row.visit_id == visit.pk)
         ]
         self._files = {str(entry["path"]): entry for entry in tree.manifest if "digest" in entry}
-        wanted = [{"digest": row.content} for row in rows] + [
+        digests = [{"digest": row.content} for row in rows] + [
             entry for row in rows if (entry := self._now(row.path)) is not None
         ]
-        stored = Bytes(wanted) if rows else None
+        stored = Bytes(digests) if rows else None
         self.placed = [self._placed(row, stored) for row in rows if stored]
 
     def _now(self, path: str) -> Any:
@@ -98,7 +98,7 @@ class Remarks:
 
     def _placed(self, row: Any, stored: Bytes) -> PlacedRemark:
         earlier = row.visit_id != self.visit.pk
-        found = self._fate(row, stored) if earlier else Fate("", row.line)
+        remark_fate = self._fate(row, stored) if earlier else Fate("", row.line)
         checked = row.resolution == Remark.Resolution.RESOLVED or (
             row.resolution == Remark.Resolution.OPEN and row.checked_in_id == self.visit.pk
         )
@@ -106,12 +106,12 @@ class Remarks:
             row,
             mine=row.user_id == self.reader.pk,
             draft=not row.was_sent,
-            state=found.state,
-            line=found.line,
+            state=remark_fate.state,
+            line=remark_fate.line,
             path=row.path if row.path in self._files else self._renamed.get(row.path, row.path),
             markable=earlier and row.user_id == self.reader.pk and self.visit.state == GateVisit.State.OPEN,
             checked=checked,
-            matches=found.matches,
+            matches=remark_fate.matches,
         )
 
     def _fate(self, row: Remark, stored: Bytes) -> Fate:
@@ -127,15 +127,15 @@ class Remarks:
 
     @property
     def earlier(self) -> list[PlacedRemark]:
-        return [each for each in self.placed if each.state]
+        return [remark for remark in self.placed if remark.state]
 
     @property
     def drafts(self) -> list[PlacedRemark]:
-        return [each for each in self.placed if each.draft]
+        return [remark for remark in self.placed if remark.draft]
 
     @property
     def checked_count(self) -> int:
-        return sum(each.checked for each in self.earlier)
+        return sum(remark.checked for remark in self.earlier)
 
     @property
     def unchecked_count(self) -> int:
@@ -144,20 +144,20 @@ class Remarks:
     @property
     def by_path(self) -> dict[str, int]:
         counts: dict[str, int] = defaultdict(int)
-        for each in self.placed:
-            counts[each.path] += 1
+        for remark in self.placed:
+            counts[remark.path] += 1
         return counts
 
     def below(
         self, comparison: Comparison, counted: CountedFile
     ) -> Mapping[tuple[str, int], Sequence[PlacedRemark]]:
         """Those of one file, by side and line."""
-        found: dict[tuple[str, int], list[PlacedRemark]] = defaultdict(list)
-        for each in self.placed:
-            if each.path in (counted.path, counted.change.was):
-                side = each.remark.side if not each.state else "new"
-                found[(side, each.line)].append(each)
-        return found
+        by_place: dict[tuple[str, int], list[PlacedRemark]] = defaultdict(list)
+        for placed in self.placed:
+            if placed.path in (counted.path, counted.change.was):
+                side = placed.remark.side if not placed.state else "new"
+                by_place[(side, placed.line)].append(placed)
+        return by_place
 
 
 def _lines(stored: Bytes, entry: Any) -> Sequence[str] | None:
@@ -187,8 +187,8 @@ def drafts_of(visit: GateVisit, user: User) -> list[Remark]:
 
 def with_remarks(visit: GateVisit, user: User, reason: str) -> str:
     """The reason of a decision with the drafts of who decides below it, each as `path:line: text`."""
-    said = [f"{each.path}:{each.line}: {each.text}" for each in drafts_of(visit, user)]
-    return "\n".join(filter(None, (reason, *said))) if said else reason
+    comments = [f"{draft.path}:{draft.line}: {draft.text}" for draft in drafts_of(visit, user)]
+    return "\n".join(filter(None, (reason, *comments))) if comments else reason
 
 
 def write(
@@ -235,12 +235,12 @@ def resolve(visit: GateVisit, user: User, remark: int, resolution: str) -> None:
     """
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
-    found = existing(
+    stored_remark = existing(
         sent_or_draft(visit).exclude(visit=visit).filter(pk=remark, was_sent=True),
         "This remark does not exist.",
     )
-    if found.user_id != user.pk:
+    if stored_remark.user_id != user.pk:
         raise Forbidden("Only the reviewer who made a remark can say whether it is resolved.")
-    found.resolution = resolution if resolution in Remark.Resolution.values else ""
-    found.checked_in = visit if found.resolution else None
-    found.save(update_fields=["resolution", "checked_in"])
+    stored_remark.resolution = resolution if resolution in Remark.Resolution.values else ""
+    stored_remark.checked_in = visit if stored_remark.resolution else None
+    stored_remark.save(update_fields=["resolution", "checked_in"])

@@ -46,17 +46,17 @@ class Standings:
         if visit.state != GateVisit.State.OPEN:
             return Entitlement(False)
         policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
-        mine = self._in(visit.task.project_id)
-        own = mine[0] if mine else None
+        own_seats = self._in(visit.task.project_id)
+        own = own_seats[0] if own_seats else None
         why = own.barred(visit.task, visit, policy) if own else ""
         overrides = own is not None and Role.ADMIN in own.person.roles and not why
         votes = visit.votes.all()
         if any(vote.user_id == self.user.pk for vote in votes):
             return Entitlement(False, "You have voted; more votes are needed.", overrides=overrides)
-        found = usable(mine, visit, policy, votes)
-        if found:
-            alone = found[0] is own and decides_alone(own.person, visit.task, visit, policy)
-            return Entitlement(True, alone=alone, overrides=overrides, seats=found)
+        usable_seats = usable(own_seats, visit, policy, votes)
+        if usable_seats:
+            alone = usable_seats[0] is own and decides_alone(own.person, visit.task, visit, policy)
+            return Entitlement(True, alone=alone, overrides=overrides, seats=usable_seats)
         if own is None or not meets_any(own.person, policy.who):
             why = "This gate does not ask you to review."
         elif not why:

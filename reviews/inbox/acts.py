@@ -14,110 +14,112 @@ from pipelines.web.tasks.start import given
 from reviews.attention import questions
 from reviews.inbox.item import InboxItem, Mine
 
-Said = dict[str, Any]
+ActFields = dict[str, Any]
 
 
-def answer(need: InboxItem, user: User, said: Said) -> str:
+def answer(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer a question: the station runs again with the answer."""
-    engine.answer(int(need.key), user=user, token_version=said["token_version"], text=said["text"])
+    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=fields["text"])
     return "Answered"
 
 
-def reply(need: InboxItem, user: User, said: Said) -> str:
+def reply(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer what a reviewer asked; the review stays as it is."""
     visit = GateVisit.objects.select_related("task__project").get(pk=need.about["visit"])
-    questions.answer(visit, int(need.key), user, said["text"])
+    questions.answer(visit, int(need.key), user, fields["text"])
     return "Answered"
 
 
-def approve(need: InboxItem, user: User, said: Said) -> str:
+def approve(need: InboxItem, user: User, fields: ActFields) -> str:
     """Allow the calls that are shown: the answer that a station of kind `tools` waits for."""
-    engine.answer(int(need.key), user=user, token_version=said["token_version"], text="approve")
+    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text="approve")
     return "Approved"
 
 
-def deny(need: InboxItem, user: User, said: Said) -> str:
+def deny(need: InboxItem, user: User, fields: ActFields) -> str:
     """Deny them, starting with a word that no station takes for a yes."""
-    text = f"Denied: {said['reason']}"
-    engine.answer(int(need.key), user=user, token_version=said["token_version"], text=text)
+    text = f"Denied: {fields['reason']}"
+    engine.answer(int(need.key), user=user, token_version=fields["token_version"], text=text)
     return "Denied"
 
 
-def settle(need: InboxItem, user: User, said: Said) -> str:
+def settle(need: InboxItem, user: User, fields: ActFields) -> str:
     """Answer an evaluation: the same situation is decided again with the answer."""
     engine.answer(
         int(need.key),
         user=user,
-        token_version=said["token_version"],
-        text=said["text"],
-        fact=said["answer"],
+        token_version=fields["token_version"],
+        text=fields["text"],
+        fact=fields["answer"],
     )
     return "Answered"
 
 
-def retry(need: InboxItem, user: User, said: Said) -> str:
-    engine.retry(int(need.key), user=user, token_version=said["token_version"], reason=said["reason"])
+def retry(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.retry(int(need.key), user=user, token_version=fields["token_version"], reason=fields["reason"])
     return "Runs again"
 
 
-def resolve(need: InboxItem, user: User, said: Said) -> str:
-    engine.resolve(UUID(need.key), user=user, **said)
+def resolve(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.resolve(UUID(need.key), user=user, **fields)
     return "Resolved"
 
 
-def unlock(need: InboxItem, user: User, said: Said) -> str:
-    engine.resolve_deadlock(UUID(need.key), user=user, **said)
+def unlock(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.resolve_deadlock(UUID(need.key), user=user, **fields)
     return "Resolved"
 
 
-def supply(need: InboxItem, user: User, said: Said) -> str:
+def supply(need: InboxItem, user: User, fields: ActFields) -> str:
     """Supply metadata that a precondition asks for: the task is decided again with it."""
-    found = given(need.about["metadata"], said["posted"], "metadata")
-    engine.supply(int(need.key), user=user, token_version=said["token_version"], given=found)
+    metadata = given(need.about["metadata"], fields["posted"], "metadata")
+    engine.supply(int(need.key), user=user, token_version=fields["token_version"], values=metadata)
     return "Added"
 
 
-def hand_over(need: InboxItem, user: User, said: Said) -> str:
-    engine.hand_over(int(need.key), user=user, token_version=said["token_version"], document=said["document"])
+def hand_over(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.hand_over(
+        int(need.key), user=user, token_version=fields["token_version"], document=fields["document"]
+    )
     return "Handed over"
 
 
-def release(need: InboxItem, user: User, said: Said) -> str:
-    engine.release(int(need.key), user=user, token_version=said["token_version"])
+def release(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.release(int(need.key), user=user, token_version=fields["token_version"])
     return "Released"
 
 
-def cancel(need: InboxItem, user: User, said: Said) -> str:
-    engine.cancel(need.task.pk, actor=engine.Actor.person(user), reason=said["reason"])
+def cancel(need: InboxItem, user: User, fields: ActFields) -> str:
+    engine.cancel(need.task.pk, actor=engine.Actor.person(user), reason=fields["reason"])
     return "Cancelled"
 
 
 # Where a verb is offered
 
 
-def let_go_by_hand(need: InboxItem, mine: Mine) -> bool:
+def let_go_by_hand(need: InboxItem, viewer: Mine) -> bool:
     """Whether a person put it on hold, or it waits for other tasks."""
     return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
 
 
-def run_again_by_hand(need: InboxItem, mine: Mine) -> bool:
-    return not let_go_by_hand(need, mine)
+def run_again_by_hand(need: InboxItem, viewer: Mine) -> bool:
+    return not let_go_by_hand(need, viewer)
 
 
-def lacks_metadata(need: InboxItem, mine: Mine) -> bool:
+def lacks_metadata(need: InboxItem, viewer: Mine) -> bool:
     return bool(need.about["metadata"])
 
 
-def lacks_handoff(need: InboxItem, mine: Mine) -> bool:
+def lacks_handoff(need: InboxItem, viewer: Mine) -> bool:
     return HANDOFF in need.about["wait"]["missing"]
 
 
-def lacks_an_agent(need: InboxItem, mine: Mine) -> bool:
+def lacks_an_agent(need: InboxItem, viewer: Mine) -> bool:
     return any(name.startswith(f"{AGENT}:") for name in need.about["wait"]["missing"])
 
 
-def designs(need: InboxItem, mine: Mine) -> bool:
-    return need.task.project in mine.designed
+def designs(need: InboxItem, viewer: Mine) -> bool:
+    return need.task.project in viewer.designed
 
 
 # Where the others lead

@@ -61,11 +61,11 @@ def index(request: Request, kind: str = "", project: str = "") -> list[NeedOut]:
             f"“{kind}” is not a kind.",
             f"Use one of {', '.join(BY_KEY)}.",
         )
-    return [_out(found) for found in narrowed(needs(Mine(user, token)), kind, project)]
+    return [_out(offered) for offered in narrowed(needs(Mine(user, token)), kind, project)]
 
 
-def _out(found: OfferedItem) -> NeedOut:
-    need = found.need
+def _out(offered: OfferedItem) -> NeedOut:
+    need = offered.need
     owner, project = need.keys
     return NeedOut(
         id=need.id,
@@ -83,6 +83,6 @@ def _out(found: OfferedItem) -> NeedOut:
         version=need.version,
         since=need.since,
         due=need.due_at,
-        verbs=[VerbOut(key=verb.key, label=verb.label, page=verb.href) for verb in found.verbs],
+        verbs=[VerbOut(key=verb.key, label=verb.label, page=verb.href) for verb in offered.verbs],
         page=need.task_url,
     )

@@ -32,9 +32,9 @@ STATES_OF = {
     "done": tuple(Word.choices),
 }
 """What a list can be narrowed to, by its tab."""
-ASKED = "needs-me"
+NEEDS_ME = "needs-me"
 TABS = (
-    (ASKED, "Needs you"),
+    (NEEDS_ME, "Needs you"),
     ("mine", "Requested by you"),
     ("others", "Team"),
     ("done", "Decided"),
@@ -43,7 +43,7 @@ TABS = (
 
 
 NOTHING = {
-    ASKED: "Nothing needs you.",
+    NEEDS_ME: "Nothing needs you.",
     "mine": "No open reviews of your tasks.",
     "others": "No open reviews.",
     "done": "No decisions yet.",
@@ -78,7 +78,7 @@ class ReviewList:
     @property
     def chosen(self) -> dict[str, str]:
         """Everything that stands in the address."""
-        tab = "" if self.tab == ASKED else self.tab
+        tab = "" if self.tab == NEEDS_ME else self.tab
         narrowed = {"kind": self.kind, "line": self.line, "gate": self.gate, "state": self.state}
         filters = {**narrowed, "sort": self.sort, **self.dates.query}
         return {
@@ -109,7 +109,7 @@ class ReviewList:
 
     @property
     def page(self) -> str:
-        return reverse(ASKED if self.tab == ASKED else "inbox")
+        return reverse(NEEDS_ME if self.tab == NEEDS_ME else "inbox")
 
     @property
     def everything(self) -> str:
@@ -128,7 +128,7 @@ class ReviewList:
     def narrowed(self) -> Narrowed:
         """The same for SQL."""
         # What asks a person is of projects that are theirs anyway.
-        own = self.tab == ASKED and not self.scope.asked
+        own = self.tab == NEEDS_ME and not self.scope.asked
         projects = None if own else [project.pk for project in self.scope.projects]
         chosen = (
             Line.objects.filter(of_line(self.line, ""), project__in=self.scope.projects)
@@ -146,8 +146,8 @@ class ReviewList:
         """(key, name) of the gates of the chosen line as it is live; none where no line is chosen."""
         if not self.line:
             return []
-        found = Line.objects.filter(of_line(self.line, ""), project__in=self.scope.projects).first()
-        line = versions.by_id(found.live_id) if found and found.live_id else None
+        chosen_line = Line.objects.filter(of_line(self.line, ""), project__in=self.scope.projects).first()
+        line = versions.by_id(chosen_line.live_id) if chosen_line and chosen_line.live_id else None
         return [(gate.key, gate.name) for gate in line.gates] if line else []
 
     @property
@@ -168,16 +168,16 @@ class ReviewList:
 def review_list(request: HttpRequest, tab: str = "") -> ReviewList:
     """The list that an address names."""
     tab = tab or request.GET.get("tab", "")
-    tab = tab if tab in dict(TABS) else ASKED
-    scope = scope_of(request, ASKED if tab == ASKED else "inbox")
+    tab = tab if tab in dict(TABS) else NEEDS_ME
+    scope = scope_of(request, NEEDS_ME if tab == NEEDS_ME else "inbox")
     line = request.GET.get("line", "")
     line = named(line, choices(scope.projects), scope.projects) if line else ""
-    kind = request.GET.get("kind", "") if tab == ASKED else ""
+    kind = request.GET.get("kind", "") if tab == NEEDS_ME else ""
     sort = OLDEST if request.GET.get("sort") == OLDEST and tab != "done" else ""
-    shown = ReviewList(tab, scope, line, kind if kind in BY_KEY else "", sort, dates=dates_of(request))
+    selection = ReviewList(tab, scope, line, kind if kind in BY_KEY else "", sort, dates=dates_of(request))
     gate, state = request.GET.get("gate", ""), request.GET.get("state", "")
     return replace(
-        shown,
-        gate=gate if gate in dict(shown.gates) else "",
+        selection,
+        gate=gate if gate in dict(selection.gates) else "",
         state=state if state in dict(STATES_OF[tab]) else "",
     )

@@ -49,7 +49,7 @@ BLOCKED = Q(status=Status.BLOCKED) & ~Q(wait__has_any_keys=["question", "evaluat
 STUCK = Q(status=Status.STUCK)
 MISSING = Q(status=Status.HELD, wait__has_key="missing")
 IN_VAIN = Q(wait__has_key="depends_on") & Q(wait__has_key="failed")
-HELD = Q(status=Status.HELD) & (
+ON_HOLD = Q(status=Status.HELD) & (
     ~Q(wait__has_any_keys=["missing", "escalation", "paused_by", "depends_on"]) | IN_VAIN
 )
 POSITIONS = {
@@ -58,44 +58,46 @@ POSITIONS = {
     "blocked": BLOCKED,
     "stuck": STUCK,
     "missing": MISSING,
-    "held": HELD,
+    "held": ON_HOLD,
 }
-WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | HELD
+WAITING = EVALUATION | ASKS | BLOCKED | STUCK | MISSING | ON_HOLD
 """Positions that a person has to move on; each kind has some of them, and each position is of the first that fits."""
 
 
-def gates(mine: Mine) -> list[InboxItem]:
+def gates(viewer: Mine) -> list[InboxItem]:
     """Open gate visits where this person may decide now."""
-    places = asked(mine.user, _within(mine), LIMIT)
+    places = asked(viewer.user, _within(viewer), LIMIT)
     visits = (
         GateVisit.objects.filter(pk__in=[visit_id for _at, visit_id in places])
         .select_related(*TASK, "asked_by")
         .defer(*NOT_READ, "asked_by__situation", "asked_by__trace")
         .prefetch_related("votes")
     )
-    found = {visit.pk: visit for visit in visits}
+    by_id = {visit.pk: visit for visit in visits}
     # One that was decided meanwhile is not there any more.
-    return [_gate(found[visit_id]) for _at, visit_id in places if visit_id in found]
+    return [_gate(by_id[visit_id]) for _at, visit_id in places if visit_id in by_id]
 
 
-def _within(mine: Mine) -> Narrowed:
-    return Narrowed([project.pk for project in mine.seen], reader=mine.user.pk)
+def _within(viewer: Mine) -> Narrowed:
+    return Narrowed([project.pk for project in viewer.seen], reader=viewer.user.pk)
 
 
-def _present(mine: Mine, kind: str) -> bool:
+def _present(viewer: Mine, kind: str) -> bool:
     """Whether anybody may have one of this kind: `reply`, `position`, `manual`, `escalation` or `deadlock`."""
-    if mine.present is None:
-        [there] = fetch(PRESENT_KINDS, {"user": mine.user.pk, "projects": [each.pk for each in mine.seen]})
+    if viewer.present is None:
+        [there] = fetch(
+            PRESENT_KINDS, {"user": viewer.user.pk, "projects": [project.pk for project in viewer.seen]}
+        )
         kinds = ("reply", "position", "manual", "escalation", "deadlock")
-        mine.present = {kind for kind, found in zip(kinds, there, strict=True) if found}
-    return kind in mine.present
+        viewer.present = {kind for kind, is_present in zip(kinds, there, strict=True) if is_present}
+    return kind in viewer.present
 
 
-def replies(mine: Mine) -> list[InboxItem]:
+def replies(viewer: Mine) -> list[InboxItem]:
     """Questions that reviewers ask this person about a task of theirs, while the review is open."""
-    if not _present(mine, "reply"):
+    if not _present(viewer, "reply"):
         return []
-    rows = _asked_of(mine).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
+    rows = _asked_of(viewer).select_related(*TASK, "asked_by").defer(*NOT_READ).order_by("at")
     return [
         InboxItem(
             "reply",
@@ -112,21 +114,23 @@ def replies(mine: Mine) -> list[InboxItem]:
     ]
 
 
-def _asked_of(mine: Mine) -> QuerySet[ReviewQuestion]:
-    waiting = ReviewQuestion.objects.filter(asked=mine.user, answered_at=None, task__project__in=mine.seen)
+def _asked_of(viewer: Mine) -> QuerySet[ReviewQuestion]:
+    waiting = ReviewQuestion.objects.filter(
+        asked=viewer.user, answered_at=None, task__project__in=viewer.seen
+    )
     return waiting.filter(visit__state=GateVisit.State.OPEN)
 
 
-def how_many(mine: Mine, most: int) -> int:
+def how_many(viewer: Mine, most: int) -> int:
     """How much needs this person, counted up to `most` of each source; nothing of it is read."""
-    gates = len(asked(mine.user, _within(mine), most))
-    gates += _asked_of(mine)[:most].count() if _present(mine, "reply") else 0
-    tokens = _alive(mine).filter(WAITING)[:most].count() if _present(mine, "position") else 0
-    jobs = _by_hand(mine)[:most].count() if _present(mine, "manual") else 0
+    gates = len(asked(viewer.user, _within(viewer), most))
+    gates += _asked_of(viewer)[:most].count() if _present(viewer, "reply") else 0
+    tokens = _alive(viewer).filter(WAITING)[:most].count() if _present(viewer, "position") else 0
+    jobs = _by_hand(viewer)[:most].count() if _present(viewer, "manual") else 0
     alarms: list[Escalation | Deadlock] = []
-    alarms += _escalations(mine)[:most] if _present(mine, "escalation") else ()
-    alarms += _deadlocks(mine)[:most] if _present(mine, "deadlock") else ()
-    return gates + tokens + jobs + sum(_answers_for(mine, row) for row in alarms)
+    alarms += _escalations(viewer)[:most] if _present(viewer, "escalation") else ()
+    alarms += _deadlocks(viewer)[:most] if _present(viewer, "deadlock") else ()
+    return gates + tokens + jobs + sum(_answers_for(viewer, row) for row in alarms)
 
 
 def _gate(visit: GateVisit) -> InboxItem:
@@ -134,14 +138,14 @@ def _gate(visit: GateVisit) -> InboxItem:
     gate = gate_at(visit, line)
     need = gate.approval.votes
     have = sum(vote.word == "approve" for vote in visit.votes.all())
-    said = [_round(visit.round)] if visit.round > 1 else []
-    said += [words] if (words := approval_words(gate.approval, have)) else []
+    parts = [_round(visit.round)] if visit.round > 1 else []
+    parts += [words] if (words := approval_words(gate.approval, have)) else []
     return InboxItem(
         "gate",
         str(visit.pk),
         visit.task,
         gate.name,
-        Sentence(gate.description or _rule(visit), " · ".join(said)),
+        Sentence(gate.description or _rule(visit), " · ".join(parts)),
         visit.opened_at,
         Status.AWAITING_REVIEW,
         visit.token_version,
@@ -161,12 +165,12 @@ def _votes(number: int, have: int, need: int) -> str:
 
 def _rule(visit: GateVisit) -> str:
     """The rule that led here, for gates without a question of their own."""
-    led = visit.evidence.get("rule")
+    evidence_rule = visit.evidence.get("rule")
     line = versions.by_id(visit.asked_by.pinned_id)
     words = {"station": station_name(line, visit.asked_by.station)}
-    if not led or led.get("id") not in line.rules_by_id:
+    if not evidence_rule or evidence_rule.get("id") not in line.rules_by_id:
         return "{station} sent the task to this review.".format(**words)
-    rule = line.rules_by_id[led["id"]][1]
+    rule = line.rules_by_id[evidence_rule["id"]][1]
     words |= {"rule": rule.label, "when": describe(rule.when, called=partial(station_name, line))}
     if not rule.label:
         return "{station} sent the task to this review ({when}).".format(**words)
@@ -177,105 +181,105 @@ def _round(number: int) -> str:
     return f"round {number}"
 
 
-def evaluations(mine: Mine) -> Iterable[InboxItem]:
+def evaluations(viewer: Mine) -> Iterable[InboxItem]:
     """Evaluations that only a person can still answer: the answer is the fact (law §3)."""
-    return _tokens(mine, "evaluation")
+    return _tokens(viewer, "evaluation")
 
 
-def questions(mine: Mine) -> Iterable[InboxItem]:
+def questions(viewer: Mine) -> Iterable[InboxItem]:
     """A station asked something, by the signal `hold`."""
-    return (need for need in _tokens(mine, "question", "asks") if need.icon != "tools")
+    return (need for need in _tokens(viewer, "question", "asks") if need.icon != "tools")
 
 
-def approvals(mine: Mine) -> Iterable[InboxItem]:
+def approvals(viewer: Mine) -> Iterable[InboxItem]:
     """Stations that ask whether tools may be called: one word allows them, any other denies them."""
-    return (need for need in _tokens(mine, "approval", "asks") if need.icon == "tools")
+    return (need for need in _tokens(viewer, "approval", "asks") if need.icon == "tools")
 
 
-def blocked(mine: Mine) -> Iterable[InboxItem]:
+def blocked(viewer: Mine) -> Iterable[InboxItem]:
     """Blocked by an outcome or a rule, without a question."""
-    return _tokens(mine, "blocked")
+    return _tokens(viewer, "blocked")
 
 
-def stuck(mine: Mine) -> Iterable[InboxItem]:
-    return _tokens(mine, "stuck")
+def stuck(viewer: Mine) -> Iterable[InboxItem]:
+    return _tokens(viewer, "stuck")
 
 
-def missing(mine: Mine) -> Iterable[InboxItem]:
+def missing(viewer: Mine) -> Iterable[InboxItem]:
     """Held until the preconditions of a forward move are there (law §8)."""
-    return _tokens(mine, "missing")
+    return _tokens(viewer, "missing")
 
 
-def held(mine: Mine) -> Iterable[InboxItem]:
+def held(viewer: Mine) -> Iterable[InboxItem]:
     """Held by a person, because nothing has changed since a rejection, or for a task that did not complete."""
-    return _tokens(mine, "held")
+    return _tokens(viewer, "held")
 
 
-def escalations(mine: Mine) -> Iterator[InboxItem]:
+def escalations(viewer: Mine) -> Iterator[InboxItem]:
     """Open escalations for a role that this person has."""
-    if not _present(mine, "escalation"):
+    if not _present(viewer, "escalation"):
         return
     rows = (
-        _escalations(mine)
+        _escalations(viewer)
         .select_related(*TASK, "token", "deadlock")
         .defer(*NOT_READ)
         .iterator(chunk_size=LIMIT)
     )
-    for row in islice((row for row in rows if _answers_for(mine, row)), LIMIT):
-        each = shown(row, row.task, may=True)
+    for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
+        view = shown(row, row.task, may=True)
         yield InboxItem(
-            "escalation", str(row.pk), row.task, each.station or row.task.line.name, each.sentence,
-            row.opened_at, Status.HELD, 0, row.due_at, about={"each": each},
+            "escalation", str(row.pk), row.task, view.station or row.task.line.name, view.sentence,
+            row.opened_at, Status.HELD, 0, row.due_at, about={"each": view},
         )  # fmt: skip
 
 
-def deadlocks(mine: Mine) -> Iterator[InboxItem]:
+def deadlocks(viewer: Mine) -> Iterator[InboxItem]:
     """Open deadlocks for a role that this person has."""
-    if not _present(mine, "deadlock"):
+    if not _present(viewer, "deadlock"):
         return
-    rows = _deadlocks(mine).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
-    for row in islice((row for row in rows if _answers_for(mine, row)), LIMIT):
-        each = locked(row, may=True)
+    rows = _deadlocks(viewer).select_related(*TASK).defer(*NOT_READ).iterator(chunk_size=LIMIT)
+    for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
+        view = locked(row, may=True)
         place = ", ".join(dict.fromkeys(party["station"] for party in row.parties))
         yield InboxItem(
-            "deadlock", str(row.pk), row.task, place or row.task.line.name, each.sentence,
-            row.found_at, Status.HELD, about={"each": each},
+            "deadlock", str(row.pk), row.task, place or row.task.line.name, view.sentence,
+            row.found_at, Status.HELD, about={"each": view},
         )  # fmt: skip
 
 
-def _escalations(mine: Mine) -> QuerySet[Escalation]:
-    rows = Escalation.objects.filter(task__project__in=mine.seen, state=Escalation.State.OPEN)
+def _escalations(viewer: Mine) -> QuerySet[Escalation]:
+    rows = Escalation.objects.filter(task__project__in=viewer.seen, state=Escalation.State.OPEN)
     rows = rows.select_related("task", "deadlock").defer(*NOT_READ[: len(HEAVY)])
     return rows.order_by("opened_at", "pk")
 
 
-def _deadlocks(mine: Mine) -> QuerySet[Deadlock]:
-    rows = Deadlock.objects.filter(task__project__in=mine.seen, state=Deadlock.State.OPEN, escalation=None)
+def _deadlocks(viewer: Mine) -> QuerySet[Deadlock]:
+    rows = Deadlock.objects.filter(task__project__in=viewer.seen, state=Deadlock.State.OPEN, escalation=None)
     return rows.select_related("task").defer(*NOT_READ[: len(HEAVY)]).order_by("found_at", "pk")
 
 
-def _by_hand(mine: Mine) -> QuerySet[Job]:
-    return Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=mine.operated)
+def _by_hand(viewer: Mine) -> QuerySet[Job]:
+    return Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=viewer.operated)
 
 
-def _alive(mine: Mine) -> QuerySet[Token]:
+def _alive(viewer: Mine) -> QuerySet[Token]:
     """Positions of tasks where one waits for a person. Such a status of a position is also that of its task (law §1),
     and of tasks there is an index by line and status."""
     tasks = Q(
-        task__line__project__in=mine.operated, task__status__in=(Status.STUCK, Status.BLOCKED, Status.HELD)
+        task__line__project__in=viewer.operated, task__status__in=(Status.STUCK, Status.BLOCKED, Status.HELD)
     )
     return Token.objects.filter(tasks, ended_at__isnull=True, forked=False)
 
 
-def _answers_for(mine: Mine, row: Escalation | Deadlock) -> bool:
-    return mine.roles[row.task.project_id].may_answer(row.roles, mine.user)
+def _answers_for(viewer: Mine, row: Escalation | Deadlock) -> bool:
+    return viewer.roles[row.task.project_id].may_answer(row.roles, viewer.user)
 
 
-def manual(mine: Mine) -> Iterator[InboxItem]:
+def manual(viewer: Mine) -> Iterator[InboxItem]:
     """Manual stations that wait for whoever does them."""
-    if not _present(mine, "manual"):
+    if not _present(viewer, "manual"):
         return
-    jobs = _by_hand(mine).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
+    jobs = _by_hand(viewer).select_related(*TASK, "token").defer(*NOT_READ).order_by("created_at")
     for job in jobs[:LIMIT]:
         station = versions.by_id(job.pinned_id).station(job.station)
         says = instructions(job).strip() or "Manual station."
@@ -285,28 +289,28 @@ def manual(mine: Mine) -> Iterator[InboxItem]:
         )  # fmt: skip
 
 
-def _tokens(mine: Mine, kind: str, among: str = "") -> list[InboxItem]:
+def _tokens(viewer: Mine, kind: str, among: str = "") -> list[InboxItem]:
     """Living positions, with what each waits for as the task page says it. `among`: of `POSITIONS`, if not `kind`."""
-    if mine.positions is None:
-        mine.positions = _positions(mine) if _present(mine, "position") else {}
-    ids = mine.positions.get(among or kind)
+    if viewer.positions is None:
+        viewer.positions = _positions(viewer) if _present(viewer, "position") else {}
+    ids = viewer.positions.get(among or kind)
     if not ids:
         return []
     rows = Token.objects.filter(pk__in=ids).select_related(*TASK).defer(*NOT_READ)
-    found = list(rows.order_by("changed_at", "pk"))
-    said = _said(found) if kind == "blocked" else {}
-    return [_token(kind, token, *said.get(token.pk, ("", ()))) for token in found]
+    tokens = list(rows.order_by("changed_at", "pk"))
+    details = _said(tokens) if kind == "blocked" else {}
+    return [_token(kind, token, *details.get(token.pk, ("", ()))) for token in tokens]
 
 
-def _positions(mine: Mine) -> dict[str, list[int]]:
+def _positions(viewer: Mine) -> dict[str, list[int]]:
     """The ids of the first `LIMIT` of each of `POSITIONS`, of one statement: most are empty most of the time."""
     among = Case(*(When(which, then=Value(name)) for name, which in POSITIONS.items()))
-    ranked = _alive(mine).filter(WAITING).annotate(among=among)
+    ranked = _alive(viewer).filter(WAITING).annotate(among=among)
     ranked = ranked.annotate(rank=Window(RowNumber(), partition_by="among", order_by=("changed_at", "pk")))
-    found: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for name, token in ranked.filter(rank__lte=LIMIT).values_list("among", "pk"):
-        found.setdefault(name, []).append(token)
-    return found
+        positions.setdefault(name, []).append(token)
+    return positions
 
 
 def _said(tokens: list[Token]) -> dict[int, tuple[str, list[Any]]]:
@@ -333,7 +337,7 @@ def _token(kind: str, token: Token, summary: str, blockers: Iterable[Any]) -> In
             "wait": token.wait,
             "answers": _answers(token),
             "metadata": metadata(line, token),
-            "blockers": [blocker_words(each) for each in blockers],
+            "blockers": [blocker_words(blocker) for blocker in blockers],
         },
     )
 

@@ -98,7 +98,7 @@ class Link:
     key: str
     label: str
     to: Callable[[InboxItem], str]
-    offered: Callable[[InboxItem, Mine], bool] = lambda need, mine: True
+    offered: Callable[[InboxItem, Mine], bool] = lambda need, viewer: True
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Act:
     form: type[forms.Form]
     act: Callable[[InboxItem, User, dict[str, Any]], str]
     danger: bool = False
-    offered: Callable[[InboxItem, Mine], bool] = lambda need, mine: True
+    offered: Callable[[InboxItem, Mine], bool] = lambda need, viewer: True
 
     @property
     def template(self) -> str:

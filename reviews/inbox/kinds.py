@@ -124,15 +124,15 @@ class OfferedItem:
         return next((verb.act for verb in self.verbs if verb.key == key), None)
 
 
-def needs(mine: Mine) -> list[OfferedItem]:
+def needs(viewer: Mine) -> list[OfferedItem]:
     """Everything that needs this person, due first."""
-    found = [(kind, need) for kind in KINDS for need in kind.query(mine)]
-    return [offer(kind, need, mine) for kind, need in sorted(found, key=lambda pair: pair[1].order)]
+    pairs = [(kind, need) for kind in KINDS for need in kind.query(viewer)]
+    return [offer(kind, need, viewer) for kind, need in sorted(pairs, key=lambda pair: pair[1].order)]
 
 
-def offer(kind: InboxKind, need: InboxItem, mine: Mine) -> OfferedItem:
+def offer(kind: InboxKind, need: InboxItem, viewer: Mine) -> OfferedItem:
     return OfferedItem(
-        need, kind, tuple(_offered(verb, need) for verb in kind.verbs if verb.offered(need, mine))
+        need, kind, tuple(_offered(verb, need) for verb in kind.verbs if verb.offered(need, viewer))
     )
 
 
@@ -141,9 +141,9 @@ def _offered(verb: Verb, need: InboxItem) -> Offered:
     return Offered(verb.key, str(verb.label), href, verb if isinstance(verb, Act) else None)
 
 
-def count(mine: Mine) -> str:
+def count(viewer: Mine) -> str:
     """How much needs this person: “” for nothing, “200+” beyond what is counted."""
-    return capped(finding.how_many(mine, MOST + 1)) if mine.seen else ""
+    return capped(finding.how_many(viewer, MOST + 1)) if viewer.seen else ""
 
 
 def capped(number: int) -> str:
@@ -151,8 +151,10 @@ def capped(number: int) -> str:
     return f"{MOST}+" if number > MOST else str(number or "")
 
 
-def narrowed(found: Sequence[OfferedItem], kind: str, project: str) -> list[OfferedItem]:
+def narrowed(offered_items: Sequence[OfferedItem], kind: str, project: str) -> list[OfferedItem]:
     """`project`: `owner/key`; what is blank narrows nothing."""
     return [
-        each for each in found if kind in ("", each.need.kind) and project in ("", "/".join(each.need.keys))
+        offered
+        for offered in offered_items
+        if kind in ("", offered.need.kind) and project in ("", "/".join(offered.need.keys))
     ]

@@ -27,7 +27,7 @@ from reviews.decision.asked import MOST, Place, asked, decided, of_team, order_a
 from reviews.decision.consequences import LOOKS
 from reviews.decision.gates import approval_words, gate_at, gate_of
 from reviews.decision.standing import Standings
-from reviews.inbox.chosen import ASKED, OLDEST, ReviewList
+from reviews.inbox.chosen import NEEDS_ME, OLDEST, ReviewList
 from reviews.inbox.item import InboxKind, Mine
 from reviews.inbox.kinds import KINDS, OfferedItem, capped, offer
 from reviews.models import ReviewQuestion
@@ -120,7 +120,7 @@ class ListPage:
 
 def list_page(
     user: User,
-    shown: ReviewList,
+    selection: ReviewList,
     now: datetime,
     after: Place | None = None,
     standings: Standings | None = None,
@@ -128,51 +128,53 @@ def list_page(
 ) -> ListPage:
     """The next rows, in a number of statements that does not grow with them. `rows`: how many an address asks for."""
     size = _size(rows)
-    if shown.tab == ASKED:
-        return _needs(user, shown, now, after, standings or Standings(user), size)
-    found = items(user, shown, size + 1, after)
-    return ListPage(found[:size], found[size - 1].cursor if len(found) > size else "")
+    if selection.tab == NEEDS_ME:
+        return _needs(user, selection, now, after, standings or Standings(user), size)
+    page_items = items(user, selection, size + 1, after)
+    return ListPage(page_items[:size], page_items[size - 1].cursor if len(page_items) > size else "")
 
 
 def _size(rows: str) -> int:
     """In whole pages, so that a list fetched anew has room for all that stands there, and for what comes among it."""
-    wanted = int(rows) if rows.isascii() and rows.isdigit() and len(rows) < 9 else 0
-    return min(MOST, max(1, -(-wanted // PAGE)) * PAGE)
+    row_count = int(rows) if rows.isascii() and rows.isdigit() and len(rows) < 9 else 0
+    return min(MOST, max(1, -(-row_count // PAGE)) * PAGE)
 
 
 def _needs(
-    user: User, shown: ReviewList, now: datetime, after: Place | None, standings: Standings, size: int
+    user: User, selection: ReviewList, now: datetime, after: Place | None, standings: Standings, size: int
 ) -> ListPage:
     """Reviews by pages; what else needs somebody is little, and stands where it belongs among them."""
-    mine = Mine(user, of=shown.scope.projects)
-    kinds = [kind for kind in KINDS if kind.key != "gate" and not shown.only_gates]
-    found = [offer(kind, need, mine) for kind in kinds for need in kind.query(mine)]
+    viewer = Mine(user, of=selection.scope.projects)
+    kinds = [kind for kind in KINDS if kind.key != "gate" and not selection.only_gates]
+    offers = [offer(kind, need, viewer) for kind in kinds for need in kind.query(viewer)]
     lines = [
-        each for each in found if shown.line in ("", _line_of(each, shown)) and each.need.since in shown.dates
+        offered
+        for offered in offers
+        if selection.line in ("", _line_of(offered, selection)) and offered.need.since in selection.dates
     ]
-    wanted = [each for each in lines if shown.kind in ("", each.need.kind)]
-    others = [_other(each, shown) for each in wanted]
+    matching = [offered for offered in lines if selection.kind in ("", offered.need.kind)]
+    others = [_other(offered, selection) for offered in matching]
     # Due first, as their places say when they are due, whatever the rows are sorted by.
-    waiting = _places(user, replace(shown, kind="", sort=""), MOST + 1, None, standings)
+    waiting = _places(user, replace(selection, kind="", sort=""), MOST + 1, None, standings)
     gates: list[ListRow] = []
-    if shown.kind in ("", "gate"):
-        first = waiting[: size + 1] if not shown.sort and after is None else None
-        gates = items(user, shown, size + 1, after, standings, first)
+    if selection.kind in ("", "gate"):
+        first = waiting[: size + 1] if not selection.sort and after is None else None
+        gates = items(user, selection, size + 1, after, standings, first)
     ends = gates[size - 1] if len(gates) > size else None
     if after:
         others = [row for row in others if row.at > after[0]]
     if ends:
         others = [row for row in others if row.at <= ends.at]
     rows = sorted([*gates[:size], *others], key=lambda row: row.order)
-    if not shown.sort:
+    if not selection.sort:
         rows = _under_headings(rows, now, after)
-    counts = Counter(each.need.kind for each in lines)
+    counts = Counter(offered.need.kind for offered in lines)
     counts["gate"] = len(waiting)
     shown_kinds = [
-        (each, capped(counts[each.key])) for each in KINDS if counts[each.key] or each.key == shown.kind
+        (kind, capped(counts[kind.key])) for kind in KINDS if counts[kind.key] or kind.key == selection.kind
     ]
-    late = sum(at < now for at, _visit in waiting) if shown.kind in ("", "gate") else 0
-    late += sum(1 for each in wanted if each.need.due_at and each.need.due_at < now)
+    late = sum(at < now for at, _visit in waiting) if selection.kind in ("", "gate") else 0
+    late += sum(1 for offered in matching if offered.need.due_at and offered.need.due_at < now)
     return ListPage(rows, ends.cursor if ends else "", shown_kinds, sum(counts.values()), late)
 
 
@@ -187,35 +189,35 @@ def _under_headings(rows: list[ListRow], now: datetime, after: Place | None) -> 
         return late if due < now else soon if timezone.localdate(due) == today else later
 
     last = group(after[0]) if after else later
-    found = []
+    headed = []
     for row in rows:
         name = group(row.due_at)
-        found.append(replace(row, heading=name) if name != last else row)
+        headed.append(replace(row, heading=name) if name != last else row)
         last = name
-    return found
+    return headed
 
 
-def _line_of(found: OfferedItem, shown: ReviewList) -> str:
-    return value_of(found.need.task.project, found.need.task.line, several=shown.scope.several)
+def _line_of(offered: OfferedItem, selection: ReviewList) -> str:
+    return value_of(offered.need.task.project, offered.need.task.line, several=selection.scope.several)
 
 
-def _other(found: OfferedItem, shown: ReviewList) -> ListRow:
+def _other(offered: OfferedItem, selection: ReviewList) -> ListRow:
     """The row of what is no gate."""
-    need = found.need
+    need = offered.need
     return ListRow(
         kind=need.kind,
         key=need.id,
         line=need.task.line.name,
         place=need.place if need.place != need.task.line.name else "",
         number=need.task.name,
-        project=need.task.project.name or need.task.project.key if shown.scope.several else "",
+        project=need.task.project.name or need.task.project.key if selection.scope.several else "",
         title=need.task.title,
         requester=need.task.requested_by,
-        url=reverse("need-act", args=[need.kind, need.key]) + shown.suffix,
-        verb=found.verbs[0].label if found.verbs else "",
+        url=reverse("need-act", args=[need.kind, need.key]) + selection.suffix,
+        verb=offered.verbs[0].label if offered.verbs else "",
         state=need.status,
         since=need.since,
-        at=need.since if shown.sort == OLDEST else order_at(need.due_at, need.since),
+        at=need.since if selection.sort == OLDEST else order_at(need.due_at, need.since),
         due_at=need.due_at,
         note=need.sentence.text,
         shape=need.shape,
@@ -224,74 +226,79 @@ def _other(found: OfferedItem, shown: ReviewList) -> ListRow:
     )
 
 
-def tab_counts(user: User, shown: ReviewList) -> dict[str, str]:
+def tab_counts(user: User, selection: ReviewList) -> dict[str, str]:
     """How many open reviews two of the lists have in these projects; the others say it by their rows."""
-    whole = replace(shown, line="", kind="", gate="", state="", dates=EVER)
-    return {tab: capped(how_many(user, replace(whole, tab=tab))) for tab in ("mine", "others")}
+    unfiltered = replace(selection, line="", kind="", gate="", state="", dates=EVER)
+    return {tab: capped(how_many(user, replace(unfiltered, tab=tab))) for tab in ("mine", "others")}
 
 
 def items(
     user: User,
-    shown: ReviewList,
+    selection: ReviewList,
     most: int = PAGE,
     after: Place | None = None,
     standings: Standings | None = None,
-    found: Sequence[Place] | None = None,
+    places: Sequence[Place] | None = None,
 ) -> list[ListRow]:
     """The next rows of the list, in its order. `found`: their places, where they are known."""
     standings = standings or Standings(user)
-    if found is None:
-        found = _places(user, shown, most, after, standings)
-    moments = {visit_id: at for at, visit_id in found}
-    visits = _read(list(moments), shown.scope.projects)
-    away = _stood_in_for(standings, visits) if shown.tab == ASKED else {}
-    return [_item(visit, shown, moments[visit.pk], away.get(visit.pk, "")) for visit in visits]
+    if places is None:
+        places = _places(user, selection, most, after, standings)
+    moments = {visit_id: at for at, visit_id in places}
+    visits = _read(list(moments), selection.scope.projects)
+    away = _stood_in_for(standings, visits) if selection.tab == NEEDS_ME else {}
+    return [_item(visit, selection, moments[visit.pk], away.get(visit.pk, "")) for visit in visits]
 
 
 def _stood_in_for(standings: Standings, visits: Sequence[GateVisit]) -> dict[UUID, str]:
     """By visit, in whose place alone this person may decide there."""
-    if not any(seat.stands_in for mine in standings.seats.values() for seat in mine):
+    if not any(seat.stands_in for person_seats in standings.seats.values() for seat in person_seats):
         return {}
-    found = {visit.pk: standings.at(visit).instead_of for visit in visits}
-    people = User.objects.in_bulk({pk for pk in found.values() if pk}) if any(found.values()) else {}
-    return {visit: str(people[pk]) for visit, pk in found.items() if pk}
+    by_visit = {visit.pk: standings.at(visit).instead_of for visit in visits}
+    people = User.objects.in_bulk({pk for pk in by_visit.values() if pk}) if any(by_visit.values()) else {}
+    return {visit: str(people[pk]) for visit, pk in by_visit.items() if pk}
 
 
-def how_many(user: User, shown: ReviewList) -> int:
+def how_many(user: User, selection: ReviewList) -> int:
     """How many rows the list has, counted up to one more than `MOST`."""
-    return len(_places(user, shown, MOST + 1, None, Standings(user)))
+    return len(_places(user, selection, MOST + 1, None, Standings(user)))
 
 
 def _places(
-    user: User, shown: ReviewList, most: int, after: Place | None, standings: Standings
+    user: User, selection: ReviewList, most: int, after: Place | None, standings: Standings
 ) -> list[Place]:
     """Where the rows of the list stand, (when, visit) each; what is asked of SQL does not grow with it."""
-    if shown.tab == "done":
-        return decided(user, shown.narrowed, most, after)
-    if shown.tab == "mine":
-        return requested(user, shown.narrowed, most, after)
-    if shown.tab == ASKED:
-        return asked(user, replace(shown.narrowed, reader=user.pk), most, after, standings.seats)
-    return of_team(user, shown.narrowed, most, after)
+    if selection.tab == "done":
+        return decided(user, selection.narrowed, most, after)
+    if selection.tab == "mine":
+        return requested(user, selection.narrowed, most, after)
+    if selection.tab == NEEDS_ME:
+        return asked(user, replace(selection.narrowed, reader=user.pk), most, after, standings.seats)
+    return of_team(user, selection.narrowed, most, after)
 
 
 def _read(ids: Sequence[UUID], projects: Iterable[Project]) -> list[GateVisit]:
     """The visits of these ids, in their order; one that was purged meanwhile is left out. Only what a row shows is
     read: an object of each table for each row costs more than the rest of the list. `projects`: theirs, at least."""
-    found, of = {visit.pk: visit for visit in _rows(visits=ids)}, {each.pk: each for each in projects}
-    hang(found.values(), "votes", _votes_at(visits=ids) if found else [], "visit_id")
-    claimed = {pk for visit in found.values() if (pk := vars(visit).get("claimed_by"))}
+    by_id, of = (
+        {visit.pk: visit for visit in _rows(visits=ids)},
+        {project.pk: project for project in projects},
+    )
+    hang(by_id.values(), "votes", _votes_at(visits=ids) if by_id else [], "visit_id")
+    claimed = {pk for visit in by_id.values() if (pk := vars(visit).get("claimed_by"))}
     people = User.objects.in_bulk(claimed) if claimed else {}
-    for visit in found.values():
+    for visit in by_id.values():
         visit.task.project = of[visit.task.project_id]
         visit.claimed = str(people.get(vars(visit).get("claimed_by"), ""))  # type: ignore[attr-defined]
-    return [found[each] for each in ids if each in found]
+    return [by_id[visit_id] for visit_id in ids if visit_id in by_id]
 
 
 @compiled(visits=array(UUIDField()))
 def _rows(visits: Any) -> QuerySet[GateVisit]:
-    shown = GateVisit.objects.filter(pk__among=visits).select_related("task", "asked_by", "job").only(*READ)
-    return shown.annotate(
+    row_query = (
+        GateVisit.objects.filter(pk__among=visits).select_related("task", "asked_by", "job").only(*READ)
+    )
+    return row_query.annotate(
         rule=KeyTransform("rule", "evidence"),
         claimed_by=Case(When(claim__until__gt=Now(), then=F("claim__user"))),
         waits=Exists(ReviewQuestion.objects.filter(visit=OuterRef("pk"), answered_at=None)),
@@ -303,7 +310,7 @@ def _votes_at(visits: Any) -> QuerySet[Vote]:
     return Vote.objects.filter(visit__among=visits)
 
 
-def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> ListRow:
+def _item(visit: GateVisit, selection: ReviewList, at: datetime, stand_in: str) -> ListRow:
     line = versions.by_id(visit.asked_by.pinned_id)
     rule = getattr(visit, "rule", None) or {}
     is_open = visit.state == GateVisit.State.OPEN
@@ -314,10 +321,10 @@ def _item(visit: GateVisit, shown: ReviewList, at: datetime, stand_in: str) -> L
         line=line.name,
         place=gate_of(line, visit.gate).name,
         number=visit.task.name,
-        project=visit.task.project.name or visit.task.project.key if shown.scope.several else "",
+        project=visit.task.project.name or visit.task.project.key if selection.scope.several else "",
         title=visit.task.title,
         requester=visit.task.requested_by,
-        url=reverse("gate-visit", args=[visit.pk]) + shown.suffix,
+        url=reverse("gate-visit", args=[visit.pk]) + selection.suffix,
         verb="Review" if is_open else visit.word_display or "Closed",
         state="open" if is_open else visit.word or "closed",
         since=visit.opened_at if is_open else visit.decided_at or visit.opened_at,

@@ -49,26 +49,28 @@ class Panels:
     troubled: Sequence[Trouble]
 
 
-def panels_of(user: User, mine: Mine, found: Sequence[OfferedItem], now: datetime) -> Panels:
+def panels_of(user: User, viewer: Mine, offered_items: Sequence[OfferedItem], now: datetime) -> Panels:
     """`found`: all that needs this person, due first. A task of it stands in no other panel."""
-    listed = {each.need.task.pk for each in found}
-    late = [each for each in found if each.need.due_at and each.need.due_at < now]
-    following = next((each for each in found if each.need.due_at and each.need.due_at >= now), None)
+    listed = {offered.need.task.pk for offered in offered_items}
+    late = [offered for offered in offered_items if offered.need.due_at and offered.need.due_at < now]
+    following = next(
+        (offered for offered in offered_items if offered.need.due_at and offered.need.due_at >= now), None
+    )
     return Panels(
-        [_need(each, late, following) for each in found[:FIRST]],
-        _summary(found),
+        [_need(offered, late, following) for offered in offered_items[:FIRST]],
+        _summary(offered_items),
         len(late),
-        next((each.need.key for each in found if each.need.kind == "gate"), ""),
-        _requested(requested(user, mine.seen, listed)),
-        troubled(mine.seen, now, listed),
+        next((offered.need.key for offered in offered_items if offered.need.kind == "gate"), ""),
+        _requested(requested(user, viewer.seen, listed)),
+        troubled(viewer.seen, now, listed),
     )
 
 
-def _summary(found: Sequence[OfferedItem]) -> str:
+def _summary(offered_items: Sequence[OfferedItem]) -> str:
     """“3 reviews, 1 question”."""
-    counted = Counter(each.need.kind for each in found)
+    counted = Counter(offered.need.kind for offered in offered_items)
     reviews, questions = counted["gate"], counted["question"]
-    others = len(found) - reviews - questions
+    others = len(offered_items) - reviews - questions
     words = [
         (reviews, plural("%(n)s review", "%(n)s reviews", reviews)),
         (questions, plural("%(n)s question", "%(n)s questions", questions)),
@@ -77,9 +79,9 @@ def _summary(found: Sequence[OfferedItem]) -> str:
     return ", ".join(text % {"n": number} for number, text in words if number)
 
 
-def _need(each: OfferedItem, late: Sequence[OfferedItem], following: OfferedItem | None) -> NeedRow:
-    urgency = "overdue" if each in late else "next" if each is following else ""
-    return NeedRow(each.need, each.verbs[0].label if each.verbs else "", urgency)
+def _need(offered: OfferedItem, late: Sequence[OfferedItem], following: OfferedItem | None) -> NeedRow:
+    urgency = "overdue" if offered in late else "next" if offered is following else ""
+    return NeedRow(offered.need, offered.verbs[0].label if offered.verbs else "", urgency)
 
 
 def _requested(tasks: Sequence[Task]) -> list[RequestedRow]:

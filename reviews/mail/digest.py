@@ -22,14 +22,14 @@ MOST = 100
 def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
     """To the address that the person has now. None if there is nothing in it any more."""
     rows = _settled(digest)
-    shown = [Shown(row) for row in rows[:MOST]]
-    if not (shown and digest.user.is_active and digest.user.email):
+    notifications = [Shown(row) for row in rows[:MOST]]
+    if not (notifications and digest.user.is_active and digest.user.email):
         return None
     count = len(rows)
     subject = plural("%(n)s notification", "%(n)s notifications", count) % {"n": count}
     context = {
-        "groups": _by_kind(shown),
-        "more": count - len(shown),
+        "groups": _by_kind(notifications),
+        "more": count - len(notifications),
         "subject": subject,
         "all": absolute("notifications"),
         "settings": absolute("account-notifications"),
@@ -56,9 +56,9 @@ def _settled(digest: Digest) -> list[Notification]:
     )
 
 
-def _by_kind(shown: Iterable[Shown]) -> list[tuple[str, list[tuple[Shown, str]]]]:
+def _by_kind(notifications: Iterable[Shown]) -> list[tuple[str, list[tuple[Shown, str]]]]:
     """(label of the kind, its notifications with the address of each), the kinds in the order of the table."""
-    found: dict[str, list[tuple[Shown, str]]] = {kind.key: [] for kind in KINDS}
-    for each in shown:
-        found[each.row.kind].append((each, absolute("notification", each.row.pk)))
-    return [(kind.label, found[kind.key]) for kind in KINDS if found[kind.key]]
+    by_kind: dict[str, list[tuple[Shown, str]]] = {kind.key: [] for kind in KINDS}
+    for notification in notifications:
+        by_kind[notification.row.kind].append((notification, absolute("notification", notification.row.pk)))
+    return [(kind.label, by_kind[kind.key]) for kind in KINDS if by_kind[kind.key]]

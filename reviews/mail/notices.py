@@ -48,29 +48,29 @@ def _id(notice: Notice) -> str:
 
 
 def _about(notice: Notice) -> dict[str, Any]:
-    found = _deadlock(notice) if notice.kind == Notice.NoticeKind.DEADLOCK else _escalation(notice)
-    return {**found, "facts": [(name, value) for name, value in found["facts"] if value]}
+    context = _deadlock(notice) if notice.kind == Notice.NoticeKind.DEADLOCK else _escalation(notice)
+    return {**context, "facts": [(name, value) for name, value in context["facts"] if value]}
 
 
 def _deadlock(notice: Notice) -> dict[str, Any]:
-    found = Deadlock.objects.get(pk=notice.about)
+    deadlock = Deadlock.objects.get(pk=notice.about)
     return {
         "anchor": "deadlock",
         "subject": "Deadlock",
         "heading": "Deadlock",
         "sentence": "Work is on hold until somebody resolves it.",
         "facts": [
-            ("Kind", deadlock_words(found.kind)),
-            ("For", role_words(found.role)),
-            *_parties(found),
+            ("Kind", deadlock_words(deadlock.kind)),
+            ("For", role_words(deadlock.role)),
+            *_parties(deadlock),
         ],
         "verb": "Resolve it",
     }
 
 
 def _escalation(notice: Notice) -> dict[str, Any]:
-    found = Escalation.objects.select_related("deadlock").get(pk=notice.about)
-    conflict = getattr(found, "deadlock", None)
+    escalation = Escalation.objects.select_related("deadlock").get(pk=notice.about)
+    conflict = getattr(escalation, "deadlock", None)
     late = notice.kind == Notice.NoticeKind.BREACHED
     in_time = "The task does not move forward until this is resolved."
     overdue = f"Nobody has answered this escalation in time. {in_time}"
@@ -80,27 +80,28 @@ def _escalation(notice: Notice) -> dict[str, Any]:
         "heading": "Not answered in time" if late else "Escalated",
         "sentence": overdue if late else in_time,
         "facts": [
-            ("What", trigger_words(found.trigger)),
-            ("For", role_words(found.role)),
-            ("Station", station_name(parsed(notice.task.pinned), found.station)),
-            ("Reason", found.reason),
+            ("What", trigger_words(escalation.trigger)),
+            ("For", role_words(escalation.role)),
+            ("Station", station_name(parsed(notice.task.pinned), escalation.station)),
+            ("Reason", escalation.reason),
             *(_parties(conflict) if conflict else ()),
-            ("Answer by", f"{found.due_at:%Y-%m-%d %H:%M} UTC" if found.due_at else ""),
-            ("Done because of it", "\n".join(map(action_words, found.on_breach)) if late else ""),
-            ("What you can do", "\n".join(words for _word, words in shown(found, notice.task).words)),
+            ("Answer by", f"{escalation.due_at:%Y-%m-%d %H:%M} UTC" if escalation.due_at else ""),
+            ("Done because of it", "\n".join(map(action_words, escalation.on_breach)) if late else ""),
+            ("What you can do", "\n".join(words for _word, words in shown(escalation, notice.task).words)),
         ],
         "verb": "Resolve it",
     }
 
 
-def _parties(found: Deadlock) -> list[tuple[str, str]]:
+def _parties(deadlock: Deadlock) -> list[tuple[str, str]]:
     handoffs = [
-        f"{each['task']} · {each['station']}: {each['result']} {each['summary']}" for each in found.handoffs
+        f"{handoff['task']} · {handoff['station']}: {handoff['result']} {handoff['summary']}"
+        for handoff in deadlock.handoffs
     ]
     return [
-        ("Parties", "\n".join(map(_party, found.parties))),
+        ("Parties", "\n".join(map(_party, deadlock.parties))),
         ("Handed over last", "\n".join(handoffs)),
-        ("Suggestion", found.suggestion),
+        ("Suggestion", deadlock.suggestion),
     ]
 
 

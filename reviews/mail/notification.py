@@ -24,13 +24,17 @@ def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
         return None
     if row.read_at is not None or BY_KEY[row.kind].over(row):
         return None
-    shown = Shown(row)
+    notification = Shown(row)
     context = {
-        "each": shown,
+        "each": notification,
         "link": absolute("notification", row.pk),
         "settings": absolute("account-notifications"),
         "cause": last_cause(Job.objects.filter(task=row.task_id)) if row.kind in FAILURES else None,
     }
     return message(
-        "notification", context, subject=shown.said.text, to=row.user.email, unique=f"{row.token}@{host()}"
+        "notification",
+        context,
+        subject=notification.said.text,
+        to=row.user.email,
+        unique=f"{row.token}@{host()}",
     )

@@ -18,38 +18,43 @@ from reviews.notifications.writing import Written, late, post
 NOTICES, MAILS = (SEND_NOTICE, "notice_id"), (SEND_MAIL, "mail_id")
 
 
-def post_notices(heard: Heard) -> None:
+def post_notices(batch_context: Heard) -> None:
     """Those who are responsible are told of escalations and deadlocks, each once of each kind."""
     made = [
-        Notice(task_id=each.task_id, kind=each.kind, about=each.about, address=to, created_at=each.at)
-        for each in heard.of(Alarm)
-        for to in each.notify
+        Notice(task_id=alarm.task_id, kind=alarm.kind, about=alarm.about, address=to, created_at=alarm.at)
+        for alarm in batch_context.of(Alarm)
+        for to in alarm.notify
     ]
-    _put(made, [heard.members(each.task_id, each.address) for each in made], escalation.KIND, *NOTICES)
+    _put(
+        made,
+        [batch_context.members(notice.task_id, notice.address) for notice in made],
+        escalation.KIND,
+        *NOTICES,
+    )
 
 
-def post_mails(heard: Heard, written: Sequence[Written]) -> None:
-    asked = list(_asked(heard))
-    mails = [mail for _task_id, mail in asked]
-    there = [heard.members(task_id, mail.address) for task_id, mail in asked]
-    named = {(mail.visit_id, mail.address.lower()) for mail in mails}
+def post_mails(batch_context: Heard, written: Sequence[Written]) -> None:
+    task_mails = list(_asked(batch_context))
+    mails = [mail for _task_id, mail in task_mails]
+    there = [batch_context.members(task_id, mail.address) for task_id, mail in task_mails]
+    addressed = {(mail.visit_id, mail.address.lower()) for mail in mails}
     for recipient, mail in _chosen(written):
-        if (mail.visit_id, mail.address.lower()) not in named:
+        if (mail.visit_id, mail.address.lower()) not in addressed:
             mails.append(mail)
             there.append([recipient])
     _put(mails, there, review.KIND, *MAILS)
-    closed = list(_closed(heard))
+    closed = list(_closed(batch_context))
     members = members_at((project_id, mail.address.lower()) for project_id, mail in closed)
     there = [members.get((project_id, mail.address.lower()), []) for project_id, mail in closed]
     _put([mail for _project_id, mail in closed], there, review.KIND, *MAILS)
 
 
-def _asked(heard: Heard) -> Iterable[tuple[int, Mail]]:
+def _asked(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
     """One mail per address when the gate opens (ALP A18), one for each reminder; with the task of each."""
-    for opened in heard.of(GateOpened):
+    for opened in batch_context.of(GateOpened):
         for address in dict.fromkeys(opened.notify):
             yield opened.task_id, _mail(opened.visit_id, address, Mail.MailKind.ASKED, opened.opened_at)
-    for overdue in heard.of(GateOverdue):
+    for overdue in batch_context.of(GateOverdue):
         for address in dict.fromkeys(overdue.notify):
             yield overdue.task_id, _reminder(overdue, address)
 
@@ -75,20 +80,22 @@ def _reminder(overdue: GateOverdue, address: str) -> Mail:
     )
 
 
-def _closed(heard: Heard) -> Iterable[tuple[int, Mail]]:
+def _closed(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
     """One closing mail in the thread to everybody who got a mail before, but not to who decided; with the project of
     each."""
     closings: dict[uuid.UUID, GateDecided | GateClosed] = {
-        each.visit_id: each for each in heard.batch if isinstance(each, GateDecided | GateClosed)
+        event.visit_id: event for event in batch_context.batch if isinstance(event, GateDecided | GateClosed)
     }
-    if not closings or not heard.lookups.mailed:
+    if not closings or not batch_context.lookups.mailed:
         return
-    told = Mail.objects.filter(
+    earlier_mails = Mail.objects.filter(
         visit_id__in=closings, kind__in=[Mail.MailKind.ASKED, Mail.MailKind.SOON, Mail.MailKind.OVERDUE]
     )
     # Whom the gate names comes first, and stays named whatever else they chose.
-    told = told.exclude(state=Posted.State.SKIPPED).order_by("visit_id", "address", "chosen")
-    rows = told.distinct("visit_id", "address")
+    earlier_mails = earlier_mails.exclude(state=Posted.State.SKIPPED).order_by(
+        "visit_id", "address", "chosen"
+    )
+    rows = earlier_mails.distinct("visit_id", "address")
     for visit_id, address, project_id, chosen in rows.values_list(
         "visit_id", "address", "visit__task__project_id", "chosen"
     ):
@@ -105,18 +112,18 @@ def _put(
         return
     waits = []
     for row, people in zip(rows, there, strict=True):
-        wanted, wait = _when(people, kind, row.created_at)
-        row.state = Posted.State.QUEUED if wanted else Posted.State.SKIPPED
+        should_send, wait = _when(people, kind, row.created_at)
+        row.state = Posted.State.QUEUED if should_send else Posted.State.SKIPPED
         waits.append(wait)
     type(rows[0])._default_manager.bulk_create(rows, ignore_conflicts=True)
-    sent = [each for each in zip(rows, waits, strict=True) if each[0].state == Posted.State.QUEUED]
+    sent = [pair for pair in zip(rows, waits, strict=True) if pair[0].state == Posted.State.QUEUED]
     post([row for row, _wait in sent], task, name, [wait for _row, wait in sent])
 
 
 def _when(people: Sequence[Recipient], kind: NotificationKind, at: datetime) -> tuple[bool, datetime | None]:
     """Whether anybody at an address wants the mail now, and until when it waits if it is quiet for all of them."""
     now = (MailChoice.NOW, MailChoice.NAMED)
-    ends = [late(each, at) for each in people if each.mail(kind.key, kind.mail) in now]
+    ends = [late(recipient, at) for recipient in people if recipient.mail(kind.key, kind.mail) in now]
     if people and not ends:
         return False, None
     waits = [end for end in ends if end is not None]

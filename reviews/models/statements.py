@@ -54,7 +54,7 @@ DECIDED_AFTER_PLACE = "({at}, {visit}) < (%s, %s)"
 # For each place that the person fills, in their own seat or in that of somebody who is away, the first rows in order,
 # from an index; then the first of all of them. Nobody is asked who is barred, stands in for or through somebody who is,
 # or has voted; nor for a seat that has voted.
-ASKED = """
+DECIDABLE_VISITS = """
     SELECT DISTINCT found.at, found.visit_id
     FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::bigint[], %s::text[])
         AS place(project_id, kind, name, seat, people)

@@ -43,10 +43,10 @@ def _back(project: Project, task: Task | None, line: Line | None, station: str) 
 
 def _named(request: SignedIn, project: Project) -> dict[str, Any]:
     """Raises NotFound for what is not there."""
-    here, said = (request.user, project.owner.key, project.key), request.POST
-    if said.get("task"):
-        return {"task": access.find_task(*here, said["task"]), "line": None, "station": ""}
-    line, station = said.get("line", ""), said.get("station", "")
+    here, form_data = (request.user, project.owner.key, project.key), request.POST
+    if form_data.get("task"):
+        return {"task": access.find_task(*here, form_data["task"]), "line": None, "station": ""}
+    line, station = form_data.get("line", ""), form_data.get("station", "")
     of = access.get_line(*here, line) if "\0" not in line else None
     if of is None or (station and not _has(of, station)):
         raise NotFound

@@ -19,7 +19,7 @@ from reviews.notifications.recipients import MailChoice, Recipient, members_at
 if TYPE_CHECKING:
     from reviews.models import Notification
 
-Told = TypeVar("Told", bound=Consequence)
+ConsequenceT = TypeVar("ConsequenceT", bound=Consequence)
 
 
 @dataclass(frozen=True)
@@ -87,21 +87,21 @@ class Heard:
         """Tell whether the batch has a consequence of one of these classes."""
         return not self._by_type.keys().isdisjoint(classes)
 
-    def of(self, what: type[Told]) -> list[Told]:
+    def of(self, what: type[ConsequenceT]) -> list[ConsequenceT]:
         return self._by_type.get(what, [])  # type: ignore[return-value]
 
     @cached_property
     def _by_type(self) -> dict[type, list[Consequence]]:
-        found: dict[type, list[Consequence]] = {}
-        for each in self.batch:
-            found.setdefault(type(each), []).append(each)
-        return found
+        by_type: dict[type, list[Consequence]] = {}
+        for event in self.batch:
+            by_type.setdefault(type(event), []).append(event)
+        return by_type
 
     @cached_property
     def tasks(self) -> dict[int, Task]:
         """The tasks of the batch by id, with only the fields that notifications need."""
-        wanted = {getattr(each, "task_id", None) for each in self.batch} - {None}
-        return {task.pk: task for task in _tasks(tasks=list(wanted))}
+        task_ids = {getattr(event, "task_id", None) for event in self.batch} - {None}
+        return {task.pk: task for task in _tasks(tasks=list(task_ids))}
 
     @cached_property
     def lookups(self) -> Lookups:
@@ -112,10 +112,10 @@ class Heard:
     def _addressed(self) -> dict[tuple[int, str], list[Recipient]]:
         """Members at the addresses that are notified, by project and address."""
         return members_at(
-            (self.tasks[each.task_id].project_id, address.lower())
-            for each in self.batch
-            if isinstance(each, GateOpened | GateOverdue | Alarm)
-            for address in each.notify
+            (self.tasks[event.task_id].project_id, address.lower())
+            for event in self.batch
+            if isinstance(event, GateOpened | GateOverdue | Alarm)
+            for address in event.notify
         )
 
     def members(self, task_id: int, address: str) -> list[Recipient]:
@@ -124,8 +124,10 @@ class Heard:
 
     def at(self, task_id: int, addresses: Iterable[str]) -> list[int]:
         """Those of all these addresses, each once."""
-        found = [recipient.user_id for address in addresses for recipient in self.members(task_id, address)]
-        return list(dict.fromkeys(found))
+        user_ids = [
+            recipient.user_id for address in addresses for recipient in self.members(task_id, address)
+        ]
+        return list(dict.fromkeys(user_ids))
 
 
 @kept(tasks=ids())

@@ -41,19 +41,19 @@ class Lookups:
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.people: dict[int, dict[int, EntitledPerson]] = {}
         self.away: Mapping[int, StandIns] = {}
-        tasks = list({each.task_id for each in batch if isinstance(each, HEARD_BY_FOLLOWERS)})
-        opened = [each for each in batch if isinstance(each, GateOpened)]
-        over = [each.visit_id for each in batch if isinstance(each, GateDecided | GateClosed)]
+        tasks = list({event.task_id for event in batch if isinstance(event, HEARD_BY_FOLLOWERS)})
+        opened = [event for event in batch if isinstance(event, GateOpened)]
+        over = [event.visit_id for event in batch if isinstance(event, GateDecided | GateClosed)]
         if not (tasks or opened or over):
             return
-        projects = list({each.project_id for each in opened})
-        asked: list[Question[Any]] = [Question(KNOWN_FOLLOWERS, [tasks, tasks, projects, over, over])]
+        projects = list({event.project_id for event in opened})
+        questions: list[Question[Any]] = [Question(KNOWN_FOLLOWERS, [tasks, tasks, projects, over, over])]
         if opened:
-            visits = _visits.question(visits=[each.visit_id for each in opened])
-            asked += [visits, question_of_projects(projects), question_of_absences(projects)]
-        [(self.followed, self.connected, self.messaged, mailed)], *rest = ask(*asked)
+            visits = _visits.question(visits=[event.visit_id for event in opened])
+            questions += [visits, question_of_projects(projects), question_of_absences(projects)]
+        [(self.followed, self.connected, self.messaged, mailed)], *rest = ask(*questions)
         # Of what opened just now a mail is written after this was asked.
-        both: set[UUID] = {each.visit_id for each in opened} & {*over}
+        both: set[UUID] = {event.visit_id for event in opened} & {*over}
         self.mailed = mailed or bool(both)
         if opened:
             self.visits, members, away = rest
@@ -64,9 +64,9 @@ class Lookups:
 @kept(visits=ids(UUIDField()))
 def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
     """With no more than whom they ask depends on, and what is said of them."""
-    found = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
+    visit_rows = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
     needed = ("task_id", "gate", "state", "producers", "opened_at", "due_at", "job_id", "asked_by_id")
     of_task = ("task__project_id", "task__line_id", "task__requester_id", "task__requesters")
-    return found.only(*needed, *of_task, "job__reported_by", "asked_by__pinned_id").order_by(
+    return visit_rows.only(*needed, *of_task, "job__reported_by", "asked_by__pinned_id").order_by(
         "task_id", "position"
     )

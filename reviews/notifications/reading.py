@@ -46,8 +46,8 @@ class Shown:
 
 def entitled(user: User) -> QuerySet[Notification]:
     """All notifications this person may see now, newest first. Kinds that no longer exist are left out."""
-    mine = Notification.objects.filter(user=user, kind__in=BY_KEY)
-    return mine.filter(project__in=access.visible_projects(user).order_by()).order_by("-id")
+    own_rows = Notification.objects.filter(user=user, kind__in=BY_KEY)
+    return own_rows.filter(project__in=access.visible_projects(user).order_by()).order_by("-id")
 
 
 def visible(user: User) -> QuerySet[Notification]:
@@ -57,14 +57,14 @@ def visible(user: User) -> QuerySet[Notification]:
 
 def with_words(rows: QuerySet[Notification]) -> QuerySet[Notification]:
     """With what their sentences name, in the same query."""
-    found = rows.select_related("project__owner", "task__project")
-    return found.defer(*(f"task__{name}" for name in NOT_READ))
+    related_rows = rows.select_related("project__owner", "task__project")
+    return related_rows.defer(*(f"task__{name}" for name in NOT_READ))
 
 
 def unread_count(user: User) -> str:
     """As the bell shows it: empty for none."""
-    found = visible(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
-    return f"{MOST_COUNTED}+" if found > MOST_COUNTED else str(found or "")
+    count = visible(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
+    return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
 
 
 def shown(user: User, *, unread: bool, most: int) -> list[Shown]:

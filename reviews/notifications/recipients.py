@@ -79,10 +79,10 @@ class Recipient:
     def _next(self, hour: int, at: datetime) -> datetime:
         """The next time after `at` when it is this hour in the person's time zone."""
         local = at.astimezone(self.zone)
-        found = local.replace(hour=hour, minute=0, second=0, microsecond=0, fold=0)
-        if found <= local:
-            found = (found + timedelta(days=1)).replace(hour=hour)
-        return found.astimezone(zoneinfo.ZoneInfo("UTC"))
+        moment = local.replace(hour=hour, minute=0, second=0, microsecond=0, fold=0)
+        if moment <= local:
+            moment = (moment + timedelta(days=1)).replace(hour=hour)
+        return moment.astimezone(zoneinfo.ZoneInfo("UTC"))
 
 
 def _within(hour: int, start: int, end: int) -> bool:
@@ -105,17 +105,17 @@ def _active(users: Any) -> QuerySet[User, tuple[Any, ...]]:
 def members_at(places: Iterable[tuple[int, str]]) -> dict[tuple[int, str], list[Recipient]]:
     """`places`: (project, address in small letters). The members of the project whose address it is; several may share
     one, and of an address that is nobody's there is no row."""
-    wanted = set(places)
-    if not wanted:
+    pairs = set(places)
+    if not pairs:
         return {}
     members = Membership.objects.filter(
-        project__in={project for project, _address in wanted}, user__is_active=True
+        project__in={project for project, _address in pairs}, user__is_active=True
     ).annotate(small=Lower("user__email"))
-    rows = members.filter(small__in={address for _project, address in wanted}).order_by("user_id")
-    found: dict[tuple[int, str], list[Recipient]] = {}
+    rows = members.filter(small__in={address for _project, address in pairs}).order_by("user_id")
+    by_place: dict[tuple[int, str], list[Recipient]] = {}
     for project, small, *row in rows.values_list(
         "project_id", "small", *(f"user__{name}" for name in FIELDS)
     ):
-        if (project, small) in wanted:
-            found.setdefault((project, small), []).append(Recipient.of(tuple(row)))
-    return found
+        if (project, small) in pairs:
+            by_place.setdefault((project, small), []).append(Recipient.of(tuple(row)))
+    return by_place

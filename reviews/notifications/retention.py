@@ -16,8 +16,8 @@ def expire_some(now: datetime) -> int:
     if not settings.NOTIFICATION_DAYS:
         return 0
     before = now - timedelta(days=settings.NOTIFICATION_DAYS)
-    found = 0
+    deleted = 0
     for model in (Notification, Digest):
         old = model._default_manager.filter(created_at__lt=before).order_by("created_at")
-        found += model._default_manager.filter(pk__in=old.values("pk")[:AT_ONCE]).delete()[0]
-    return found
+        deleted += model._default_manager.filter(pk__in=old.values("pk")[:AT_ONCE]).delete()[0]
+    return deleted

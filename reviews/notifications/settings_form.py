@@ -33,19 +33,19 @@ class SettingsForm(forms.Form):
 
     def __init__(self, user: User, data: Mapping[str, Any] | None = None) -> None:
         self.user = user
-        kept = NotificationSettings.objects.filter(user=user).first() or NotificationSettings(user=user)
-        quiet = kept.quiet_from is not None
+        stored = NotificationSettings.objects.filter(user=user).first() or NotificationSettings(user=user)
+        quiet = stored.quiet_from is not None
         super().__init__(
             data,
             initial={
-                "digest_hour": kept.digest_hour,
+                "digest_hour": stored.digest_hour,
                 "quiet": quiet,
-                "quiet_from": kept.quiet_from if quiet else 22,
-                "quiet_until": kept.quiet_until if quiet else 7,
+                "quiet_from": stored.quiet_from if quiet else 22,
+                "quiet_until": stored.quiet_until if quiet else 7,
             },
         )
         for kind in KINDS:
-            chosen = kept.choices.get(kind.key, {})
+            chosen = stored.choices.get(kind.key, {})
             self.fields[f"{kind.key}-bell"] = forms.BooleanField(
                 required=False, initial=chosen.get("bell", True)
             )
@@ -58,22 +58,22 @@ class SettingsForm(forms.Form):
         return [KindRow(kind, self[f"{kind.key}-bell"], self[f"{kind.key}-mail"]) for kind in KINDS]
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
-        if said.get("quiet") and said.get("quiet_from") == said.get("quiet_until"):
+        cleaned = self.cleaned_data
+        if cleaned.get("quiet") and cleaned.get("quiet_from") == cleaned.get("quiet_until"):
             self.add_error("quiet_until", "Quiet hours have to start and end at different times.")
-        return said
+        return cleaned
 
     def save(self) -> None:
-        said = self.cleaned_data
+        cleaned = self.cleaned_data
         NotificationSettings.objects.update_or_create(
             user=self.user,
             defaults={
                 "choices": {
-                    kind.key: {"bell": said[f"{kind.key}-bell"], "mail": said[f"{kind.key}-mail"]}
+                    kind.key: {"bell": cleaned[f"{kind.key}-bell"], "mail": cleaned[f"{kind.key}-mail"]}
                     for kind in KINDS
                 },
-                "digest_hour": said["digest_hour"],
-                "quiet_from": said["quiet_from"] if said["quiet"] else None,
-                "quiet_until": said["quiet_until"] if said["quiet"] else None,
+                "digest_hour": cleaned["digest_hour"],
+                "quiet_from": cleaned["quiet_from"] if cleaned["quiet"] else None,
+                "quiet_until": cleaned["quiet_until"] if cleaned["quiet"] else None,
             },
         )

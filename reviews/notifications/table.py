@@ -39,5 +39,5 @@ KINDS: tuple[NotificationKind, ...] = (
     roles.KIND,
 )
 BY_KEY = {kind.key: kind for kind in KINDS}
-HEARD = frozenset(heard for kind in KINDS for heard in kind.hears)
+NOTIFYING_EVENTS = frozenset(event_type for kind in KINDS for event_type in kind.hears)
 """Classes of consequence that any kind is called for."""

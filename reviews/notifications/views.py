@@ -46,12 +46,12 @@ def _bell(request: SignedIn) -> HttpResponse:
 def follow(request: SignedIn, notification: int) -> HttpResponse:
     """To the page that it speaks of. A GET, so that it is a link like any other: mails have it, and it opens in another
     tab; whoever follows it has read it."""
-    found = reading.find(request.user, notification)
-    if found is None:
+    stored_notification = reading.find(request.user, notification)
+    if stored_notification is None:
         raise Http404
     if request.method == "GET":
         reading.mark_read(request.user, timezone.now(), pk=notification)
-    return HttpResponseRedirect(found.address)
+    return HttpResponseRedirect(stored_notification.address)
 
 
 @signed_in

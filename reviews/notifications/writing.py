@@ -25,24 +25,26 @@ Written = tuple[NotificationKind, NotificationEvent, Recipient]
 """Who is notified of what, and how they want it."""
 
 
-def listening(heard: Heard) -> list[NotificationKind]:
+def listening(batch_context: Heard) -> list[NotificationKind]:
     """The kinds that hear something of this batch, in the order of the table."""
-    return [kind for kind in KINDS if heard.any_of(kind.hears)]
+    return [kind for kind in KINDS if batch_context.any_of(kind.hears)]
 
 
-def write(heard: Heard) -> list[Written]:
+def write(batch_context: Heard) -> list[Written]:
     """Notify everybody the kinds name, each once. Returns what was written, and for whom."""
-    told = [(kind, event) for kind in listening(heard) for event in kind.told(heard)]
-    if not told:
+    kind_events = [(kind, event) for kind in listening(batch_context) for event in kind.told(batch_context)]
+    if not kind_events:
         return []
-    people = recipients({event.user_id for _kind, event in told})
-    found = [(kind, event, people[event.user_id]) for kind, event in told if event.user_id in people]
-    made = [row for each in found if (row := _row(*each)) is not None]
+    people = recipients({event.user_id for _kind, event in kind_events})
+    deliverable = [
+        (kind, event, people[event.user_id]) for kind, event in kind_events if event.user_id in people
+    ]
+    made = [row for entry in deliverable if (row := _row(*entry)) is not None]
     if made:
         rows.add(made, unless_there=True)
         _send(made, people)
         _hint({row.user_id for row in made if row.bell})
-    return found
+    return deliverable
 
 
 def _row(kind: NotificationKind, event: NotificationEvent, recipient: Recipient) -> Notification | None:
@@ -79,11 +81,11 @@ def _send(rows: Sequence[Notification], people: dict[int, Recipient]) -> None:
     made = [
         Digest(user_id=user_id, address=row.address, due_at=due, created_at=row.created_at)
         # In one order, so that two moves that tell the same people do not wait for each other.
-        for (user_id, due), row in sorted(digests.items(), key=lambda each: each[0])
+        for (user_id, due), row in sorted(digests.items(), key=lambda pair: pair[0])
     ]
     if made:
         Digest.objects.bulk_create(made, ignore_conflicts=True)
-        post(made, SEND_DIGEST, "digest_id", [each.due_at for each in made])
+        post(made, SEND_DIGEST, "digest_id", [digest.due_at for digest in made])
 
 
 def _waits(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[datetime | None]:
@@ -113,21 +115,21 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
         enqueue(task, MAIL, *arguments, not_before=wait)
 
 
-def settle(heard: Heard) -> None:
+def settle(batch_context: Heard) -> None:
     """Mark as read the notifications that their kinds say are settled; and, of a review that still asks others, that
     of whoever has voted."""
-    settled = {kind.key: list(kind.settled(heard.batch)) for kind in listening(heard)}
+    settled = {kind.key: list(kind.settled(batch_context.batch)) for kind in listening(batch_context)}
     over = [
         Statement(SETTLE_NOTIFICATIONS.format(kind=kind), [about]) for kind, about in settled.items() if about
     ]
-    decided = {each.visit_id for each in heard.of(GateDecided)}
+    decided = {event.visit_id for event in batch_context.of(GateDecided)}
     over += [
         Statement(SETTLE_VOTER, [review.about(vote.visit_id), vote.user_id])
-        for vote in heard.of(VoteCast)
+        for vote in batch_context.of(VoteCast)
         if vote.visit_id not in decided
     ]
     if over:
-        _hint({user_id for found in send(over) for (user_id,) in found})
+        _hint({user_id for user_rows in send(over) for (user_id,) in user_rows})
 
 
 def _hint(people: Iterable[int]) -> None:

@@ -124,86 +124,88 @@ def show(request: Request, task: Task, gate: str, visit: str = "") -> ReviewOut:
     return _out(_visit(task, gate, visit), reader)
 
 
-def _visit(task: Task, gate: str, named: str) -> GateVisit:
+def _visit(task: Task, gate: str, visit_key: str) -> GateVisit:
     rows = task.gate_visits.filter(gate=gate).order_by("-opened_at")
-    found = list(
+    visits = list(
         rows.select_related("task__project__owner", "task__line", "task__pinned", "asked_by__pinned", "job")
     )
-    if named:
-        found = [each for each in found if str(each.pk) == named]
-    waiting = [each for each in found if each.state == GateVisit.State.OPEN]
+    if visit_key:
+        visits = [visit for visit in visits if str(visit.pk) == visit_key]
+    waiting = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
     if len(waiting) > 1:
-        ids = ", ".join(str(each.pk) for each in waiting)
+        ids = ", ".join(str(visit.pk) for visit in waiting)
         raise Conflict(f"Several branches wait at this gate. Name one as “visit”: {ids}.")
-    if not found:
+    if not visits:
         raise NotFound("The task has not been at this gate.")
-    return (waiting or found)[0]
+    return (waiting or visits)[0]
 
 
 def _out(visit: GateVisit, reader: User) -> ReviewOut:
-    shown = dossier(visit, reader)
+    review_detail = dossier(visit, reader)
     changes = ReviewChanges(visit, reader, may_write=False)
-    evidence = ReviewEvidence(shown, changes, QueryDict())
+    evidence = ReviewEvidence(review_detail, changes, QueryDict())
     files = changes.start_files if changes.there else ()
-    held = claims.current(visit) if shown.live else None
-    facts = facts_so_far(shown.line, [step.job for step in shown.steps])
+    current_claim = claims.current(visit) if review_detail.live else None
+    facts = facts_so_far(review_detail.line, [step.job for step in review_detail.steps])
     return ReviewOut(
         gate=visit.gate,
-        name=shown.gate.name or visit.gate,
+        name=review_detail.gate.name or visit.gate,
         task=visit.task.name,
         title=visit.task.title,
         description=visit.task.description,
-        line=shown.line.name,
-        station=shown.station,
+        line=review_detail.line.name,
+        station=review_detail.station,
         round=visit.round,
         opened=visit.opened_at,
         state=visit.state,
         visit=str(visit.pk),
         evidence=visit.evidence_digest,
-        asks_for=shown.asks_for,
-        approvals=shown.have,
-        may=shown.standing.may,
-        why=shown.standing.why,
-        summary=str(shown.outcome.get("summary") or ""),
-        output=shown.outcome.get("output"),
+        asks_for=review_detail.asks_for,
+        approvals=review_detail.have,
+        may=review_detail.standing.may,
+        why=review_detail.standing.why,
+        summary=str(review_detail.outcome.get("summary") or ""),
+        output=review_detail.outcome.get("output"),
         offers=[
             OfferOut(
-                action=each.word,
-                label=each.verb,
-                then=each.then,
-                needs_reason=each.needs_reason,
-                routes=[key for key, _label in each.routes],
+                action=option.word,
+                label=option.verb,
+                then=option.then,
+                needs_reason=option.needs_reason,
+                routes=[key for key, _label in option.routes],
             )
-            for each in shown.options
+            for option in review_detail.options
         ],
-        fields=[FieldOut.of(each) for each in shown.gate.fields],
+        fields=[FieldOut.of(field) for field in review_detail.gate.fields],
         files=[
-            ChangedFileOut(path=each.path, change=each.change.change, added=each.added, removed=each.removed)
-            for each in files[:FILES]
+            ChangedFileOut(path=file.path, change=file.change.change, added=file.added, removed=file.removed)
+            for file in files[:FILES]
         ],
         more_files=max(0, len(files) - FILES),
-        added=sum(each.added or 0 for each in files),
-        removed=sum(each.removed or 0 for each in files),
-        facts=[CheckedOut(words=each.words, by=each.by) for each in facts],
+        added=sum(file.added or 0 for file in files),
+        removed=sum(file.removed or 0 for file in files),
+        facts=[CheckedOut(words=fact.words, by=fact.by) for fact in facts],
         ran=[
             CommandRunOut(
-                station=each.station,
-                command=each.command,
-                result=each.job.result,
-                exit_code=each.job.exit_code,
-                words=each.words,
-                seconds=each.seconds,
-                stale=each.stale,
+                station=run.station,
+                command=run.command,
+                result=run.job.result,
+                exit_code=run.job.exit_code,
+                words=run.words,
+                seconds=run.seconds,
+                stale=run.stale,
             )
-            for each in evidence.ran
+            for run in evidence.ran
         ],
         claims=[
             ClaimOut(
-                text=each.text, verdict=VERDICTS.get(each.checked.verdict, "unobserved"), observed=each.words
+                text=claim.text,
+                verdict=VERDICTS.get(claim.checked.verdict, "unobserved"),
+                observed=claim.words,
             )
-            for each in evidence.claims
+            for claim in evidence.claims
         ],
-        claimed=ReviewClaimOut.of(held) if held else None,
-        questions=[QuestionOut.of(each) for each in questions.thread(visit)],
+        claimed=ReviewClaimOut.of(current_claim) if current_claim else None,
+        questions=[QuestionOut.of(question) for question in questions.thread(visit)],
         page=reverse("gate-visit", args=[visit.pk]),
     )

@@ -63,9 +63,9 @@ def snooze(visit: GateVisit, user: User, until: datetime) -> None:
 def _asked(visit: GateVisit, user: User) -> None:
     if visit.state != GateVisit.State.OPEN:
         raise Conflict("This review is closed.")
-    standing = Standings(user).at(visit)
-    if not standing.may:
-        raise Forbidden(standing.why or "This gate does not ask you to review.")
+    entitlement = Standings(user).at(visit)
+    if not entitlement.may:
+        raise Forbidden(entitlement.why or "This gate does not ask you to review.")
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Attention:
 
     @property
     def waiting(self) -> list[ReviewQuestion]:
-        return [each for each in self.thread if each.answered_at is None]
+        return [question for question in self.thread if question.answered_at is None]
 
     @property
     def later(self) -> object:
@@ -103,15 +103,15 @@ class Attention:
 
 def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
     is_open = visit.state == GateVisit.State.OPEN
-    held = claims.current(visit) if is_open else None
-    owner = held is not None and Role.ADMIN in access.roles_in(user, visit.task.project)
+    current_claim = claims.current(visit) if is_open else None
+    owner = current_claim is not None and Role.ADMIN in access.roles_in(user, visit.task.project)
     return Attention(
-        held,
+        current_claim,
         questions.thread(visit),
         snoozes.until(visit, user) if may else None,
         questions.requester_of(visit) if may else None,
         may,
-        held is not None and (owner or held.user_id == user.pk),
+        current_claim is not None and (owner or current_claim.user_id == user.pk),
         user,
     )
 
@@ -123,38 +123,40 @@ def attention(visit: GateVisit, user: User, *, may: bool) -> Attention:
 @signed_in
 def claim_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """Claim it, or release the claim (`action`)."""
-    found = visit_of(request.user, visit)
+    gate_visit = visit_of(request.user, visit)
     act = {"claim": claim, "release": release}.get(request.POST.get("action", ""), _no_word)
-    return _done(request, found, lambda: act(found, request.user))
+    return _done(request, gate_visit, lambda: act(gate_visit, request.user))
 
 
 @require_POST
 @signed_in
 def ask_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    found = visit_of(request.user, visit)
+    gate_visit = visit_of(request.user, visit)
     text = request.POST.get("text", "")
-    return _done(request, found, lambda: ask(found, request.user, text), "Question sent.")
+    return _done(request, gate_visit, lambda: ask(gate_visit, request.user, text), "Question sent.")
 
 
 @require_POST
 @signed_in
 def answer_page(request: SignedIn, visit: uuid.UUID, question: int) -> HttpResponse:
-    found = visit_of(request.user, visit)
+    gate_visit = visit_of(request.user, visit)
     text = request.POST.get("text", "")
-    return _done(request, found, lambda: questions.answer(found, question, request.user, text), "Answered")
+    return _done(
+        request, gate_visit, lambda: questions.answer(gate_visit, question, request.user, text), "Answered"
+    )
 
 
 @require_POST
 @signed_in
 def snooze_page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """See it later; without a time (`until`) at once again."""
-    found, chosen = visit_of(request.user, visit), request.POST.get("until", "")
+    gate_visit, chosen = visit_of(request.user, visit), request.POST.get("until", "")
     if not chosen:
-        return _done(request, found, lambda: snoozes.wake(found, request.user))
+        return _done(request, gate_visit, lambda: snoozes.wake(gate_visit, request.user))
     until = later(chosen, request.user, clock.now())
     if until is None:
-        return _done(request, found, _no_time)
-    return _done(request, found, lambda: snooze(found, request.user, until))
+        return _done(request, gate_visit, _no_time)
+    return _done(request, gate_visit, lambda: snooze(gate_visit, request.user, until))
 
 
 def _no_word(visit: GateVisit, user: User) -> None:
@@ -177,12 +179,12 @@ def later(chosen: str, user: User, now: datetime) -> datetime | None:
     if chosen == "week":
         return morning + timedelta(days=7 - local.weekday())
     try:
-        found = parse_datetime(chosen)
+        moment = parse_datetime(chosen)
     except ValueError:
         return None
-    if found is None or found.year < 2 or found.year > 9998:
+    if moment is None or moment.year < 2 or moment.year > 9998:
         return None
-    return found if timezone.is_aware(found) else found.replace(tzinfo=zone(user.time_zone))
+    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=zone(user.time_zone))
 
 
 def _done(request: SignedIn, visit: GateVisit, act: Callable[[], object], words: str = "") -> HttpResponse:
@@ -200,8 +202,8 @@ def _done(request: SignedIn, visit: GateVisit, act: Callable[[], object], words:
     else:
         if words:
             messages.success(request, words)
-    shown = review_list(request)
-    return redirect(reverse("gate-visit", args=[visit.pk]) + shown.suffix)
+    selection = review_list(request)
+    return redirect(reverse("gate-visit", args=[visit.pk]) + selection.suffix)
 
 
 def visit_of(user: User, visit: uuid.UUID) -> GateVisit:
@@ -209,7 +211,7 @@ def visit_of(user: User, visit: uuid.UUID) -> GateVisit:
     rows = GateVisit.objects.select_related(
         "task__project__owner", "task__line", "task__requester", "job", "asked_by"
     )
-    found = rows.filter(pk=visit).first()
-    if found is None or not access.can(user, "view", found.task.project):
+    gate_visit = rows.filter(pk=visit).first()
+    if gate_visit is None or not access.can(user, "view", gate_visit.task.project):
         raise Http404
-    return found
+    return gate_visit

@@ -33,8 +33,8 @@ class SnoozeIn(Strict):
 def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
     """For an hour; others see it and may decide all the same. 409: claimed by somebody else."""
     visit, user = _open(request, task, gate)
-    held = attending.claim(visit, user)
-    return ReviewClaimOut.of(held)
+    review_claim = attending.claim(visit, user)
+    return ReviewClaimOut.of(review_claim)
 
 
 @router.delete(GATE + "/claim", response={204: None}, summary="Release a claim")
@@ -53,7 +53,7 @@ def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
         task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at"),
         "The task has not been at this gate.",
     )
-    return [QuestionOut.of(each) for each in questions.thread(visit)]
+    return [QuestionOut.of(question) for question in questions.thread(visit)]
 
 
 @router.post(GATE + "/questions", response={201: QuestionOut}, summary="Ask the requester")
@@ -76,14 +76,14 @@ def answer(
     payload: QuestionIn,
 ) -> QuestionOut:
     """403: somebody else was asked · 409: answered before."""
-    found = access.get_task(request.auth, owner, project, line, task)
+    stored_task = access.get_task(request.auth, owner, project, line, task)
     user = person_of(request.auth)
-    access.require(request.auth, "decide", found.project)
+    access.require(request.auth, "decide", stored_task.project)
     if not 0 < question < 2**63:
         raise NotFound("This question does not exist.")
-    row = ReviewQuestion.objects.filter(pk=question, task=found, gate=gate)
-    asked = existing(row.select_related("visit__task__project"), "This question does not exist.")
-    return QuestionOut.of(questions.answer(asked.visit, question, user, payload.text))
+    row = ReviewQuestion.objects.filter(pk=question, task=stored_task, gate=gate)
+    stored_question = existing(row.select_related("visit__task__project"), "This question does not exist.")
+    return QuestionOut.of(questions.answer(stored_question.visit, question, user, payload.text))
 
 
 @router.put(GATE + "/snooze", response={204: None}, summary="See a review later")
@@ -110,7 +110,7 @@ def _open(request: Request, task: Task, gate: str) -> tuple[GateVisit, User]:
     visits = list(rows)
     if not visits:
         raise NotFound("The task has not been at this gate.")
-    waiting = [each for each in visits if each.state == GateVisit.State.OPEN]
+    waiting = [visit for visit in visits if visit.state == GateVisit.State.OPEN]
     if not waiting:
         raise Conflict("This review is closed.")
     if len(waiting) > 1:

@@ -20,7 +20,7 @@ from reviews.decision.asked import asked_among
 from reviews.decision.consequences import VoteOption, options
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
-from reviews.inbox.chosen import ASKED, review_list
+from reviews.inbox.chosen import NEEDS_ME, review_list
 from reviews.inbox.item import Mine
 from reviews.review.detail import seat_choices
 
@@ -55,17 +55,17 @@ class BulkRow:
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def page(request: SignedIn) -> HttpResponse:
-    said = request.POST if request.method == "POST" else request.GET
-    word = said.get("word", Word.APPROVE)
+    form_data = request.POST if request.method == "POST" else request.GET
+    word = form_data.get("word", Word.APPROVE)
     word = word if word in WORDS else Word.APPROVE
-    rows = plan(request.user, said.getlist("visit"), word)
-    reason, fault, status = said.get("reason", "").replace("\0", "")[:20_000], "", 200
+    rows = plan(request.user, form_data.getlist("visit"), word)
+    reason, fault, status = form_data.get("reason", "").replace("\0", "")[:20_000], "", 200
     needs_reason = any(row.option and row.option.needs_reason for row in rows)
     if request.method == "POST":
-        shown = any(key.startswith("seen-") for key in request.POST)
+        is_confirmed = any(key.startswith("seen-") for key in request.POST)
         if needs_reason and not reason.strip():
             fault, status = "A reason is needed.", 422
-        elif not shown and not any(row.option for row in rows):
+        elif not is_confirmed and not any(row.option for row in rows):
             fault, status = "Nothing can be decided here.", 422
         else:
             rows = [
@@ -79,7 +79,7 @@ def page(request: SignedIn) -> HttpResponse:
                 for row in rows
             ]
             status = 409 if any(row.lost for row in rows) else 200
-    back = review_list(request, ASKED).address
+    back = review_list(request, NEEDS_ME).address
     return show(
         request,
         "reviews/bulk.html",
@@ -97,20 +97,20 @@ def page(request: SignedIn) -> HttpResponse:
     )
 
 
-def plan(user: User, chosen: Iterable[str], word: str, mine: Mine | None = None) -> list[BulkRow]:
+def plan(user: User, chosen: Iterable[str], word: str, viewer: Mine | None = None) -> list[BulkRow]:
     """What this word would do on each of these, in their order; at most 50, of projects that the person sees.
     `mine`: of the person and the token, where that may see less."""
     ids = list(dict.fromkeys(filter(None, map(_uuid, list(chosen)[: MOST * 2]))))[:MOST]
-    projects = [project.pk for project in (mine or Mine(user)).seen]
-    found = {
+    projects = [project.pk for project in (viewer or Mine(user)).seen]
+    by_id = {
         visit.pk: visit
         for visit in GateVisit.objects.filter(pk__in=ids, task__project__in=projects)
         .select_related("task__project__owner", "task__line", "task__requester", "job", "asked_by__pinned")
         .prefetch_related("votes", "asked_by__gate_visits")
     }
-    may = asked_among(user, projects, found)
-    visits = [found[each] for each in ids if each in found]
-    first = next((each for each in visits if each.pk in may), None)
+    may = asked_among(user, projects, by_id)
+    visits = [by_id[visit_id] for visit_id in ids if visit_id in by_id]
+    first = next((visit for visit in visits if visit.pk in may), None)
     rows = [_row(visit, word, first, visit.pk in may) for visit in visits]
     return _seated(user, rows)
 
@@ -118,9 +118,9 @@ def plan(user: User, chosen: Iterable[str], word: str, mine: Mine | None = None)
 def _seated(user: User, rows: list[BulkRow]) -> list[BulkRow]:
     """With whom each may be decided for, where somebody is away."""
     standings = Standings(user)
-    found = {row.visit.pk: standings.at(row.visit) for row in rows if row.option}
-    several = {pk: standing for pk, standing in found.items() if standing.stands_in}
-    ids = {seat.person.user_id for standing in several.values() for seat in standing.seats}
+    entitlements = {row.visit.pk: standings.at(row.visit) for row in rows if row.option}
+    several = {pk: entitlement for pk, entitlement in entitlements.items() if entitlement.stands_in}
+    ids = {seat.person.user_id for entitlement in several.values() for seat in entitlement.seats}
     people = User.objects.in_bulk(ids) if ids else {}
     return [
         replace(row, seats=seat_choices(several[row.visit.pk], people)) if row.visit.pk in several else row
@@ -139,7 +139,7 @@ def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> Bul
         return replace(row, why="Another gate, or another version of the line.")
     if word == Word.APPROVE and gate.fields:
         return replace(row, why="Its approval fills in fields: open it.")
-    option = next((each for each in options(visit) if each.word == word), None)
+    option = next((candidate for candidate in options(visit) if candidate.word == word), None)
     if option is None:
         return replace(row, why="Not offered here.")
     if option.routes:
@@ -147,11 +147,13 @@ def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> Bul
     return replace(row, option=option)
 
 
-def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str = "page") -> BulkRow:
+def decide(
+    user: User, row: BulkRow, word: str, reason: str, evidence_version: str, via: str = "page"
+) -> BulkRow:
     """One vote, on exactly what was shown (`seen`)."""
-    version, _colon, digest = seen.partition(":")
+    version, _colon, digest = evidence_version.partition(":")
     if row.option is None:
-        return replace(row, lost=bool(seen))
+        return replace(row, lost=bool(evidence_version))
     if not (version.isascii() and version.isdigit() and len(version) < 10):
         return replace(row, option=None, why="It was not in the table.", lost=True)
     if len(row.seats) > 1 and row.seat not in dict(row.seats):
@@ -169,8 +171,8 @@ def decide(user: User, row: BulkRow, word: str, reason: str, seen: str, via: str
             seat=row.seat or user.username,
         )
     except Refused as problem:
-        said = problem.message if isinstance(problem, Invalid) else str(problem)
-        return replace(row, option=None, why=said, lost=True)
+        message = problem.message if isinstance(problem, Invalid) else str(problem)
+        return replace(row, option=None, why=message, lost=True)
     settled = result.state == GateVisit.State.DECIDED
     return replace(row, done="Decided" if settled else "Your vote is counted", settled=settled)
 

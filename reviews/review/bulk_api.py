@@ -88,7 +88,7 @@ def _check(payload: DecisionsIn) -> None:
         )
     if not payload.items or len(payload.items) > bulk.MOST:
         raise Invalid.at("items", f"Name 1 to {bulk.MOST} reviews.")
-    if len({each.visit for each in payload.items}) < len(payload.items):
+    if len({item.visit for item in payload.items}) < len(payload.items):
         raise Invalid.at("items", "Name each review once.")
     if len(payload.reason) > LONGEST_REASON:
         raise Invalid.at("reason", f"At most {LONGEST_REASON} characters.")
@@ -96,15 +96,15 @@ def _check(payload: DecisionsIn) -> None:
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
 
 
-def _decided(payload: DecisionsIn, user: User, mine: Mine) -> BulkDecisionsOut:
+def _decided(payload: DecisionsIn, user: User, viewer: Mine) -> BulkDecisionsOut:
     rows = {
         row.visit.pk: row
-        for row in bulk.plan(user, [str(each.visit) for each in payload.items], payload.action, mine)
+        for row in bulk.plan(user, [str(item.visit) for item in payload.items], payload.action, viewer)
     }
     if not payload.reason.strip() and any(row.option and row.option.needs_reason for row in rows.values()):
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    found = [_one(each, rows.get(each.visit), payload, user) for each in payload.items]
-    return BulkDecisionsOut(decisions=found)
+    decisions = [_one(item, rows.get(item.visit), payload, user) for item in payload.items]
+    return BulkDecisionsOut(decisions=decisions)
 
 
 def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User) -> BulkDecisionOut:
@@ -112,7 +112,9 @@ def _one(item: DecisionIn, row: BulkRow | None, payload: DecisionsIn, user: User
         return BulkDecisionOut(
             visit=str(item.visit), task=None, state="refused", why="There is no such review."
         )
-    seen = f"{row.visit.token_version}:{item.evidence}"
-    done = bulk.decide(user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, seen, "api")
+    evidence_version = f"{row.visit.token_version}:{item.evidence}"
+    done = bulk.decide(
+        user, replace(row, seat=item.inPlaceOf), payload.action, payload.reason, evidence_version, "api"
+    )
     state = "refused" if not done.done else "decided" if done.settled else "counted"
     return BulkDecisionOut(visit=str(item.visit), task=row.visit.task.name, state=state, why=done.why)

@@ -39,9 +39,9 @@ class ReviewChanges:
 
     @cached_property
     def remarks(self) -> Remarks:
-        earlier = next((each for each in self.ranges if each.key == "round"), None)
+        earlier = next((diff_range for diff_range in self.ranges if diff_range.key == "round"), None)
         files = compared(earlier.base, self.tree).files if earlier else ()
-        renamed = {each.change.was: each.path for each in files if each.change.was}
+        renamed = {file.change.was: file.path for file in files if file.change.was}
         return Remarks(self.visit, self.reader, self.tree, renamed)
 
     @cached_property
@@ -56,18 +56,18 @@ class ReviewChanges:
     @property
     def there(self) -> bool:
         """Whether any station left files."""
-        return bool(self.tree.digest) or any(each.base.digest for each in self.ranges)
+        return bool(self.tree.digest) or any(diff_range.base.digest for diff_range in self.ranges)
 
     @cached_property
     def ranges(self) -> list[Range]:
         """The previous round comes first: a reviewer of a later round reads that."""
         earlier = self._round_before()
-        found = []
+        diff_ranges = []
         if earlier is not None:
             label = f"Since round {earlier.round}"
-            found.append(Range("round", label, self.trees.at(earlier.token_id, earlier.opened_at)))
-        found.append(Range("start", "Since start", self._start))
-        return [*found, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
+            diff_ranges.append(Range("round", label, self.trees.at(earlier.token_id, earlier.opened_at)))
+        diff_ranges.append(Range("start", "Since start", self._start))
+        return [*diff_ranges, *since_seen(self.trees, self.reader, self.visit.task, self.tree.digest)]
 
     @property
     def url(self) -> str:
@@ -116,14 +116,19 @@ class ReviewChanges:
 
     def _with_rest(self, panel: ChangesPanel) -> ChangesPanel:
         """Remarks on lines that the open file does not show, each with the address of its file."""
-        shown = panel.file
+        open_file = panel.file
         placed = {
-            id(each) for hunk in (shown.hunks if shown else ()) for cell in hunk.cells for each in cell.below
+            id(remark)
+            for hunk in (open_file.hunks if open_file else ())
+            for cell in hunk.cells
+            for remark in cell.below
         }
         panel.unplaced = [
-            replace(each, url=panel.url(file=each.path, range="start" if each.state else panel.range.key))
-            for each in self.remarks.placed
-            if id(each) not in placed
+            replace(
+                remark, url=panel.url(file=remark.path, range="start" if remark.state else panel.range.key)
+            )
+            for remark in self.remarks.placed
+            if id(remark) not in placed
         ]
         return panel
 

@@ -93,14 +93,14 @@ class Dossier:
     @property
     def answered(self) -> list[dict[str, Any]]:
         """What was asked and answered before people: results of tools, evaluations. `{question, answer, text}`."""
-        told = self.visit.asked_by.situation["facts"].get("answers", [])
+        answers = self.visit.asked_by.situation["facts"].get("answers", [])
         return [
             {
-                "question": question_of({"evaluation": each}),
-                "answer": each["answer"],
-                "text": each.get("text", ""),
+                "question": question_of({"evaluation": answer}),
+                "answer": answer["answer"],
+                "text": answer.get("text", ""),
             }
-            for each in told
+            for answer in answers
         ]
 
     @property
@@ -156,8 +156,8 @@ class Dossier:
     def seen(self) -> str:
         """A version that changes with what the bar shows. While the gate is open the task's state is not part of it,
         because another branch may move at any time."""
-        shown = f"{self.visit.state}-{len(self.votes)}"
-        return shown if self.live else f"{shown}-{self.visit.task.status}"
+        version = f"{self.visit.state}-{len(self.votes)}"
+        return version if self.live else f"{version}-{self.visit.task.status}"
 
     @property
     def needed(self) -> int:
@@ -196,16 +196,16 @@ class Dossier:
             return []
         summary = str(self.outcome.get("summary") or "").strip()
         parts = [OutputPart(str(key), value) for key, value in output.items()]
-        return [each for each in parts if each.text != summary]
+        return [part for part in parts if part.text != summary]
 
     @property
     def rule(self) -> dict[str, str] | None:
         """The rule that led here: its label, and its condition in words."""
-        led = self.visit.evidence.get("rule")
-        if not led:
+        evidence_rule = self.visit.evidence.get("rule")
+        if not evidence_rule:
             return None
-        _station, rule = self.line.rules_by_id[led["id"]]
-        number = 1 + [each.id for each in _station.rules].index(rule.id)
+        _station, rule = self.line.rules_by_id[evidence_rule["id"]]
+        number = 1 + [candidate.id for candidate in _station.rules].index(rule.id)
         return {
             "number": str(number),
             "label": rule.label,
@@ -215,7 +215,7 @@ class Dossier:
     @property
     def asks_for(self) -> str:
         """“Needs 2 of role reviewer. The requester may not vote.”"""
-        who = ", ".join(_requirement(self.line, each) for each in self.gate.approval.who)
+        who = ", ".join(_requirement(self.line, requirement) for requirement in self.gate.approval.who)
         lenient = self.gate.approval.requester_may or self.standing.alone
         barred = [] if lenient else ["The requester cannot vote."]
         return " ".join([f"Needs {who}.", *barred])
@@ -241,22 +241,22 @@ def dossier(visit: GateVisit, user: User, standings: Standings | None = None) ->
     hang([visit.asked_by], "gate_visits", _of_decision(decision=visit.asked_by_id), "asked_by_id")
     line = parsed(visit.asked_by.pinned)
     earlier = _decided(task=visit.task_id, gate=visit.gate)
-    standing = (standings or Standings(user)).at(visit)
+    entitlement = (standings or Standings(user)).at(visit)
     is_open = visit.state == GateVisit.State.OPEN
     return Dossier(
         visit=visit,
         line=line,
         gate=gate_at(visit, line),
         station=line.station(visit.asked_by.station).name,
-        standing=standing,
+        standing=entitlement,
         options=options(visit) if is_open else (),
-        rounds=[each for each in earlier if each.pk != visit.pk],
+        rounds=[earlier_visit for earlier_visit in earlier if earlier_visit.pk != visit.pk],
         votes=list(visit.votes.all()),
         artifacts=artifacts_of(visit.task),
         steps=steps_of(visit.task, line, visit.opened_at),
         log=logs.tail(visit.job, visit.job.attempt, LOG_LINES),
         checks=_checks(visit),
-        seats=_seats(standing, user),
+        seats=_seats(entitlement, user),
         missing=sorted(not_approved(visit, gate_at(visit, line).approval)) if is_open else (),
     )
 
@@ -277,21 +277,21 @@ def _decided(task: Any, gate: Any) -> QuerySet[GateVisit]:
     return decided.select_related("decided_by").order_by("-decided_at")
 
 
-def _seats(standing: Entitlement, user: User) -> list[tuple[str, str]]:
-    if not standing.stands_in:
+def _seats(entitlement: Entitlement, user: User) -> list[tuple[str, str]]:
+    if not entitlement.stands_in:
         return []
-    people = User.objects.in_bulk([seat.person.user_id for seat in standing.seats])
-    return seat_choices(standing, people)
+    people = User.objects.in_bulk([seat.person.user_id for seat in entitlement.seats])
+    return seat_choices(entitlement, people)
 
 
-def seat_choices(standing: Entitlement, people: Mapping[int, User]) -> list[tuple[str, str]]:
+def seat_choices(entitlement: Entitlement, people: Mapping[int, User]) -> list[tuple[str, str]]:
     """`people`: at least those of its seats, by id."""
     return [
         (
             seat.person.username,
             f"In place of {people[seat.person.user_id]}, who is away" if seat.stands_in else "As yourself",
         )
-        for seat in standing.seats
+        for seat in entitlement.seats
     ]
 
 
@@ -306,15 +306,19 @@ def _checks(visit: GateVisit) -> list[dict[str, Any]]:
     ]
 
 
-def _requirement(line: ParsedLine, wanted: Requirement) -> str:
-    words = {"n": wanted.count, "name": wanted.name}
-    if wanted.kind == OWNER and wanted.everyone:
-        return f"the vote of whoever answers for {wanted.agent}"
-    if wanted.kind == OWNER:
-        return f"the vote of the owner of {line.station(wanted.name).name}"
-    if wanted.everyone:
+def _requirement(line: ParsedLine, requirement: Requirement) -> str:
+    words = {"n": requirement.count, "name": requirement.name}
+    if requirement.kind == OWNER and requirement.everyone:
+        return f"the vote of whoever answers for {requirement.agent}"
+    if requirement.kind == OWNER:
+        return f"the vote of the owner of {line.station(requirement.name).name}"
+    if requirement.everyone:
         of_group = "the votes of all in the group {name}".format(**words)
-        return of_group if wanted.kind == "group" else "the votes of all with the role {name}".format(**words)
+        return (
+            of_group
+            if requirement.kind == "group"
+            else "the votes of all with the role {name}".format(**words)
+        )
     kinds = {"role": "from the role", "group": "from the group", "user": "from"}
-    people = plural("%(n)s vote", "%(n)s votes", wanted.count) % words
-    return f"{people} {kinds[wanted.kind]} {wanted.name}"
+    people = plural("%(n)s vote", "%(n)s votes", requirement.count) % words
+    return f"{people} {kinds[requirement.kind]} {requirement.name}"

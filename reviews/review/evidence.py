@@ -58,7 +58,7 @@ class ShownClaim:
         reason = self.checked.reason
         if reason in ("tests", "tests_failed", "fewer_passed", "no_test_ran"):
             return tests_words(values)
-        said = {
+        sentences = {
             "tests_changed": "%(path)s changed",
             "no_test_changed": "No test file changed",
             "is_gone": "%(path)s was deleted",
@@ -72,7 +72,7 @@ class ShownClaim:
             "no_dependency": "No dependency was added",
             "dependency_missing": "%(name)s was not added to the dependencies",
         }
-        return said[reason] % values if reason in said else ""
+        return sentences[reason] % values if reason in sentences else ""
 
 
 class ReviewEvidence(ToolReports):
@@ -92,7 +92,7 @@ class ReviewEvidence(ToolReports):
 
     @property
     def comparison(self) -> Comparison:
-        start = next(each for each in self.changes.ranges if each.key == "start")
+        start = next(diff_range for diff_range in self.changes.ranges if diff_range.key == "start")
         return compared(start.base, self.changes.tree)
 
     @cached_property
@@ -117,20 +117,23 @@ class ReviewEvidence(ToolReports):
     def claims(self) -> list[ShownClaim]:
         job = self.claimant
         outcome = (job.outcome or {}) if job else {}
-        said = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
-        made = claims_of(said)
-        if not any(each.kind != OTHER for each in made):
+        text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
+        made = claims_of(text)
+        if not any(claim.kind != OTHER for claim in made):
             return []
-        found = checked(made, self._observed(job))
-        return [ShownClaim(each, self.address(str(each.values.get("path", "")), 0)) for each in found]
+        checked_claims = checked(made, self._observed(job))
+        return [
+            ShownClaim(checked_claim, self.address(str(checked_claim.values.get("path", "")), 0))
+            for checked_claim in checked_claims
+        ]
 
     @property
     def contradicted(self) -> int:
-        return sum(each.contradicted for each in self.claims)
+        return sum(claim.contradicted for claim in self.claims)
 
     @property
     def confirmed(self) -> int:
-        return sum(each.confirmed for each in self.claims)
+        return sum(claim.confirmed for claim in self.claims)
 
     @property
     def unobserved(self) -> int:
@@ -146,10 +149,10 @@ class ReviewEvidence(ToolReports):
         """Changed files that no claim names, with their addresses; files that affect checks come first."""
         if not self.claims:
             return Cut((), 0)
-        said = " ".join(each.checked.claim.text for each in self.claims)
-        rest = [each for each in self.comparison.files if each.path.rpartition("/")[2] not in said]
-        rest.sort(key=lambda each: not sensitivity(each.path, self.changes.patterns))
-        rows = [(visible(each.path), self.address(each.path, 0)) for each in rest[:UNMENTIONED]]
+        claim_text = " ".join(claim.checked.claim.text for claim in self.claims)
+        rest = [file for file in self.comparison.files if file.path.rpartition("/")[2] not in claim_text]
+        rest.sort(key=lambda file: not sensitivity(file.path, self.changes.patterns))
+        rows = [(visible(file.path), self.address(file.path, 0)) for file in rest[:UNMENTIONED]]
         return Cut(rows, len(rest))
 
     def _observed(self, job: Job | None) -> ObservedWork:
@@ -157,44 +160,51 @@ class ReviewEvidence(ToolReports):
         # Tests that ran before the work says nothing about it.
         ended = job.ended_at if job else None
         later = [s.job for s in self.steps if ended and s.job.ended_at and s.job.ended_at >= ended]
-        counted = [facts_of(each).get("tests") for each in later if not self._is_agent(each)]
-        tests = next((each for each in reversed(counted) if each is not None), None)
+        counted = [facts_of(later_job).get("tests") for later_job in later if not self._is_agent(later_job)]
+        tests = next((counts for counts in reversed(counted) if counts is not None), None)
         if not self.changes.tree.digest:
             return ObservedWork(tests=tests, commands_run=run)
         files = self.comparison.files
         return ObservedWork(
             tests=tests,
-            changed={each.path: each.change.change for each in files},
+            changed={file.path: file.change.change for file in files},
             whole=True,
-            present=frozenset(str(each["path"]) for each in self.changes.tree.manifest),
-            renamed=frozenset(each.change.was for each in files if each.change.was),
+            present=frozenset(str(entry["path"]) for entry in self.changes.tree.manifest),
+            renamed=frozenset(file.change.was for file in files if file.change.was),
             commands_run=run,
             dependencies=_added_dependencies(self.comparison),
         )
 
     def address(self, path: str, line: int) -> str:
         """Address of a line among the changes since the start; "" where the file did not change."""
-        files = [each.path for each in self.comparison.files] if self.changes.there else []
-        found = next((each for each in files if path and (each == path or path.endswith(f"/{each}"))), None)
-        if found is None:
+        files = [file.path for file in self.comparison.files] if self.changes.there else []
+        matched_path = next(
+            (
+                candidate
+                for candidate in files
+                if path and (candidate == path or path.endswith(f"/{candidate}"))
+            ),
+            None,
+        )
+        if matched_path is None:
             return ""
         query = self.query.copy()
         for key in ("show", "range", "file", "line", "fragment", "found", "findings", "find", "under"):
             query.pop(key, None)
-        query["show"], query["range"], query["file"] = "changes", "start", found
+        query["show"], query["range"], query["file"] = "changes", "start", matched_path
         return f"{self.changes.url}?{query.urlencode()}" + (f"#new-{line}" if line else "")
 
 
 def _added_dependencies(comparison: Comparison) -> frozenset[str] | None:
     """None where a manifest changed that nobody here can read."""
-    files: Iterable[Any] = [each.change for each in comparison.files]
-    if any(is_other(each.path) for each in files):
+    files: Iterable[Any] = [file.change for file in comparison.files]
+    if any(is_other(change.path) for change in files):
         return None
-    manifests = [each for each in files if is_manifest(each.path)]
-    stored = Bytes(entry for each in manifests for entry in (each.old, each.new))
+    manifests = [change for change in files if is_manifest(change.path)]
+    stored = Bytes(entry for manifest in manifests for entry in (manifest.old, manifest.new))
     added: frozenset[str] = frozenset()
-    for each in manifests:
-        old, new = (names_in(each.path, stored.read(entry)) for entry in (each.old, each.new))
+    for manifest in manifests:
+        old, new = (names_in(manifest.path, stored.read(entry)) for entry in (manifest.old, manifest.new))
         if old is None or new is None:
             return None
         added |= new - old

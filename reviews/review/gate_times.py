@@ -22,7 +22,7 @@ QUICK = 5
 """Seconds."""
 UNREMARKED = 200
 """So many approvals without a remark, one after the other, and a gate is offered for sampling."""
-LATELY = 90
+RECENT_DAYS = 90
 """Days of which approvals are counted for that."""
 RATES = (2, 5, 10, 20)
 
@@ -94,55 +94,55 @@ def of_project(project: Project, dates: Dates) -> list[LineTimes]:
     narrowed = {"project": project.pk, "since": since, "until": until, "quick": QUICK}
     rows, completed = fetch(GATE_TIMES, narrowed), dict(fetch(COMPLETED_TASKS, narrowed))
     lines = _lines(row[0] for row in rows)
-    found: dict[int, list[GateTimes]] = {}
+    by_line: dict[int, list[GateTimes]] = {}
     for line_id, gate, *figures in rows:
         line = lines[line_id]
-        found.setdefault(line_id, []).append(GateTimes(line, gate, _name(line, gate), *figures))
+        by_line.setdefault(line_id, []).append(GateTimes(line, gate, _name(line, gate), *figures))
     times = [
-        LineTimes(lines[pk], completed.get(pk, 0), sum(each.seconds for each in gates), gates)
-        for pk, gates in found.items()
+        LineTimes(lines[pk], completed.get(pk, 0), sum(gate_times.seconds for gate_times in gates), gates)
+        for pk, gates in by_line.items()
     ]
-    return sorted(times, key=lambda each: (-each.seconds, each.line.name))
+    return sorted(times, key=lambda line_times: (-line_times.seconds, line_times.line.name))
 
 
 def offers(project: Project) -> list[SampleOffer]:
     """Gates to sample, of what is live: those that always ask, and were only ever approved lately. Three statements."""
-    rows = fetch(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": LATELY})
+    rows = fetch(UNDISPUTED_APPROVALS, {"project": project.pk, "most": UNREMARKED, "days": RECENT_DAYS})
     lines = _lines(row[0] for row in rows)
     asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
     if not asks:
         return []
-    visits, tasks = ([each for row in asks for each in row[place]] for place in (3, 4))
+    visits, tasks = ([entry for row in asks for entry in row[place]] for place in (3, 4))
     roots: dict[UUID, list[tuple[int, bool]]] = {}
     for visit, root, reverted in fetch(
         CHAIN_ROOTS, {"project": project.pk, "visits": visits, "tasks": tasks}
     ):
         roots.setdefault(visit, []).append((root, reverted))
-    found = []
+    sample_offers = []
     for line_id, gate, approvals, newest, _tasks in asks:
         about = [root for visit in newest for root in roots.get(visit, ())]
         key, name = sampling_key(), f"{line_id}/{gate}"
         draws = [(draw(key, name, str(root)), reverted) for root, reverted in about]
         rates = [_rate(one_in, draws) for one_in in RATES]
-        found.append(SampleOffer(lines[line_id], gate, _name(lines[line_id], gate), approvals, rates))
-    return found
+        sample_offers.append(SampleOffer(lines[line_id], gate, _name(lines[line_id], gate), approvals, rates))
+    return sample_offers
 
 
 def _rate(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
     """As the gate would draw with its key (law §15). `draws`: of each approval, and whether it was reverted."""
-    unseen = [reverted for each, reverted in draws if not is_below(each, one_in)]
+    unseen = [reverted for draw_value, reverted in draws if not is_below(draw_value, one_in)]
     return Rate(one_in, len(draws) - len(unseen), len(unseen), sum(unseen))
 
 
 def _always_asks(line: Line, gate: str) -> bool:
-    found = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
-    return found is not None and found.always_asks
+    live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
+    return live_gate is not None and live_gate.always_asks
 
 
 def _name(line: Line, gate: str) -> str:
     """Its name in what is live; the key of one that only older versions have."""
-    found = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
-    return found.name if found else gate
+    live_gate = by_id(line.live_id).gates_by_key.get(gate) if line.live_id else None
+    return live_gate.name if live_gate else gate
 
 
 def _lines(ids: Any) -> dict[int, Line]:

@@ -23,12 +23,14 @@ KINDS = ("gate.opened", "gate.voted", "gate.overridden", "gate.overdue", "gate.d
 @signed_in
 def download(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """Every round of the gate in the task of this visit, as JSON."""
-    found = GateVisit.objects.select_related("task__project__owner", "task__line").filter(pk=visit).first()
-    if found is None or not access.can(request.user, "view", found.task.project):
+    gate_visit = (
+        GateVisit.objects.select_related("task__project__owner", "task__line").filter(pk=visit).first()
+    )
+    if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
         raise Http404
-    said = json.dumps(history(found), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
-    answer = HttpResponse(visible_json(said), content_type="application/json")
-    answer["Content-Disposition"] = f'attachment; filename="{found.task.name}-decisions.json"'
+    document = json.dumps(history(gate_visit), cls=DjangoJSONEncoder, indent=2, ensure_ascii=False)
+    answer = HttpResponse(visible_json(document), content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{gate_visit.task.name}-decisions.json"'
     return answer
 
 
@@ -40,12 +42,14 @@ def history(visit: GateVisit) -> dict[str, Any]:
     events: dict[str, list[Event]] = {}
     for event in Event.objects.filter(task=task, kind__in=KINDS).order_by("seq"):
         events.setdefault(str(event.data.get("visit")), []).append(event)
-    asked: dict[uuid.UUID, list[dict[str, Any]]] = {}
+    by_visit: dict[uuid.UUID, list[dict[str, Any]]] = {}
     questions = ReviewQuestion.objects.filter(task=task, gate=visit.gate).select_related("asked_by", "asked")
     for question in questions.order_by("pk"):
-        asked.setdefault(question.visit_id, []).append(_question(question))
-    held = ReviewClaim.objects.filter(visit__task=task, visit__gate=visit.gate).select_related("user")
-    claims = {each.visit_id: each for each in held}
+        by_visit.setdefault(question.visit_id, []).append(_question(question))
+    review_claims = ReviewClaim.objects.filter(visit__task=task, visit__gate=visit.gate).select_related(
+        "user"
+    )
+    claims = {review_claim.visit_id: review_claim for review_claim in review_claims}
     return {
         "task": task.name,
         "title": task.title,
@@ -53,9 +57,9 @@ def history(visit: GateVisit) -> dict[str, Any]:
         "gate": visit.gate,
         "requested_by": task.requested_by,
         "rounds": [
-            _round(each, events.get(str(each.pk), []))
-            | {"claim": _claim(claims.get(each.pk)), "questions": asked.get(each.pk, [])}
-            for each in rounds.prefetch_related("votes__user", "votes__stands_for").order_by(
+            _round(round_visit, events.get(str(round_visit.pk), []))
+            | {"claim": _claim(claims.get(round_visit.pk)), "questions": by_visit.get(round_visit.pk, [])}
+            for round_visit in rounds.prefetch_related("votes__user", "votes__stands_for").order_by(
                 "opened_at", "pk"
             )
         ],
@@ -102,19 +106,23 @@ def _round(visit: GateVisit, events: list[Event]) -> dict[str, Any]:
     }
 
 
-def _claim(held: ReviewClaim | None) -> dict[str, Any] | None:
+def _claim(review_claim: ReviewClaim | None) -> dict[str, Any] | None:
     """The last claim of a round, unless it was released."""
-    if held is None:
+    if review_claim is None:
         return None
-    return {"by": held.user.username, "at": held.at.isoformat(), "until": held.until.isoformat()}
-
-
-def _question(asked: ReviewQuestion) -> dict[str, Any]:
     return {
-        "by": asked.asked_by.username,
-        "asked": asked.asked.username,
-        "text": asked.text,
-        "at": asked.at.isoformat(),
-        "answer": asked.answer or None,
-        "answered_at": asked.answered_at.isoformat() if asked.answered_at else None,
+        "by": review_claim.user.username,
+        "at": review_claim.at.isoformat(),
+        "until": review_claim.until.isoformat(),
+    }
+
+
+def _question(question: ReviewQuestion) -> dict[str, Any]:
+    return {
+        "by": question.asked_by.username,
+        "asked": question.asked.username,
+        "text": question.text,
+        "at": question.at.isoformat(),
+        "answer": question.answer or None,
+        "answered_at": question.answered_at.isoformat() if question.answered_at else None,
     }

@@ -21,7 +21,7 @@ from pipelines.web.shell.forms import first_fault, posted
 from pipelines.web.shell.page import REFUSALS, SignedIn, crumbs, fragment, show, signed_in
 from pipelines.web.shell.scope import scope_of
 from pipelines.web.tasks.start import StartField, fields_of
-from reviews.inbox.chosen import ASKED, ReviewList, review_list
+from reviews.inbox.chosen import NEEDS_ME, ReviewList, review_list
 from reviews.inbox.item import Act, InboxKind, Mine
 from reviews.inbox.kinds import BY_KEY, OfferedItem, count, needs, offer
 from reviews.inbox.panels import panels_of
@@ -59,16 +59,18 @@ class InboxRow:
 def first(request: SignedIn) -> HttpResponse:
     """The panels of Home that are about people."""
     scope = scope_of(request, "needs-me")
-    mine, now = Mine(request.user, of=scope.projects), timezone.now()
-    found = needs(mine)
-    panels = panels_of(request.user, mine, found, now)
-    context = {"panels": panels, "now": now, "total": len(found)}
-    return render(request, "reviews/inbox/first.html", {**context, "scope": scope, "running": running(mine)})
+    viewer, now = Mine(request.user, of=scope.projects), timezone.now()
+    offered_items = needs(viewer)
+    panels = panels_of(request.user, viewer, offered_items, now)
+    context = {"panels": panels, "now": now, "total": len(offered_items)}
+    return render(
+        request, "reviews/inbox/first.html", {**context, "scope": scope, "running": running(viewer)}
+    )
 
 
 def show_item(
     request: SignedIn,
-    shown: ReviewList,
+    selection: ReviewList,
     kind: InboxKind,
     key: str,
     *,
@@ -77,16 +79,16 @@ def show_item(
 ) -> HttpResponse | None:
     """One item beside its list, with what it is about; None if it does not need this person. `listed`: the list, where
     it was read."""
-    mine = Mine(request.user, of=shown.scope.visible)
-    need = next((each for each in kind.query(mine) if each.key == key), None)
+    viewer = Mine(request.user, of=selection.scope.visible)
+    need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
         return None
-    return _show(request, shown, InboxRow(offer(kind, need, mine)), opened=opened, listed=listed)
+    return _show(request, selection, InboxRow(offer(kind, need, viewer)), opened=opened, listed=listed)
 
 
 def _show(
     request: SignedIn,
-    shown: ReviewList,
+    selection: ReviewList,
     row: InboxRow,
     *,
     opened: bool = True,
@@ -99,18 +101,18 @@ def _show(
         "need": need,
         "work": TaskWork(need.task, request.GET),
         "opened": opened,
-        "query": shown.query,
-        "scope": shown.scope,
+        "query": selection.query,
+        "scope": selection.scope,
     }
     return show(
         request,
         "reviews/inbox/item.html",
         section="needs",
-        trail=crumbs(("Inbox", shown.address), need.task.name),
+        trail=crumbs(("Inbox", selection.address), need.task.name),
         status=status,
-        live_project=shown.scope.live,
+        live_project=selection.scope.live,
         **context,
-        **(listed or pane(request, shown, need.id)),
+        **(listed or pane(request, selection, need.id)),
     )
 
 
@@ -118,8 +120,8 @@ def _show(
 @signed_in
 def number(request: SignedIn) -> HttpResponse:
     """The number beside “Inbox”."""
-    mine = Mine(request.user, of=scope_of(request, "needs-me").projects)
-    return HttpResponse(count(mine))
+    viewer = Mine(request.user, of=scope_of(request, "needs-me").projects)
+    return HttpResponse(count(viewer))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -133,11 +135,11 @@ def item(request: SignedIn, kind: str, key: str) -> HttpResponse:
         raise Http404
     if of_kind.model is GateVisit:
         return redirect("gate-visit", visit=_uuid(key))
-    shown = review_list(request, ASKED)
+    selection = review_list(request, NEEDS_ME)
     if fragment(request, "work"):
-        subject = _subject(Mine(request.user, of=shown.scope.visible), of_kind, key)
+        subject = _subject(Mine(request.user, of=selection.scope.visible), of_kind, key)
         return render(request, "reviews/inbox/work.html", {"work": TaskWork(subject.task, request.GET)})
-    return show_item(request, shown, of_kind, key) or _too_late(request, Mine(request.user), of_kind, key)
+    return show_item(request, selection, of_kind, key) or _too_late(request, Mine(request.user), of_kind, key)
 
 
 def _uuid(key: str) -> UUID:
@@ -149,70 +151,72 @@ def _uuid(key: str) -> UUID:
 
 def _act(request: SignedIn, kind: str, key: str) -> HttpResponse:
     """One verb on one item. What is refused keeps what was typed, and says who was first."""
-    mine, of_kind = Mine(request.user), BY_KEY.get(kind)
+    viewer, of_kind = Mine(request.user), BY_KEY.get(kind)
     if of_kind is None:
         raise Http404
-    need = next((each for each in of_kind.query(mine) if each.key == key), None)
+    need = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
     if need is None:
-        return _too_late(request, mine, of_kind, key)
-    found = offer(of_kind, need, mine)
-    verb = found.act(request.POST.get("verb", ""))
+        return _too_late(request, viewer, of_kind, key)
+    offered = offer(of_kind, need, viewer)
+    verb = offered.act(request.POST.get("verb", ""))
     if verb is None:
-        return _refused(request, InboxRow(found, "Choose what to do."), 422)
+        return _refused(request, InboxRow(offered, "Choose what to do."), 422)
     typed = {name: request.POST.get(name, "").replace("\0", "") for name in (*TYPED, *CHOSEN)}
     typed |= posted(request.POST)
     form = verb.form(request.POST)
     if not form.is_valid():
-        return _refused(request, InboxRow(found, first_fault(form), verb.key, typed), 422)
+        return _refused(request, InboxRow(offered, first_fault(form), verb.key, typed), 422)
     try:
         done = verb.act(need, request.user, form.cleaned_data)
     except Refused as problem:
-        again = next((each for each in of_kind.query(mine) if each.key == key), None)
+        again = next((candidate for candidate in of_kind.query(viewer) if candidate.key == key), None)
         if again is None:
-            return _too_late(request, mine, of_kind, key)
+            return _too_late(request, viewer, of_kind, key)
         status = 409 if isinstance(problem, Conflict) else 422
         faults = problem.problems if isinstance(problem, Invalid) else ()
-        row = InboxRow(offer(of_kind, again, mine), str(problem), verb.key, typed, faults)
+        row = InboxRow(offer(of_kind, again, viewer), str(problem), verb.key, typed, faults)
         return _refused(request, row, status)
-    return _done(request, found, verb, done)
+    return _done(request, offered, verb, done)
 
 
-def _done(request: SignedIn, found: OfferedItem, verb: Act, words: str) -> HttpResponse:
+def _done(request: SignedIn, offered: OfferedItem, verb: Act, words: str) -> HttpResponse:
     if not _in_place(request):
-        messages.success(request, f"{words}: {found.need.task.name}")
+        messages.success(request, f"{words}: {offered.need.task.name}")
         return redirect(_back(request))
-    response = render(request, "reviews/inbox/done.html", {"need": found.need, "words": words})
+    response = render(request, "reviews/inbox/done.html", {"need": offered.need, "words": words})
     response["HX-Trigger"] = "gl:inbox"
     return response
 
 
 def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
     if not _in_place(request):
-        return _show(request, review_list(request, ASKED), row, status=status)
+        return _show(request, review_list(request, NEEDS_ME), row, status=status)
     context = {"row": row, "query": request.GET.urlencode(), "scope": scope_of(request, "needs-me")}
     response = render(request, "reviews/inbox/row.html", context, status=status)
     response["HX-Retarget"] = f"#need-{row.found.need.id}"
     return response
 
 
-def _subject(mine: Mine, kind: InboxKind, key: str) -> Any:
+def _subject(viewer: Mine, kind: InboxKind, key: str) -> Any:
     """What an item of this kind is about: of a project that the person sees, and, where it is work, works in."""
     subject: Any
     subjects = kind.model._default_manager.select_related("task__project__owner")
     try:
-        subject = subjects.filter(pk=kind.model._meta.pk.to_python(key), task__project__in=mine.seen).first()
+        subject = subjects.filter(
+            pk=kind.model._meta.pk.to_python(key), task__project__in=viewer.seen
+        ).first()
     except ValidationError:
         subject = None
     if subject is None:
         raise Http404
-    if kind.model in WORKED and subject.task.project not in mine.operated:
+    if kind.model in WORKED and subject.task.project not in viewer.operated:
         raise PermissionDenied(REFUSALS["operate"])
     return subject
 
 
-def _too_late(request: SignedIn, mine: Mine, kind: InboxKind, key: str) -> HttpResponse:
+def _too_late(request: SignedIn, viewer: Mine, kind: InboxKind, key: str) -> HttpResponse:
     """There is no such item for this person: never was, may not act on it, or somebody was faster."""
-    task: Task = _subject(mine, kind, key).task
+    task: Task = _subject(viewer, kind, key).task
     words = "Somebody was faster: this no longer needs you."
     words_of = [request.POST.get(name, "") for name in TYPED] + [*posted(request.POST).values()]
     typed = " ".join(filter(None, (text.strip() for text in words_of)))

@@ -37,37 +37,39 @@ class OverrideForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def page(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    found = get_object_or_404(
+    gate_visit = get_object_or_404(
         GateVisit.objects.select_related(
             "task__project__owner", "task__line", "job", "asked_by", "decided_by"
         ).filter(pk=visit)
     )
     try:
-        may_override(found, request.user)
+        may_override(gate_visit, request.user)
     except NotFound as problem:
         raise Http404 from problem
     except Forbidden as problem:
         raise PermissionDenied(str(problem)) from problem
-    gate = gate_at(found, versions.by_id(found.asked_by.pinned_id))
+    gate = gate_at(gate_visit, versions.by_id(gate_visit.asked_by.pinned_id))
     if request.method != "POST":
-        return _shown(request, found, gate, OverrideForm(), [])
+        return _shown(request, gate_visit, gate, OverrideForm(), [])
     form = OverrideForm(request.POST)
     if not form.is_valid():
-        return _shown(request, found, gate, form, [], 400)
+        return _shown(request, gate_visit, gate, form, [], 400)
     try:
         filled = given(gate.fields, request.POST, FIELDS)
-        engine.override(found.pk, user=request.user, fields=filled, **form.cleaned_data)
+        engine.override(gate_visit.pk, user=request.user, fields=filled, **form.cleaned_data)
     except Invalid as problem:
-        own = [each for each in problem.problems if each.path.startswith(f"{FIELDS}.")]
-        for each in problem.problems:
-            if each not in own:
-                form.add_error(each.path if each.path in form.fields else None, f"{each.message} {each.hint}")
-        return _shown(request, found, gate, form, own, 400)
+        own = [fault for fault in problem.problems if fault.path.startswith(f"{FIELDS}.")]
+        for fault in problem.problems:
+            if fault not in own:
+                form.add_error(
+                    fault.path if fault.path in form.fields else None, f"{fault.message} {fault.hint}"
+                )
+        return _shown(request, gate_visit, gate, form, own, 400)
     except Conflict as problem:
         messages.error(request, str(problem))
-        return redirect("gate-visit", found.pk)
+        return redirect("gate-visit", gate_visit.pk)
     messages.success(request, "Overridden. It is shown in the history of the task.")
-    return redirect("gate-visit", found.pk)
+    return redirect("gate-visit", gate_visit.pk)
 
 
 def _shown(

@@ -12,7 +12,7 @@ from pipelines.models import Job, Status, Task
 from pipelines.queries.line_filter import choices
 from pipelines.web.shell.page import SignedIn
 from reviews.decision.standing import Standings
-from reviews.inbox.chosen import ASKED, OLDEST, STATES_OF, TABS, ReviewList, place_after
+from reviews.inbox.chosen import NEEDS_ME, OLDEST, STATES_OF, TABS, ReviewList, place_after
 from reviews.inbox.item import Mine
 from reviews.inbox.lists import list_page, tab_counts
 
@@ -20,46 +20,46 @@ SORTS = (("", "Due first"), (OLDEST, "Oldest first"))
 
 
 def pane(
-    request: SignedIn, shown: ReviewList, selected: str = "", standings: Standings | None = None
+    request: SignedIn, selection: ReviewList, selected: str = "", standings: Standings | None = None
 ) -> dict[str, Any]:
     """What its templates need. `selected`: the key of the row that is open."""
     after = place_after(request.GET.get("after", ""))
-    page = list_page(request.user, shown, timezone.now(), after, standings, request.GET.get("rows", ""))
-    counts = tab_counts(request.user, shown)
-    if shown.tab == ASKED and not shown.filtered:
-        counts[ASKED] = page.waiting_words
-    mine = Mine(request.user, of=shown.scope.projects)
+    page = list_page(request.user, selection, timezone.now(), after, standings, request.GET.get("rows", ""))
+    counts = tab_counts(request.user, selection)
+    if selection.tab == NEEDS_ME and not selection.filtered:
+        counts[NEEDS_ME] = page.waiting_words
+    viewer = Mine(request.user, of=selection.scope.projects)
     return {
-        "lists": [(key, label, shown.tab_address(key), counts.get(key, "")) for key, label in TABS],
-        "tab": shown.tab,
-        "listed": shown,
+        "lists": [(key, label, selection.tab_address(key), counts.get(key, "")) for key, label in TABS],
+        "tab": selection.tab,
+        "listed": selection,
         "page": page,
-        "listed_kinds": [(kind, count, shown.with_(kind=kind.key)) for kind, count in page.kinds],
+        "listed_kinds": [(kind, count, selection.with_(kind=kind.key)) for kind, count in page.kinds],
         "items": page.rows,
         "now": timezone.now(),
         "selected": selected,
         "sorts": SORTS,
-        "line_choices": choices(shown.scope.projects),
-        "gate_choices": shown.gates,
-        "state_choices": STATES_OF[shown.tab],
-        "running": running(mine) if shown.tab == ASKED else None,
+        "line_choices": choices(selection.scope.projects),
+        "gate_choices": selection.gates,
+        "state_choices": STATES_OF[selection.tab],
+        "running": running(viewer) if selection.tab == NEEDS_ME else None,
     }
 
 
-def part(request: SignedIn, shown: ReviewList) -> HttpResponse | None:
+def part(request: SignedIn, selection: ReviewList) -> HttpResponse | None:
     """The list alone, or the rows that come next, where a page asks for them."""
     name = request.GET.get("fragment", "")
     if name not in ("list", "more"):
         return None
-    context = {**pane(request, shown, request.GET.get("selected", "")), "scope": shown.scope}
+    context = {**pane(request, selection, request.GET.get("selected", "")), "scope": selection.scope}
     return render(request, f"reviews/_{'list' if name == 'list' else 'rows'}.html", context)
 
 
-def running(mine: Mine) -> int:
+def running(viewer: Mine) -> int:
     """Tasks that move without anybody."""
     moving = (Status.QUEUED, Status.RUNNING, Status.EVALUATING)
-    tasks = Task.objects.filter(line__project__in=mine.seen, status__in=moving)
-    by_hand = Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=mine.seen)
+    tasks = Task.objects.filter(line__project__in=viewer.seen, status__in=moving)
+    by_hand = Job.objects.filter(kind="manual", state=Job.State.RUNNING, task__project__in=viewer.seen)
     # Of those that run: one that is queued shows no work that somebody does by hand.
     others = by_hand.filter(task__status__in=(Status.RUNNING, Status.EVALUATING)).values("task")
     return tasks.exclude(pk__in=others).count()

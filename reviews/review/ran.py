@@ -67,7 +67,7 @@ def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[Com
         station = line.stations_by_key.get(step.job.station)
         if step.job.kind != COMMAND.key or station is None:
             continue
-        argv = shlex.join(str(each) for each in station.work.get("argv") or ())
+        argv = shlex.join(str(argument) for argument in station.work.get("argv") or ())
         tree = _tree([step.job])
         yield CommandRun(
             step.station,
@@ -80,16 +80,16 @@ def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[Com
 
 def _facts(job: Job) -> str:
     groups = groups_of(job.outcome)
-    said = [tests_words(groups["tests"])] if "tests" in groups else []
+    parts = [tests_words(groups["tests"])] if "tests" in groups else []
     total = groups.get("findings", {}).get("total")
     if isinstance(total, int):
-        said.append(plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
-    if not said and job.result == "success":
+        parts.append(plural("%(n)s finding", "%(n)s findings", total) % {"n": total})
+    if not parts and job.result == "success":
         return visible(shortened(job.summary, LONGEST))
-    return ", ".join(said)
+    return ", ".join(parts)
 
 
 def _tree(jobs: Iterable[Job]) -> str:
     """The one that the last of them left; "" where nobody looked."""
-    found = [str(groups_of(job.outcome).get("git", {}).get("tree") or "") for job in jobs]
-    return next(filter(None, reversed(found)), "")
+    trees = [str(groups_of(job.outcome).get("git", {}).get("tree") or "") for job in jobs]
+    return next(filter(None, reversed(trees)), "")

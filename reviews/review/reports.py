@@ -28,8 +28,8 @@ from pipelines.templatetags.cuts import Cut, part_of
 from pipelines.work.results.text import Masker
 from reviews.review.steps import PathStep
 
-SHOWN = 200
-KEPT = 64
+MAX_ROWS = 200
+CACHED_REPORTS = 64
 GROUPS = ("tests", "findings", "coverage")
 
 
@@ -51,13 +51,13 @@ class ShownReport:
 
     @property
     def header(self) -> Sequence[str]:
-        return [visible(each) for each in self.report.header] if self.report else ()
+        return [visible(cell) for cell in self.report.header] if self.report else ()
 
     @property
     def rows(self) -> Cut[Sequence[str]]:
-        found = self.report.rows if self.report else ()
-        rows: list[Sequence[str]] = [[visible(cell) for cell in row] for row in found[:SHOWN]]
-        return Cut(rows, len(found) + self.left)
+        report_rows = self.report.rows if self.report else ()
+        rows: list[Sequence[str]] = [[visible(cell) for cell in row] for row in report_rows[:MAX_ROWS]]
+        return Cut(rows, len(report_rows) + self.left)
 
     @property
     def left(self) -> int:
@@ -66,14 +66,14 @@ class ShownReport:
 
     @property
     def tests(self) -> Cut[CaseProblem]:
-        found = self.report.tests if self.report else ()
-        return Cut(found[:SHOWN], len(found) + self.left)
+        cases = self.report.tests if self.report else ()
+        return Cut(cases[:MAX_ROWS], len(cases) + self.left)
 
     @property
     def suites(self) -> Cut[SuiteCount]:
-        found = self.report.suites if self.report else ()
-        counted = self.report.facts.get("tests", {}).get("suites", len(found)) if self.report else 0
-        return Cut(found[:SHOWN], int(counted))
+        suite_counts = self.report.suites if self.report else ()
+        counted = self.report.facts.get("tests", {}).get("suites", len(suite_counts)) if self.report else 0
+        return Cut(suite_counts[:MAX_ROWS], int(counted))
 
     @property
     def text(self) -> str:
@@ -114,7 +114,7 @@ def facts_of(job: Job) -> dict[str, Mapping[str, Any]]:
     return groups_of(job.outcome)
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHED_REPORTS)
 def _read(name: str, kind: str) -> ReadReport | str:
     """Stored bytes never change: a report is read once per process."""
     try:
@@ -131,26 +131,26 @@ def masked_report(report: ReadReport, masker: Masker) -> ReadReport:
     hide = masker.all
     return replace(
         report,
-        suites=[replace(each, name=hide(each.name)) for each in report.suites],
+        suites=[replace(suite, name=hide(suite.name)) for suite in report.suites],
         tests=[
             replace(
-                each,
-                suite=hide(each.suite),
-                name=hide(each.name),
-                message=hide(each.message),
-                path=hide(each.path),
+                test_case,
+                suite=hide(test_case.suite),
+                name=hide(test_case.name),
+                message=hide(test_case.message),
+                path=hide(test_case.path),
             )
-            for each in report.tests
+            for test_case in report.tests
         ],
         findings=[
             replace(
-                each,
-                message=hide(each.message),
-                rule=hide(each.rule),
-                path=hide(each.path),
-                tool=hide(each.tool),
+                finding,
+                message=hide(finding.message),
+                rule=hide(finding.rule),
+                path=hide(finding.path),
+                tool=hide(finding.tool),
             )
-            for each in report.findings
+            for finding in report.findings
         ],
         header=[*map(hide, report.header)],
         rows=[[*map(hide, row)] for row in report.rows],
@@ -177,16 +177,18 @@ class ToolReports:
     @cached_property
     def reports(self) -> list[ShownReport]:
         last = {step.job.pk for step in self.steps}
-        found = []
+        tool_reports = []
         for artifact in self.artifacts:
             station = self._stations.get(artifact.job.station)
-            declared = {each.path: each.kind for each in station.artifacts} if station else {}
+            declared = (
+                {declaration.path: declaration.kind for declaration in station.artifacts} if station else {}
+            )
             declared |= {path.rpartition("/")[2]: kind for path, kind in declared.items()}
             kind = declared.get(artifact.name) or kind_by_name(artifact.name)
             if artifact.job_id not in last or kind not in READERS:
                 continue
             read = _read(artifact.blob.name, kind)
-            found.append(
+            tool_reports.append(
                 ShownReport(
                     artifact,
                     station.name if station else artifact.job.station,
@@ -196,32 +198,40 @@ class ToolReports:
                     why=read if isinstance(read, str) else "",
                 )
             )
-        return found
+        return tool_reports
 
     @property
     def tables(self) -> list[ShownReport]:
-        return [each for each in self.reports if each.report and each.report.header]
+        return [
+            tool_report for tool_report in self.reports if tool_report.report and tool_report.report.header
+        ]
 
     @property
     def pictures(self) -> list[ShownReport]:
-        return [each for each in self.reports if each.report and each.kind == "image"]
+        return [
+            tool_report for tool_report in self.reports if tool_report.report and tool_report.kind == "image"
+        ]
 
     @property
     def texts(self) -> list[ShownReport]:
-        return [each for each in self.reports if each.report and each.report.text]
+        return [tool_report for tool_report in self.reports if tool_report.report and tool_report.report.text]
 
     @property
     def tests(self) -> list[ShownReport]:
-        return [each for each in self.reports if each.report and each.kind == "junit"]
+        return [
+            tool_report for tool_report in self.reports if tool_report.report and tool_report.kind == "junit"
+        ]
 
     @property
     def unreadable(self) -> list[ShownReport]:
-        return [each for each in self.reports if each.why]
+        return [tool_report for tool_report in self.reports if tool_report.why]
 
     @cached_property
     def _findings(self) -> list[ToolFinding]:
         order = ("critical", "high", "medium", "low")
-        every = [one for each in self.reports if each.report for one in each.report.findings]
+        every = [
+            one for tool_report in self.reports if tool_report.report for one in tool_report.report.findings
+        ]
         return sorted(every, key=lambda finding: order.index(finding.severity))
 
     @property
@@ -244,7 +254,7 @@ class ToolReports:
             for finding in self._findings
             if not words or words in f"{finding.message} {finding.rule} {finding.path}".casefold()
         ]
-        part = part_of(matching, SHOWN, self.query.get("findings", ""))
+        part = part_of(matching, MAX_ROWS, self.query.get("findings", ""))
         placed = [
             PlacedFinding(finding, self.address(finding.path, finding.line), self._in_tree(finding.path))
             for finding in part.rows
@@ -270,7 +280,7 @@ class ToolReports:
         """Tools name files by where they lay while they ran."""
         parts = path.split("/")
         ends = ("/".join(parts[index:]) for index in range(len(parts)))
-        return next((each for each in ends if each in self._paths), path)
+        return next((path_end for path_end in ends if path_end in self._paths), path)
 
     @property
     def _paths(self) -> frozenset[str]:
@@ -290,11 +300,11 @@ class ToolReports:
     @cached_property
     def facts(self) -> dict[str, Mapping[str, Any]]:
         """The latest counts of each group, from stations that are not agents."""
-        found: dict[str, Mapping[str, Any]] = {}
+        latest: dict[str, Mapping[str, Any]] = {}
         for step in self.steps:
             if not self._is_agent(step.job):
-                found |= {group: said for group, said in facts_of(step.job).items() if group in GROUPS}
-        return found
+                latest |= {group: counts for group, counts in facts_of(step.job).items() if group in GROUPS}
+        return latest
 
     @property
     def test_words(self) -> str:

@@ -41,9 +41,9 @@ def leave(visit: GateVisit, sitting: str) -> None:
         execute(CONTINUE_SITTING, [SILENCE, known, visit.pk])
 
 
-def _id(said: str) -> uuid.UUID | None:
+def _id(text: str) -> uuid.UUID | None:
     try:
-        return uuid.UUID(said)
+        return uuid.UUID(text)
     except ValueError:
         return None
 
@@ -52,10 +52,10 @@ def _id(said: str) -> uuid.UUID | None:
 @require_POST
 def attend(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """Of whoever may decide an open review; 204 for everybody else, which ends the page's words."""
-    found = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()
-    if found is None or not access.can(request.user, "view", found.task.project):
+    gate_visit = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()
+    if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
         raise Http404
-    if found.state != GateVisit.State.OPEN or not Standings(request.user).at(found).may:
+    if gate_visit.state != GateVisit.State.OPEN or not Standings(request.user).at(gate_visit).may:
         return HttpResponse(status=204)
-    sitting = look(found, request.POST.get("sitting", ""))
+    sitting = look(gate_visit, request.POST.get("sitting", ""))
     return render(request, "reviews/_sitting.html", {"sitting": sitting})

@@ -12,7 +12,7 @@ from pipelines.models import GateVisit
 from reviews.review.changes import ReviewChanges
 from reviews.review.evidence import ReviewEvidence
 
-KEPT = ("tab", "project", "word")
+LIST_PARAMETERS = ("tab", "project", "word")
 """What belongs to the list beside, and what is armed."""
 
 
@@ -40,17 +40,17 @@ def tabs(
     ]
     if changes.there and not files:
         # A plan, an answer: nothing changed yet, and what is to be decided about is what it says.
-        offered.sort(key=lambda each: each[0] != "output")
+        offered.sort(key=lambda tab: tab[0] != "output")
     keys = [key for key, _label, _count in offered]
-    wanted = query.get("show", "")
-    current = wanted if wanted in keys else keys[0]
-    kept = [(key, query[key]) for key in KEPT if query.get(key)]
+    requested = query.get("show", "")
+    current = requested if requested in keys else keys[0]
+    list_parameters = [(key, query[key]) for key in LIST_PARAMETERS if query.get(key)]
     address = reverse("gate-visit", args=[visit.pk])
     return [
         ReviewTab(
             key,
             label,
-            f"{address}?{urlencode([*kept, ('show', key)])}",
+            f"{address}?{urlencode([*list_parameters, ('show', key)])}",
             key == current,
             count,
             evidence.contradicted if key == "claims" else 0,

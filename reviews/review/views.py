@@ -39,7 +39,7 @@ from reviews.decision.consequences import done_words
 from reviews.decision.forms import DecisionForm
 from reviews.decision.gates import gate_of
 from reviews.decision.standing import Standings
-from reviews.inbox.chosen import ASKED, ReviewList, review_list
+from reviews.inbox.chosen import NEEDS_ME, ReviewList, review_list
 from reviews.inbox.kinds import BY_KEY
 from reviews.mail import folder
 from reviews.models import Remark
@@ -59,43 +59,49 @@ def needs(request: SignedIn) -> HttpResponse:
     """Everything that needs this person, next to the first of it."""
     if fragment(request, "first"):
         return items.first(request)
-    return _inbox(request, review_list(request, ASKED))
+    return _inbox(request, review_list(request, NEEDS_ME))
 
 
 @require_GET
 @signed_in
 def reviews(request: SignedIn) -> HttpResponse:
     """A list of reviews next to the first one; on a phone the list alone."""
-    shown = review_list(request)
-    if shown.tab == ASKED and not request.GET.get("fragment"):
-        return redirect(shown.address)
-    return _inbox(request, shown)
+    selection = review_list(request)
+    if selection.tab == NEEDS_ME and not request.GET.get("fragment"):
+        return redirect(selection.address)
+    return _inbox(request, selection)
 
 
-def _inbox(request: SignedIn, shown: ReviewList) -> HttpResponse:
-    found = part(request, shown)
-    if found is not None:
-        return found
+def _inbox(request: SignedIn, selection: ReviewList) -> HttpResponse:
+    partial_response = part(request, selection)
+    if partial_response is not None:
+        return partial_response
     standings = Standings(request.user)
-    listed = pane(request, shown, standings=standings)
+    listed = pane(request, selection, standings=standings)
     for row in listed["items"][:1]:
         listed["selected"] = row.key
         if row.kind == "gate":
             visit = _visible(request, uuid.UUID(row.key))
             return _dossier(
-                request, visit, DecisionForm(), opened=False, beside=shown, listed=listed, standings=standings
+                request,
+                visit,
+                DecisionForm(),
+                opened=False,
+                selection=selection,
+                listed=listed,
+                standings=standings,
             )
         kind, _dash, key = row.key.partition("-")
-        page = items.show_item(request, shown, BY_KEY[kind], key, opened=False, listed=listed)
+        page = items.show_item(request, selection, BY_KEY[kind], key, opened=False, listed=listed)
         if page is not None:
             return page
     listed["selected"] = ""
     trail = crumbs("Inbox")
-    live = shown.scope.live
+    live = selection.scope.live
     return show(
         request,
         "reviews/inbox.html",
-        scope=shown.scope,
+        scope=selection.scope,
         section="needs",
         trail=trail,
         live_project=live,
@@ -106,64 +112,66 @@ def _inbox(request: SignedIn, shown: ReviewList) -> HttpResponse:
 @require_GET
 @signed_in
 def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    found = _visible(request, visit)
+    stored_visit = _visible(request, visit)
     if request.GET.get("fragment") == "bar":
-        shown = dossier(found, request.user)
-        if request.GET.get("seen") == shown.seen:
+        review_detail = dossier(stored_visit, request.user)
+        if request.GET.get("seen") == review_detail.seen:
             return HttpResponse(status=204)  # nothing is swapped under a reader's hands
-        context = {"dossier": shown, "visit": found}
+        context = {"dossier": review_detail, "visit": stored_visit}
         return render(request, "reviews/_news.html", context)
     if request.GET.get("fragment") == "attention":
-        may = Standings(request.user).at(found).may
-        context = {"attention": attention(found, request.user, may=may), "visit": found}
+        may = Standings(request.user).at(stored_visit).may
+        context = {"attention": attention(stored_visit, request.user, may=may), "visit": stored_visit}
         return render(
             request, "reviews/gate_visit/attention.html", {**context, "listed": review_list(request)}
         )
     word = request.GET.get("word")
-    return _dossier(request, found, DecisionForm(initial={"word": word} if word in Word.values else {}))
+    return _dossier(
+        request, stored_visit, DecisionForm(initial={"word": word} if word in Word.values else {})
+    )
 
 
 @require_POST
 @signed_in
 def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """One vote. A refusal keeps what was typed and says who was first."""
-    found = _visible(request, visit)
+    stored_visit = _visible(request, visit)
     form = DecisionForm(request.POST)
     if not form.is_valid():
-        return _dossier(request, found, form, status=400)
-    opens = form.cleaned_data["word"] == Word.APPROVE and vars(found)["has_files"]
-    count = unopened(found, request.user) if opens else 0
+        return _dossier(request, stored_visit, form, status=400)
+    opens = form.cleaned_data["word"] == Word.APPROVE and vars(stored_visit)["has_files"]
+    count = unopened(stored_visit, request.user) if opens else 0
     if count and not form.cleaned_data["unopened"]:
         form.add_error("unopened", "Tick this, or open the files.")
-        return _dossier(request, found, form, status=400)
-    leave(found, request.POST.get("sitting", ""))
+        return _dossier(request, stored_visit, form, status=400)
+    leave(stored_visit, request.POST.get("sitting", ""))
     try:
-        said = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
-        if vars(found)["remarked"]:
-            said["reason"] = remarks.with_remarks(found, request.user, said["reason"])
-        gate = gate_of(versions.by_id(found.asked_by.pinned_id), found.gate)
+        fields = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
+        if vars(stored_visit)["remarked"]:
+            fields["reason"] = remarks.with_remarks(stored_visit, request.user, fields["reason"])
+        gate = gate_of(versions.by_id(stored_visit.asked_by.pinned_id), stored_visit.gate)
         result = engine.vote(
-            found, user=request.user, via="page", fields=form.filled(gate), unopened=count, **said
+            stored_visit, user=request.user, via="page", fields=form.filled(gate), unopened=count, **fields
         )
     except Invalid as problem:
         form.refuse(problem)
-        return _dossier(request, found, form, status=400)
+        return _dossier(request, stored_visit, form, status=400)
     except Forbidden as problem:
         form.add_error(None, str(problem))
-        return _dossier(request, found, form, status=403)
+        return _dossier(request, stored_visit, form, status=403)
     except Conflict as problem:
         return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
-    messages.success(request, done_words(found, said["word"], result))
-    return _next(request, found)
+    messages.success(request, done_words(stored_visit, fields["word"], result))
+    return _next(request, stored_visit)
 
 
 @require_POST
 @signed_in
 def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     """Keep a draft on a line, to be sent with the decision."""
-    found = _visible(request, visit)
-    may = dossier(found, request.user).deciding
-    changes = ReviewChanges(found, request.user, may)
+    stored_visit = _visible(request, visit)
+    may = dossier(stored_visit, request.user).deciding
+    changes = ReviewChanges(stored_visit, request.user, may)
     if not may:
         raise PermissionDenied("Only people who can decide here can comment on lines.")
     comparison = changes.panel(request.GET).comparison
@@ -171,7 +179,7 @@ def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     number = int(line) if line.isascii() and line.isdigit() and len(line) < 8 else 0
     try:
         remarks.write(
-            found,
+            stored_visit,
             request.user,
             comparison,
             request.POST.get("path", ""),
@@ -188,13 +196,13 @@ def remark(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 @signed_in
 def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse:
     """Take a draft back, or say whether a remark of an earlier round is resolved."""
-    found = _visible(request, visit)
+    stored_visit = _visible(request, visit)
     action = request.POST.get("action", "")
     try:
         if action == "discard":
-            remarks.discard(found, request.user, remark)
+            remarks.discard(stored_visit, request.user, remark)
         else:
-            remarks.resolve(found, request.user, remark, action)
+            remarks.resolve(stored_visit, request.user, remark, action)
     except NotFound as problem:
         raise Http404(str(problem)) from problem
     except Forbidden as problem:
@@ -207,14 +215,14 @@ def remark_act(request: SignedIn, visit: uuid.UUID, remark: int) -> HttpResponse
 def _next(request: SignedIn, visit: GateVisit) -> HttpResponseRedirect:
     """Go to the review after this one in the list of what asks this person, else to the first of what is left, else to
     the task, which moves."""
-    shown = review_list(request, ASKED)
-    at = visit.opened_at if shown.sort else order_at(visit.due_at, visit.opened_at)
-    within, places = replace(shown.narrowed, reader=request.user.pk), seats(request.user)
+    selection = review_list(request, NEEDS_ME)
+    at = visit.opened_at if selection.sort else order_at(visit.due_at, visit.opened_at)
+    within, places = replace(selection.narrowed, reader=request.user.pk), seats(request.user)
     left = asked(request.user, within, 1, (at, visit.pk), places) or asked(
         request.user, within, 1, None, places
     )
     for _at, following in left:
-        return redirect(reverse("gate-visit", args=[following]) + shown.suffix)
+        return redirect(reverse("gate-visit", args=[following]) + selection.suffix)
     project = visit.task.project
     return redirect("task", project.owner.key, project.key, visit.task.name)
 
@@ -226,19 +234,19 @@ def _dossier(
     status: int = 200,
     conflict: Conflict | None = None,
     opened: bool = True,
-    beside: ReviewList | None = None,
+    selection: ReviewList | None = None,
     listed: dict[str, Any] | None = None,
     standings: Standings | None = None,
 ) -> HttpResponse:
     """`listed`: the list beside it, where it was read to find its first row."""
-    beside = beside or review_list(request)
+    selection = selection or review_list(request)
     standings = standings or Standings(request.user)
-    shown = dossier(visit, request.user, standings)
-    changes = ReviewChanges(visit, request.user, shown.deciding)
-    evidence = ReviewEvidence(shown, changes, request.GET)
+    review_detail = dossier(visit, request.user, standings)
+    changes = ReviewChanges(visit, request.user, review_detail.deciding)
+    evidence = ReviewEvidence(review_detail, changes, request.GET)
     offered = tabs(request.GET, visit, changes, evidence)
-    trail = crumbs(("Inbox", reverse("needs-me")), (shown.line.name, _line(visit)), visit.task.name)
-    tab = next(each.key for each in offered if each.current)
+    trail = crumbs(("Inbox", reverse("needs-me")), (review_detail.line.name, _line(visit)), visit.task.name)
+    tab = next(candidate.key for candidate in offered if candidate.current)
     panel = changes.panel(request.GET) if changes.there else None
     if panel and tab == "changes" and request.method == "GET":
         note_opened(panel, request.user, visit.task)
@@ -246,28 +254,28 @@ def _dossier(
         "review_tabs": offered,
         "review_tab": tab,
         "changes": panel,
-        "unopened": changes.unopened(panel.opened) if panel and shown.deciding else 0,
+        "unopened": changes.unopened(panel.opened) if panel and review_detail.deciding else 0,
         "changed_total": len(changes.start_files) if panel else 0,
         "too_large": evidence.comparison.too_large if panel else {},
         "remarks": changes.remarks,
         "evidence": evidence,
-        "dossier": shown,
-        "paths": paths.drawn(visit, shown.options),
-        "attention": attention(visit, request.user, may=shown.deciding),
+        "dossier": review_detail,
+        "paths": paths.drawn(visit, review_detail.options),
+        "attention": attention(visit, request.user, may=review_detail.deciding),
         "visit": visit,
         "saved_mail": folder.open_to(request) and folder.has_mail_of(visit.pk),
         "task": visit.task,
         "form": form,
-        "gate_fields": form.gate_fields(shown.gate) if shown.deciding else [],
+        "gate_fields": form.gate_fields(review_detail.gate) if review_detail.deciding else [],
         "conflict": conflict,
         "opened": opened,
-        "live_project": "*" if beside.scope.several else str(visit.task.project),
-        **(listed or pane(request, beside, str(visit.pk), standings)),
+        "live_project": "*" if selection.scope.several else str(visit.task.project),
+        **(listed or pane(request, selection, str(visit.pk), standings)),
     }
     response = show(
         request,
         "reviews/gate_visit.html",
-        scope=beside.scope,
+        scope=selection.scope,
         section="needs",
         trail=trail,
         status=status,
@@ -284,10 +292,10 @@ def _line(visit: GateVisit) -> str:
 
 def _visible(request: SignedIn, visit: uuid.UUID) -> GateVisit:
     """A gate visit of a project that this person may see; any other does not exist for them."""
-    found = _read.first(visit=visit, user=request.user.pk)
-    if found is None:
+    stored_visit = _read.first(visit=visit, user=request.user.pk)
+    if stored_visit is None:
         raise Http404
-    return found
+    return stored_visit
 
 
 @compiled(visit=UUIDField(), user=BigIntegerField())
@@ -334,10 +342,10 @@ def mail(request: SignedIn) -> HttpResponse:
 def mail_message(request: SignedIn, name: str) -> HttpResponse:
     if not folder.open_to(request):
         raise Http404
-    found = folder.read(name)
-    if found is None:
+    message = folder.read(name)
+    if message is None:
         raise Http404
     if request.GET.get("part") == "source":
-        return HttpResponse(found.source, content_type="text/plain; charset=utf-8")
-    trail = crumbs(("Development mail", reverse("mail-dev")), found.subject)
-    return show(request, "reviews/mail_message.html", trail=trail, mail=found)
+        return HttpResponse(message.source, content_type="text/plain; charset=utf-8")
+    trail = crumbs(("Development mail", reverse("mail-dev")), message.subject)
+    return show(request, "reviews/mail_message.html", trail=trail, mail=message)

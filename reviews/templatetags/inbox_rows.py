@@ -100,8 +100,8 @@ def _about(row: ListRow) -> SafeString:
 
 def _note(row: ListRow) -> SafeString:
     of_round = (row.kind == "gate" and row.note) or row.votes or row.round > 1
-    said = [row.round_words, row.votes, row.note] if of_round else [row.note]
-    text = " · ".join(filter(None, said))
+    parts = [row.round_words, row.votes, row.note] if of_round else [row.note]
+    text = " · ".join(filter(None, parts))
     return format_html('<span class="inbox-wide muted small truncate">{}</span>', text) if text else NOTHING
 
 

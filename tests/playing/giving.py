@@ -52,7 +52,7 @@ def _supply(stage: Stage, token: Token, named: set[str]) -> None:
         raise NotPlayable(
             f"{token.station} needs {unknown.label or unknown.key}, which {what}: nobody can make one up."
         )
-    engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, given=given)
+    engine.supply(token.pk, user=stage.cast.person(""), token_version=token.version, values=given)
 
 
 def _line(stage: Stage, token: Token) -> ParsedLine:

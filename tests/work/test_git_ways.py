@@ -115,7 +115,9 @@ def test_a_server_that_does_not_end_is_left_when_its_time_is_over(scheme: str, b
     with (
         unfinished(begins) as port,
         # It may be silent for so long that only the time of the whole ends it, as where it sends a byte at a time.
-        closing(HttpsGitClient(f"{scheme}://127.0.0.1:{port}/it.git", LISTED, LONG, whole=0.3)) as client,
+        closing(
+            HttpsGitClient(f"{scheme}://127.0.0.1:{port}/it.git", LISTED, LONG, total_seconds=0.3)
+        ) as client,
         pytest.raises(GitProtocolError, match="did not finish within 1 s"),
     ):
         client.get_refs(b"")

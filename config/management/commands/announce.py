@@ -45,8 +45,8 @@ class Command(BaseCommand):
             newcomer = prepare(self._say, database.show)
         # One that was killed is alive to others for a while yet, and is none of those that start here.
         before = set(Worker.objects.filter(stopped_at=None).values_list("pk", flat=True))
-        with os.fdopen(tell, "w") as told:
-            told.write(f"{settings.WORKERS}\n")
+        with os.fdopen(tell, "w") as pipe:
+            pipe.write(f"{settings.WORKERS}\n")
         with SetupStep("Web and worker") as start:
             start.show()
             _await_both(host, port, before)
@@ -91,8 +91,8 @@ def one_besides(before: Collection[Any]) -> bool:
 
 def _health(host: str, port: int) -> int:
     """The status of /healthz, 0 while nobody answers."""
-    asked = "127.0.0.1" if host in {"", "0.0.0.0"} else host
-    connection = http.client.HTTPConnection(asked, port, timeout=2)
+    address = "127.0.0.1" if host in {"", "0.0.0.0"} else host
+    connection = http.client.HTTPConnection(address, port, timeout=2)
     try:
         connection.request("GET", "/healthz", headers={"Host": f"127.0.0.1:{port}"})
         return connection.getresponse().status

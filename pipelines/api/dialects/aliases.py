@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 
 from django.urls import URLPattern, path
 
-NAMED, ALIAS = "/stages/<line>/", "/assembly-lines/<line>/"
+CANONICAL, ALIAS = "/stages/<line>/", "/assembly-lines/<line>/"
 
 
 def aliases(operations: Iterable[object]) -> Iterator[URLPattern]:
-    for each in operations:
-        route = str(each.pattern) if isinstance(each, URLPattern) else ""
-        if isinstance(each, URLPattern) and NAMED in route:
-            yield path(route.replace(NAMED, ALIAS), each.callback, each.default_args)
+    for operation in operations:
+        route = str(operation.pattern) if isinstance(operation, URLPattern) else ""
+        if isinstance(operation, URLPattern) and CANONICAL in route:
+            yield path(route.replace(CANONICAL, ALIAS), operation.callback, operation.default_args)

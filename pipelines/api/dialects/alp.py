@@ -58,8 +58,8 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
         _within(who, owner, project)
         token, secret = who, request.headers["Authorization"].partition(" ")[2].strip()
     else:
-        found = access.get_project(who, owner, project)
-        access.require(who, "execute", found)
+        project_row = access.get_project(who, owner, project)
+        access.require(who, "execute", project_row)
         token, secret = accounts.mint_token(
             kind=ApiToken.TokenKind.RUNNER,
             name=payload.name,
@@ -67,7 +67,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
             labels=payload.labels,
             now=timezone.now(),
             created_by=person_of(who),
-            project=found,
+            project=project_row,
         )
     runner = elsewhere.register(token, payload.name, request.META.get("REMOTE_ADDR", ""), payload.labels)
     return AlpRegisteredOut(id=str(runner.pk), token=secret, registeredAt=runner.started_at.isoformat())
@@ -82,8 +82,8 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
 def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut | None]:
     """At most one job, the most urgent whose labels the runner has all: it is claimed with the answer. 204: nothing
     waits, or the runner has one already. A runner of which nothing is heard for two minutes loses it to another."""
-    found = elsewhere.take(runner_of(request, owner, project))
-    return Status(204, None) if found is None else Status(200, AlpJobsOut(jobs=[job_out(found)]))
+    dispatched = elsewhere.take(runner_of(request, owner, project))
+    return Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[job_out(dispatched)]))
 
 
 @router.patch(
@@ -116,24 +116,24 @@ def tell_run(
 ) -> AlpStateOut:
     """A job that timed out is cancelled, whatever its conclusion. `logs` are added to the log of the job."""
     its = runner_of(request, owner, project)
-    found = _job(its, job)
-    if run_of(found) != run:
+    job_row = _job(its, job)
+    if run_of(job_row) != run:
         raise NotFound
     if payload.status == "completed" and payload.conclusion is None:
         raise Invalid.at("conclusion", "is needed when the job is completed")
-    if payload.logs and elsewhere.held(its, found):
-        _log(found, payload.logs)
+    if payload.logs and elsewhere.held(its, job_row):
+        _log(job_row, payload.logs)
     if payload.status == "in_progress":
-        _renew(its, found)
-        return _state(its, found, payload.status)
+        _renew(its, job_row)
+        return _state(its, job_row, payload.status)
     timed_out = TIMEOUTS.get(payload.completionReason or "")
     outcome = _outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
     if timed_out:
         outcome |= {"result": "cancelled", "reason": timed_out}
     if payload.sessionId:
         outcome["comment"] = f"Session {payload.sessionId}"
-    _deliver(its, found, outcome)
-    return _state(its, found, str(payload.conclusion))
+    _deliver(its, job_row, outcome)
+    return _state(its, job_row, str(payload.conclusion))
 
 
 @router.post(
@@ -163,15 +163,15 @@ def question_of(
     request: RunnerRequest, owner: str, project: str, runner: str, asked: str
 ) -> ApprovalStateOut:
     """`asked`: the id that the request was given. The answer also stands in the prompt of the next run."""
-    found = approvals.of_number(runner_of(request, owner, project, runner), asked)
+    approval = approvals.of_number(runner_of(request, owner, project, runner), asked)
     return ApprovalStateOut(
         id=asked,
-        status=found.status,
-        question=found.question,
-        answer=found.answer,
-        answeredAt=found.answered_at,
-        jobId=str(found.job.pk),
-        taskId=found.job.task.name,
+        status=approval.status,
+        question=approval.question,
+        answer=approval.answer,
+        answeredAt=approval.answered_at,
+        jobId=str(approval.job.pk),
+        taskId=approval.job.task.name,
     )
 
 
@@ -198,12 +198,12 @@ def hand_over(
     job = _job(its, jobId or None)
     called = (name or file.name or "")[:300]
     with as_problems():
-        kept = elsewhere.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
+        artifact = elsewhere.keep_artifact(its, job, called, (file.content_type or "")[:100], file)  # type: ignore[arg-type]
     return AlpArtifactOut(
-        id=str(kept.pk),
-        name=kept.name,
-        size=kept.blob.size,
-        digest=kept.blob_id,
+        id=str(artifact.pk),
+        name=artifact.name,
+        size=artifact.blob.size,
+        digest=artifact.blob_id,
         jobId=str(job.pk),
         createdAt=timezone.now(),
     )
@@ -212,10 +212,10 @@ def hand_over(
 def runner_of(request: RunnerRequest, owner: str, project: str, runner: str | None = None) -> Worker:
     """The runner of the token, in its own project. Raises NotFound."""
     _within(request.auth, owner, project)
-    found = elsewhere.of_token(request.auth)
-    if runner is not None and runner != str(found.pk):
+    worker = elsewhere.of_token(request.auth)
+    if runner is not None and runner != str(worker.pk):
         raise NotFound
-    return found
+    return worker
 
 
 def _within(token: ApiToken, owner: str, project: str) -> None:
@@ -224,24 +224,24 @@ def _within(token: ApiToken, owner: str, project: str) -> None:
         raise NotFound
 
 
-def _job(runner: Worker, named: str | int | None) -> Job:
+def _job(runner: Worker, job_id: str | int | None) -> Job:
     """Raises NotFound, Conflict (it never had one)."""
-    if named is not None:
-        if not NUMBER.fullmatch(str(named)):
+    if job_id is not None:
+        if not NUMBER.fullmatch(str(job_id)):
             raise NotFound
-        return elsewhere.named(runner, int(named))
-    found = elsewhere.current(runner)
-    if found is None:
+        return elsewhere.named(runner, int(job_id))
+    job = elsewhere.current(runner)
+    if job is None:
         raise Conflict("This runner has no job.")
-    return found
+    return job
 
 
-def _outcome(success: bool, exit_code: int | None, said: str | None) -> dict[str, Any]:
+def _outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[str, Any]:
     """As ALP's operator says it (A12, A13): no verdict, no output, no facts."""
     return {
         "result": "success" if success else "failure",
         **({"exit_code": exit_code} if exit_code is not None else {}),
-        **({"summary": said} if said and said.strip() else {}),
+        **({"summary": summary} if summary and summary.strip() else {}),
     }
 
 
@@ -264,14 +264,14 @@ def _deliver(runner: Worker, job: Job, outcome: dict[str, Any]) -> None:
         raise Invalid.at(answer.path, answer.detail)
 
 
-def _state(runner: Worker, job: Job, said: str) -> AlpStateOut:
+def _state(runner: Worker, job: Job, job_result: str) -> AlpStateOut:
     elsewhere.seen(runner)
     job.task.refresh_from_db(fields=["status"])
     return AlpStateOut(
         id=str(runner.pk),
         jobId=str(job.pk),
         runId=run_of(job),
-        jobResult=said,
+        jobResult=job_result,
         taskId=job.task.name,
         taskStatus=job.task.status,
     )

@@ -112,8 +112,8 @@ class ApprovalIn(BaseModel):
 
     @property
     def asked(self) -> str:
-        said = (self.title, self.question, self.message, self.description, self.reason, self.action)
-        return "\n\n".join(dict.fromkeys(each.strip() for each in said if each and each.strip()))
+        parts = (self.title, self.question, self.message, self.description, self.reason, self.action)
+        return "\n\n".join(dict.fromkeys(part.strip() for part in parts if part and part.strip()))
 
 
 class ApprovalOut(BaseModel):
@@ -146,8 +146,8 @@ class AlpArtifactOut(BaseModel):
     createdAt: datetime
 
 
-def job_out(found: Dispatched) -> AlpJobOut:
-    job, station = found.job, found.orders.station
+def job_out(dispatched: Dispatched) -> AlpJobOut:
+    job, station = dispatched.job, dispatched.orders.station
     line = versions.by_id(job.pinned_id)
     its = line.station(job.station)
     own = _own(its.extra)
@@ -161,8 +161,8 @@ def job_out(found: Dispatched) -> AlpJobOut:
             taskId=job.task.name,
             stageId=job.station,
             # As ALP renders it: the newline at the end is for programs that read it as a file.
-            prompt=found.prompt.removesuffix("\n"),
-            appendSystemPrompt=found.system,
+            prompt=dispatched.prompt.removesuffix("\n"),
+            appendSystemPrompt=dispatched.system,
             repository=repository.title if repository else None,
             branch=branch or (repository.default_branch if repository else None),
             initBranch=branch is not None,
@@ -187,8 +187,8 @@ def _own(extra: Any) -> dict[str, Any]:
     return {key: trigger[key] for key in OWN if key in trigger} if isinstance(trigger, dict) else {}
 
 
-def _text(given: Any) -> str | None:
-    return given if isinstance(given, str) else None
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _minutes(seconds: float | None, otherwise: int) -> int:

@@ -53,20 +53,20 @@ async def _events(runner: Worker) -> AsyncIterator[bytes]:
     if not _free.acquire(blocking=False):
         yield b"retry: 60000\n: too many streams are open here, poll for work\n\n"
         return
-    layer, until, told = get_channel_layer(), time.monotonic() + LASTS, set[int]()
+    layer, until, sent = get_channel_layer(), time.monotonic() + LASTS, set[int]()
     channel, group = await layer.new_channel(), group_of(runner.project_id or 0)
     try:
         # Subscribed first, then looked at: what comes between is not missed.
         await layer.group_add(group, channel)
         yield b"retry: 10000\n\n"
         while time.monotonic() < until:
-            found = await sync_to_async(_waiting)(runner.pk)
-            if found is None:
+            job_ids = await sync_to_async(_waiting)(runner.pk)
+            if job_ids is None:
                 return
-            for job in (each for each in found if each not in told):
+            for job in (job_id for job_id in job_ids if job_id not in sent):
                 yield _event(job)
-            told = set(found)
-            if not found:
+            sent = set(job_ids)
+            if not job_ids:
                 yield b": nothing waits\n\n"
             await _news(layer, channel)
     finally:
@@ -83,11 +83,11 @@ async def _news(layer: Any, channel: str) -> None:
 
 def _waiting(runner: uuid.UUID) -> list[int] | None:
     """None: its token was taken away."""
-    found = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
-    if found is None:
+    worker = Worker.objects.filter(pk=runner, token__revoked_at=None).first()
+    if worker is None:
         return None
-    elsewhere.seen(found)
-    return elsewhere.waiting(found)
+    elsewhere.seen(worker)
+    return elsewhere.waiting(worker)
 
 
 def _event(job: int) -> bytes:

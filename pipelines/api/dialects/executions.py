@@ -83,11 +83,11 @@ class Execution:
         return [token for token in tokens if token.ended_at is None and not token.forked]
 
     def jobs(self) -> list[Job]:
-        wanted = Job.objects.filter(task__in=[each.pk for each in self.chain], purpose=Purpose.STATION)
-        return list(wanted.select_related("token").order_by("pk"))
+        station_jobs = Job.objects.filter(task__in=[task.pk for task in self.chain], purpose=Purpose.STATION)
+        return list(station_jobs.select_related("token").order_by("pk"))
 
-    def job(self, named: str) -> Job | None:
-        return next((job for job in self.jobs() if str(job.pk) == named), None)
+    def job(self, job_id: str) -> Job | None:
+        return next((job for job in self.jobs() if str(job.pk) == job_id), None)
 
     def out(self) -> ExecutionOut:
         task, first = self.task, self.chain[0]
@@ -101,7 +101,7 @@ class Execution:
             task_attempt_id=task.name,
             current_station_id=station_id(task.pinned_id, at) if at else None,
             status=status,
-            error=task.error or next((each.error for each in living if each.error), None),
+            error=task.error or next((token.error for token in living if token.error), None),
             started_at=first.created_at,
             completed_at=task.ended_at or (task.changed_at if status == COMPLETED else None),
             created_at=first.created_at,
@@ -132,13 +132,13 @@ class Execution:
 
 
 def _chain(task: Task) -> list[Task]:
-    found = [task]
+    chain = [task]
     while True:
-        after = Task.objects.filter(follows=found[-1], retry_of__isnull=False)
+        after = Task.objects.filter(follows=chain[-1], retry_of__isnull=False)
         last = after.select_related("project__owner", "line", "pinned").order_by("-pk").first()
         if last is None:
-            return found
-        found.append(last)
+            return chain
+        chain.append(last)
 
 
 def workflow_of(task: Task) -> str:
@@ -149,8 +149,8 @@ def workflow_of(task: Task) -> str:
 def station_id(pinned: int, key: str) -> str:
     """As the imported document calls it, where it was one."""
     station = versions.by_id(pinned).stations_by_key.get(key)
-    said = station.extra.get("id") if station and isinstance(station.extra, dict) else None
-    return said if isinstance(said, str) and said else key
+    source_id = station.extra.get("id") if station and isinstance(station.extra, dict) else None
+    return source_id if isinstance(source_id, str) and source_id else key
 
 
 def _name(job: Job) -> str:
@@ -159,8 +159,8 @@ def _name(job: Job) -> str:
 
 
 def _output(outcome: dict[str, Any] | None) -> str | None:
-    said = (outcome or {}).get("output")
-    return None if said is None else json.dumps(said, ensure_ascii=False)
+    output = (outcome or {}).get("output")
+    return None if output is None else json.dumps(output, ensure_ascii=False)
 
 
 def is_failed(task: Task) -> bool:

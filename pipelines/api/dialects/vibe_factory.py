@@ -85,14 +85,14 @@ def execute(
 def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
     if line.live is None:
         raise Conflict("This line has no published version yet; publish it first.")
-    asks = {each.key for each in versions.parsed(line.live).inputs}
-    given = {BASE_BRANCH: payload.base_branch} if payload.base_branch and BASE_BRANCH in asks else {}
+    asks = {field.key for field in versions.parsed(line.live).inputs}
+    branch_input = {BASE_BRANCH: payload.base_branch} if payload.base_branch and BASE_BRANCH in asks else {}
     task = engine.submit(
         line.live,
         actor=actor_of(who),
         title=payload.title or payload.task_id,
         description=payload.description,
-        inputs={**given, **payload.inputs},
+        inputs={**branch_input, **payload.inputs},
         requesters=requesters_of(who),
     )
     out = Execution.of(task).out()
@@ -139,37 +139,37 @@ def retry_station(
     """A new station execution; the failed one is kept. Where the execution has failed a linked task goes on with it,
     with the context of the completed stations, and this id leads to it. Gates on the way are asked again."""
     who = request.auth
-    found = _execution(who, execution, owner, "operate")
-    return answer_once(request, idempotency_key, partial(_retry, who, found, payload))
+    target = _execution(who, execution, owner, "operate")
+    return answer_once(request, idempotency_key, partial(_retry, who, target, payload))
 
 
-def _retry(who: Caller, found: Execution, payload: RetryStationIn) -> ExecutionOut:
-    job = _station(found, payload.station_execution_id)
-    status = found.status_of(job)
+def _retry(who: Caller, execution: Execution, payload: RetryStationIn) -> ExecutionOut:
+    job = _station(execution, payload.station_execution_id)
+    status = execution.status_of(job)
     if status != "failed":
         raise Conflict(f"Can only retry failed stations, current status is '{status}'")
-    if job.task_id != found.task.pk:
-        raise Conflict(f"This station was retried already, by {found.task.name}.")
-    if found.task.status in ENDED:
-        if not is_failed(found.task):
-            raise Conflict(f"The execution is {found.status}; start another one.")
-        engine.retry_ended(found.task.pk, station=job.station, actor=actor_of(who))
+    if job.task_id != execution.task.pk:
+        raise Conflict(f"This station was retried already, by {execution.task.name}.")
+    if execution.task.status in ENDED:
+        if not is_failed(execution.task):
+            raise Conflict(f"The execution is {execution.status}; start another one.")
+        engine.retry_ended(execution.task.pk, station=job.station, actor=actor_of(who))
     else:
         token = job.token
         if token.station != job.station or token.status not in RETRIED:
             raise Conflict("The execution went on from this station.")
         engine.retry(token.pk, user=actor_of(who), token_version=token.version)
-    found.task.refresh_from_db()
-    return Execution(found.asked, Execution.of(found.chain[0]).chain).out()
+    execution.task.refresh_from_db()
+    return Execution(execution.asked, Execution.of(execution.chain[0]).chain).out()
 
 
 @router.post(HERE + "/cancel", response=ExecutionOut, summary="Cancel an execution")
 def cancel(request: Request, execution: str, payload: CancelExecutionIn, owner: str = "") -> ExecutionOut:
     """409: it is completed, failed or cancelled."""
-    found = _execution(request.auth, execution, owner, "operate")
-    engine.cancel(found.task.pk, actor=actor_of(request.auth), reason=payload.reason or "")
-    found.task.refresh_from_db()
-    return found.out()
+    target = _execution(request.auth, execution, owner, "operate")
+    engine.cancel(target.task.pk, actor=actor_of(request.auth), reason=payload.reason or "")
+    target.task.refresh_from_db()
+    return target.out()
 
 
 @router.post(HERE + "/complete-station", response=ExecutionOut, summary="Complete a station")
@@ -178,69 +178,69 @@ def complete_station(
 ) -> ExecutionOut:
     """The report of a person on the station at which the execution is. 409: it is not there, the execution does not
     run, or a program does that station."""
-    found = _execution(request.auth, execution, owner, "operate")
+    target = _execution(request.auth, execution, owner, "operate")
     user = person_of(request.auth)
-    job = _station(found, payload.station_execution_id)
-    if found.status != RUNNING:
-        raise Conflict(f"The execution is {found.status}, not running.")
-    if job.state == Job.State.DONE or job.task_id != found.task.pk:
+    job = _station(target, payload.station_execution_id)
+    if target.status != RUNNING:
+        raise Conflict(f"The execution is {target.status}, not running.")
+    if job.state == Job.State.DONE or job.task_id != target.task.pk:
         raise Conflict("This is not the current station of the execution.")
     if job.kind != "manual":
         raise Conflict("A program does the work of this station and reports it.")
     engine.complete(job.pk, user=user, token_version=job.token.version, outcome=_outcome(payload))
-    found.task.refresh_from_db()
-    return found.out()
+    target.task.refresh_from_db()
+    return target.out()
 
 
 def _outcome(payload: CompleteStationIn) -> dict[str, Any]:
     """Output that is no JSON is known as such, for whatever condition asks for it (C13)."""
     made: dict[str, Any] = {"result": "success" if payload.status == "completed" else "failure"}
-    said = payload.output_data
-    if isinstance(said, str) and said.strip():
+    output = payload.output_data
+    if isinstance(output, str) and output.strip():
         try:
-            return {**made, "output": jsontext.loads(said)}
+            return {**made, "output": jsontext.loads(output)}
         except jsontext.JsonTextError as fault:
             return {**made, "output_error": fault.message}
-    return made if said in (None, "") else {**made, "output": said}
+    return made if output in (None, "") else {**made, "output": output}
 
 
 @router.post(HERE + "/resume", response=ExecutionOut, summary="Resume an execution")
 def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "") -> ExecutionOut:
     """Releases what a person holds. Whatever else runs goes on by itself, after a restart, too. 409: it has ended."""
-    found = _execution(request.auth, execution, owner, "operate")
+    target = _execution(request.auth, execution, owner, "operate")
     user = person_of(request.auth)
-    if found.status != RUNNING:
-        raise Conflict(f"Can only resume running executions, current status is '{found.status}'")
-    for token in found.task.tokens.filter(status=Status.HELD, forked=False, wait__has_key="by"):
+    if target.status != RUNNING:
+        raise Conflict(f"Can only resume running executions, current status is '{target.status}'")
+    for token in target.task.tokens.filter(status=Status.HELD, forked=False, wait__has_key="by"):
         engine.release(token.pk, user=user, token_version=token.version)
-    found.task.refresh_from_db()
-    return found.out()
+    target.task.refresh_from_db()
+    return target.out()
 
 
-def _execution(who: Caller, named: str, owner: str, action: str = "view") -> Execution:
+def _execution(who: Caller, execution_id: str, owner: str, action: str = "view") -> Execution:
     """Raises NotFound, Forbidden, Conflict."""
-    return Execution.of(task_by_number(who, named, owner, action))
+    return Execution.of(task_by_number(who, execution_id, owner, action))
 
 
-def _station(found: Execution, named: str) -> Job:
+def _station(execution: Execution, job_id: str) -> Job:
     """Raises Invalid."""
-    job = found.job(named)
+    job = execution.job(job_id)
     if job is None:
         raise Invalid.at("station_execution_id", "is no station execution of this execution")
     return job
 
 
-def _line(who: Caller, named: str) -> Line:
+def _line(who: Caller, line_name: str) -> Line:
     """Raises NotFound, Conflict (several documents have this id)."""
-    owner, colon, rest = named.partition(":")
+    owner, colon, rest = line_name.partition(":")
     project, _colon, key = rest.partition(":")
     if colon:
         return access.get_line(who, owner, project, key)
-    seen = [each for each in access.visible_projects(who) if access.can(who, "view", each)]
-    lines = Line.objects.filter(project__in=seen, live__document__extra__id=named)
-    found = list(lines.select_related("live", "project__owner")[:2])
-    if not found:
+    projects = [candidate for candidate in access.visible_projects(who) if access.can(who, "view", candidate)]
+    lines = Line.objects.filter(project__in=projects, live__document__extra__id=line_name)
+    matches = list(lines.select_related("live", "project__owner")[:2])
+    if not matches:
         raise NotFound
-    if len(found) > 1:
+    if len(matches) > 1:
         raise Conflict("Several lines come from this workflow. Name one as owner:project:line.")
-    return found[0]
+    return matches[0]

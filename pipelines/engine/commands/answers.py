@@ -14,7 +14,7 @@ from pipelines.engine.moves.entitlement import person_of
 from pipelines.models import Deadlock, Escalation, User
 from pipelines.routing.sentences.escalations import role_words
 
-Asked = TypeVar("Asked", Escalation, Deadlock)
+Answerable = TypeVar("Answerable", Escalation, Deadlock)
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,15 @@ class RoleAnswer:
         return Actor.person(self.user)
 
 
-def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offered: Collection[str]) -> Asked:
+def asked(
+    record: Answerable | None, answer: RoleAnswer, words: Collection[str], offered: Collection[str]
+) -> Answerable:
     """Return the row that is answered. `words`: every known word; `offered`: those allowed here. Raises NotFound (no
     such row, or not a member), Forbidden (asked of another role), Invalid (path `word` or `reason`)."""
-    if found is None or person_of(found.task.project_id, answer.user) is None:
+    if record is None or person_of(record.task.project_id, answer.user) is None:
         raise NotFound()
-    if not roles.may_answer(found.task.project_id, found.roles, answer.user):
-        raise Forbidden(f"This is for {role_words(found.role)}.")
+    if not roles.may_answer(record.task.project_id, record.roles, answer.user):
+        raise Forbidden(f"This is for {role_words(record.role)}.")
     if answer.word not in offered:
         raise Invalid.at(
             "word",
@@ -43,10 +45,10 @@ def asked(found: Asked | None, answer: RoleAnswer, words: Collection[str], offer
         )
     if not answer.reason:
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
-    return found
+    return record
 
 
-def refuse_second(found: Escalation | Deadlock) -> None:
+def refuse_second(record: Escalation | Deadlock) -> None:
     """Raises Conflict if it is already resolved."""
-    if found.resolved_at is not None:
-        raise Conflict("This is already resolved.", by=str(found.resolved_by or ""), at=found.resolved_at)
+    if record.resolved_at is not None:
+        raise Conflict("This is already resolved.", by=str(record.resolved_by or ""), at=record.resolved_at)

@@ -39,8 +39,8 @@ def start_all(job_ids: Collection[int], claim: Claim) -> list[Job]:
 
 def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
     batch = Batch.of_jobs(job_ids)
-    found = [batch.jobs[each] for each in job_ids if each in batch.jobs]
-    begun = [job for job in found if _begun(batch, job, claim)]
+    jobs = [batch.jobs[job_id] for job_id in job_ids if job_id in batch.jobs]
+    begun = [job for job in jobs if _begun(batch, job, claim)]
     for job in begun:
         job.lease_key = uuid4()
         batch.grant_lease(job, claim)

@@ -46,9 +46,9 @@ def work_is_late(batch: Batch, due: Due) -> None:
     if not is_late(batch, task, token, job):
         batch.flush()
         return
-    found = new_record(task, TIMEOUT)
-    if pause(batch, task, token, ENGINE, str(found.pk), deadlock=TIMEOUT):
-        open_record(batch, found, [party_of(task, token)])
+    deadlock = new_record(task, TIMEOUT)
+    if pause(batch, task, token, ENGINE, str(deadlock.pk), deadlock=TIMEOUT):
+        open_record(batch, deadlock, [party_of(task, token)])
         batch.flush()
 
 
@@ -56,14 +56,14 @@ def found_circle(batch: Batch, task: Task, circle: Sequence[Task]) -> None:
     """Record a circle of tasks that wait for each other; all of them are locked. Does nothing if there is none, or if
     it is already recorded and unresolved."""
     open_ones = Deadlock.objects.filter(tasks=task.pk, kind=CIRCULAR, state=Deadlock.State.OPEN)
-    told = [set(each.tasks.values_list("pk", flat=True)) for each in open_ones]
-    if not circle or any({each.pk for each in circle} <= each for each in told):
+    recorded = [set(record.tasks.values_list("pk", flat=True)) for record in open_ones]
+    if not circle or any({each.pk for each in circle} <= each for each in recorded):
         return
-    found = new_record(task, CIRCULAR)
-    parties = [(each, token) for each in circle for token in batch.living(each) if not token.forked]
-    for each, token in parties:
-        pause(batch, each, token, ENGINE, str(found.pk), deadlock=CIRCULAR)
-    open_record(batch, found, [party_of(*party) for party in parties])
+    deadlock = new_record(task, CIRCULAR)
+    parties = [(member, token) for member in circle for token in batch.living(member) if not token.forked]
+    for member, token in parties:
+        pause(batch, member, token, ENGINE, str(deadlock.pk), deadlock=CIRCULAR)
+    open_record(batch, deadlock, [party_of(*party) for party in parties])
 
 
 def questions(project_id: int) -> Iterator[tuple[int, int]]:
@@ -103,55 +103,57 @@ def resolve_deadlock(deadlock_id: UUID, *, user: User, word: str, reason: str, o
 def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     known = Deadlock.objects.select_related("task").filter(pk=deadlock_id).first()
     offered = WORDS if known is None or known.kind == TIMEOUT else WORDS[1:]
-    found = asked(known, answer, WORDS, offered)
-    if found.escalation_id is not None:
+    deadlock = asked(known, answer, WORDS, offered)
+    if deadlock.escalation_id is not None:
         raise Conflict("Branches contradict each other. Resolve the escalation of it.")
-    batch = Batch.of_tasks(*found.tasks.values_list("pk", flat=True))
-    task = batch.tasks[found.task_id]
-    found = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
-    refuse_second(found)
-    found.resolved_by, found.answer = answer.user, answer.reason
-    close(batch, found, answer.word)
-    _told(batch, found, answer)
-    held = [
-        (each, token)
-        for each in batch.tasks.values()
-        for token in batch.living(each)
-        if any(map(is_paused_by(found.pk), each_of(token.wait)))
+    batch = Batch.of_tasks(*deadlock.tasks.values_list("pk", flat=True))
+    task = batch.tasks[deadlock.task_id]
+    deadlock = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
+    refuse_second(deadlock)
+    deadlock.resolved_by, deadlock.answer = answer.user, answer.reason
+    close(batch, deadlock, answer.word)
+    _told(batch, deadlock, answer)
+    paused = [
+        (member, token)
+        for member in batch.tasks.values()
+        for token in batch.living(member)
+        if any(map(is_paused_by(deadlock.pk), each_of(token.wait)))
     ]
-    ACTS[answer.word](batch, found, task, held, answer)
+    ACTS[answer.word](batch, deadlock, task, paused, answer)
     batch.flush()
     if answer.word == "cancel":
         manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
     return task
 
 
-def _told(batch: Batch, found: Deadlock, answer: DeadlockAnswer) -> None:
-    for each in batch.tasks.values():
+def _told(batch: Batch, deadlock: Deadlock, answer: DeadlockAnswer) -> None:
+    for task in batch.tasks.values():
         batch.event(
-            each,
+            task,
             "deadlock.resolved",
             answer.actor,
-            trigger=found.kind,
-            deadlock=str(found.pk),
+            trigger=deadlock.kind,
+            deadlock=str(deadlock.pk),
             how=answer.word,
             reason=answer.reason,
         )
 
 
-Held = Sequence[tuple[Task, Token]]
+PausedTokens = Sequence[tuple[Task, Token]]
 
 
-def _output(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
+def _output(
+    batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
+) -> None:
     """Complete the station with the output that a person chose; it is routed like any outcome."""
-    for each, token in held:
+    for member, token in paused:
         job = batch.open_job(token)
         assert job is not None
         outcome = {"result": "success", "output": answer.output, "summary": answer.reason}
         finish_job(batch, job, outcome, str(answer.actor))
-        cause = f"deadlock:{found.pk}"
+        cause = f"deadlock:{deadlock.pk}"
         batch.event(
-            each,
+            member,
             "job.reported",
             answer.actor,
             token=token,
@@ -161,28 +163,30 @@ def _output(batch: Batch, found: Deadlock, task: Task, held: Held, answer: Deadl
             job=job_ref(job),
             outcome={"result": job.result},
         )
-        turn = DecisionContext(batch, each, token, job, answer.actor, cause, cause)
+        turn = DecisionContext(batch, member, token, job, answer.actor, cause, cause)
         effects.apply(turn, settle(turn, situation(turn)))
 
 
-def _context(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
-    if found.kind == CIRCULAR:
-        parties = [party["task"] for party in found.parties]
+def _context(
+    batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
+) -> None:
+    if deadlock.kind == CIRCULAR:
+        parties = [party["task"] for party in deadlock.parties]
         Dependency.objects.filter(task=task, on__in=parties).delete()
-        batch.set_due(DEPENDENCY, task, batch.now, key=str(found.pk))
+        batch.set_due(DEPENDENCY, task, batch.now, key=str(deadlock.pk))
         _answered(batch, task, answer)
-    for each, token in held:
-        if each.pk == task.pk and _had_begun(token, found):
+    for member, token in paused:
+        if member.pk == task.pk and _had_begun(token, deadlock):
             _begin_anew(batch, task, token, answer)
             continue
-        said = answer.reason if each.pk == task.pk else ""
-        let_go(batch, each, token, answer.actor, is_paused_by(found.pk), feedback=said)
+        feedback = answer.reason if member.pk == task.pk else ""
+        let_go(batch, member, token, answer.actor, is_paused_by(deadlock.pk), feedback=feedback)
 
 
-def _had_begun(token: Token, found: Deadlock) -> bool:
+def _had_begun(token: Token, deadlock: Deadlock) -> bool:
     """Whether its job ran when the deadlock was found."""
     return any(
-        wait.get("was") == Status.RUNNING for wait in each_of(token.wait) if is_paused_by(found.pk)(wait)
+        wait.get("was") == Status.RUNNING for wait in each_of(token.wait) if is_paused_by(deadlock.pk)(wait)
     )
 
 
@@ -202,38 +206,42 @@ def _answered(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
     asking = {pk for pk, _ in questions(task.project_id)}
     for token in batch.living(task) if task.pk in asking else ():
         if token.status == Status.BLOCKED and token.wait.get("question"):
-            asked = str(token.wait["question"])
+            question = str(token.wait["question"])
             manual_actions.run_again(
-                batch, task, token, answer.actor, "answer", feedback=answer.reason, asked=asked
+                batch, task, token, answer.actor, "answer", feedback=answer.reason, asked=question
             )
 
 
-def _escalate(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
+def _escalate(
+    batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
+) -> None:
     """From now on the escalation holds what the deadlock held."""
     line = versions.by_id(task.pinned_id)
     opened = escalations.open_one(
         batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason
     )
-    for each, token in held:
+    for member, token in paused:
         job = batch.open_job(token)
-        if job and each.pk == task.pk:
-            others = [wait for wait in each_of(token.wait) if not is_paused_by(found.pk)(wait)]
+        if job and member.pk == task.pk:
+            others = [wait for wait in each_of(token.wait) if not is_paused_by(deadlock.pk)(wait)]
             hold(
                 batch,
-                each,
+                member,
                 token,
                 job,
                 answer.actor,
                 joined([paused_by(str(opened.pk), opened.trigger), *others]),
             )
         else:
-            let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
+            let_go(batch, member, token, answer.actor, is_paused_by(deadlock.pk))
 
 
-def _cancel(batch: Batch, found: Deadlock, task: Task, held: Held, answer: DeadlockAnswer) -> None:
+def _cancel(
+    batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
+) -> None:
     """Release the other parties; the caller then cancels the task itself."""
-    for each, token in held:
-        let_go(batch, each, token, answer.actor, is_paused_by(found.pk))
+    for member, token in paused:
+        let_go(batch, member, token, answer.actor, is_paused_by(deadlock.pk))
 
 
 ACTS = {"output": _output, "context": _context, "escalate": _escalate, "cancel": _cancel}

@@ -29,15 +29,15 @@ def named(project: Project, names: Sequence[str], path: str = "depends_on") -> l
     """The tasks of the project with these names, `WI-app-7`. Raises Invalid with the place."""
     if len(names) > MOST:
         raise Invalid.at(path, f"more than {MOST} tasks are listed")
-    found = []
+    tasks = []
     for index, name in enumerate(dict.fromkeys(names)):
         start, _, number = name.rpartition("-")
         known = start == f"WI-{project.key}" and number.isascii() and number.isdigit() and len(number) < 19
         task = Task.objects.filter(project=project, number=int(number)).first() if known else None
         if task is None:
             raise Invalid.at(f"{path}[{index}]", f"there is no task {name[:80]} in this project")
-        found.append(task)
-    return found
+        tasks.append(task)
+    return tasks
 
 
 def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
@@ -54,14 +54,14 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
 
 def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
     _one_at_a_time(task.project_id)
-    found = _circle(task.project_id, task.pk, *others)
-    batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *found)
+    circle_ids = _circle(task.project_id, task.pk, *others)
+    batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *circle_ids)
     task = batch.tasks[task.pk]
     if task.status in ENDED:
         raise Conflict("This task has already ended.", at=task.ended_at)
     # Read under the lock: a task read earlier may be completed by now and would no longer release anybody.
     begin(batch, task, [batch.tasks[other.pk] for other in others], actor)
-    deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
+    deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     batch.flush()
     return task
 
@@ -84,9 +84,9 @@ def parties(task_id: int) -> list[int]:
 def look_for_circle(batch: Batch, due: Due) -> None:
     """Handle due times of kind `circle`: this task asked another task a question."""
     task = batch.tasks[due.task_id]
-    found = _circle(task.project_id, task.pk)
-    if set(found) <= set(batch.tasks):
-        deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in found])
+    circle_ids = _circle(task.project_id, task.pk)
+    if set(circle_ids) <= set(batch.tasks):
+        deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     else:
         batch.set_due(CIRCLE, task, batch.now)
     batch.flush()
@@ -116,7 +116,7 @@ def _hold(batch: Batch, task: Task, token: Token, job: Job, actor: Actor, names:
     if token.status in WORKING:
         hold(batch, task, token, job, actor, waits_for(names))
     elif token.status == Status.HELD:
-        others = [each for each in each_of(token.wait) if not is_dependency(each)]
+        others = [wait for wait in each_of(token.wait) if not is_dependency(wait)]
         hold(batch, task, token, job, actor, joined([*others, waits_for(names)]))
     if LOST in waits_for(names):
         batch.tell(observers.TaskWaits(task.pk, token.pk, token.status, "", batch.now))
@@ -138,9 +138,9 @@ def may_be_met(batch: Batch, due: Due) -> None:
 def graph(project_id: int) -> defaultdict[str, set[str]]:
     """Which open task of a project waits for which others."""
     rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    edges: defaultdict[str, set[str]] = defaultdict(set)
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):
-        found[str(waits)].add(str(on))
+        edges[str(waits)].add(str(on))
     for waits, on in deadlocks.questions(project_id):
-        found[str(waits)].add(str(on))
-    return found
+        edges[str(waits)].add(str(on))
+    return edges

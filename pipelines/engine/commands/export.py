@@ -49,8 +49,8 @@ def exported_all(
     """The events of many tasks, one task after the other, each in its sequence; `since`: those from then on."""
     rows = tasks.select_related("project").order_by("project_id", "number")
     changed = rows.filter(changed_at__gte=since) if since else rows
-    found = changed.iterator(chunk_size=AT_ONCE)
-    while chunk := list(islice(found, AT_ONCE)):
+    stream = changed.iterator(chunk_size=AT_ONCE)
+    while chunk := list(islice(stream, AT_ONCE)):
         yield from exported_of(chunk, since=since, transitions=transitions)
 
 
@@ -64,11 +64,11 @@ def exported_of(
     for visit in visits:
         words.setdefault(visit.task_id, {})[str(visit.pk)] = visit
     for pk, events in groupby(_events(list(by_id)), key=lambda event: event.task_id):
-        told = _Told(by_id[pk], words.get(pk, {}), firsts[pk])
+        history = _Told(by_id[pk], words.get(pk, {}), firsts[pk])
         for event in events:
-            said = _one(told, event)
+            entry = _one(history, event)
             if (since is None or event.at >= since) and (not transitions or event.kind in TRANSITIONS):
-                yield said
+                yield entry
 
 
 def _events(tasks: list[int]) -> Iterator[Event]:
@@ -83,14 +83,14 @@ def _first_versions(tasks: Iterable[Task]) -> dict[int, int]:
     return pinned | {event.task_id: int(event.data["was"]) for event in migrated}
 
 
-def _one(told: _Told, event: Event) -> dict[str, Any]:
-    told.pinned = event.data.get("pinned", told.pinned)
+def _one(history: _Told, event: Event) -> dict[str, Any]:
+    history.pinned = event.data.get("pinned", history.pinned)
     moved = event.kind in TRANSITIONS
-    source, target = _agents(told.line, event.source), _agents(told.line, _target(event))
+    source, target = _agents(history.line, event.source), _agents(history.line, _target(event))
     told_as = {
         "event_id": f"EVT-{event.pk}",
         "timestamp": _utc(event.at).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "work_item_id": told.task.name,
+        "work_item_id": history.task.name,
         "transition": {
             "from_state": event.source or None,
             "to_state": _target(event) or None,
@@ -98,16 +98,16 @@ def _one(told: _Told, event: Event) -> dict[str, Any]:
         },
         "agent": {"source": source, "target": target},
         "handoff_id": _handoff(event, source, target) if moved else None,
-        "gate_results": _gate_results(told, event),
+        "gate_results": _gate_results(history, event),
         "trust_level": event.data.get("trust_level"),
-        "human_approval": _approval(told, event),
-        "duration_seconds": _duration(told, event, moved),
+        "human_approval": _approval(history, event),
+        "duration_seconds": _duration(history, event, moved),
         "kind": event.kind,
         "sequence": event.seq,
         "actor": event.actor,
         "cause": event.trigger,
     }
-    told.before = event.at
+    history.before = event.at
     return told_as
 
 
@@ -118,13 +118,13 @@ def _target(event: Event) -> str:
     return ",".join(str(child["station"]) for child in event.data.get("tokens", ())[1:]) or event.target
 
 
-def _duration(told: _Told, event: Event, moved: bool) -> int:
+def _duration(history: _Told, event: Event, moved: bool) -> int:
     """For a transition, how long the position was in the state it leaves; otherwise the time since the previous
     event."""
-    began = told.since.get(event.token_id or 0, told.before) if moved else told.before
+    began = history.since.get(event.token_id or 0, history.before) if moved else history.before
     if moved:
         for token in event.data.get("tokens", ()):
-            told.since[token["id"]] = event.at
+            history.since[token["id"]] = event.at
     return int((event.at - began).total_seconds()) if began else 0
 
 
@@ -158,22 +158,22 @@ def _trigger(event: Event) -> str:
     return gate_results.trigger(event.decision) if event.kind in TRANSITIONS and event.decision else ""
 
 
-def _gate_results(told: _Told, event: Event) -> dict[str, str]:
+def _gate_results(history: _Told, event: Event) -> dict[str, str]:
     if event.kind == "gate.decided":
-        visit = told.visits.get(str(event.data.get("visit")))
+        visit = history.visits.get(str(event.data.get("visit")))
         return {visit.gate: gate_results.verdict(visit.word == "approve")} if visit else {}
     if event.kind not in TRANSITIONS or event.decision is None:
         return {}
     return gate_results.results(event.decision)
 
 
-def _approval(told: _Told, event: Event) -> dict[str, Any] | None:
+def _approval(history: _Told, event: Event) -> dict[str, Any] | None:
     """Who decided, for the event of the decision and for the transition it led to."""
     visit = None
     if event.kind == "gate.decided":
-        visit = told.visits.get(str(event.data.get("visit")))
+        visit = history.visits.get(str(event.data.get("visit")))
     elif event.kind in TRANSITIONS and event.decision is not None:
-        visit = told.visits.get(event.decision.cause.removeprefix("gate:"))
+        visit = history.visits.get(event.decision.cause.removeprefix("gate:"))
     if visit is None:
         return None
     return {

@@ -50,10 +50,10 @@ def _refused(status: Any, job: Job) -> ReportResult:
 
 def first_answer(job: Job) -> ReportResult:
     """The answer that the recorded report got."""
-    said = dict(job.report_answer or {})
-    lease = said.pop("next_lease", None)
+    answer = dict(job.report_answer or {})
+    lease = answer.pop("next_lease", None)
     return replace(
-        ReportResult("accepted", 200), **said, next_lease=UUID(lease) if lease else None, status="repeated"
+        ReportResult("accepted", 200), **answer, next_lease=UUID(lease) if lease else None, status="repeated"
     )
 
 

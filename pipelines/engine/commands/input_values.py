@@ -92,8 +92,8 @@ def _repository(field: Input, value: Any) -> str:
 
 def _revision(field: Input, value: Any) -> str:
     """What git takes for the name of a branch or tag, or a commit; never an option or an expression."""
-    named = isinstance(value, str) and len(value) <= REVISION and REVISIONS.match(value)
-    return "" if named and ".." not in value else "has to be a branch, a tag or a commit"
+    match = isinstance(value, str) and len(value) <= REVISION and REVISIONS.match(value)
+    return "" if match and ".." not in value else "has to be a branch, a tag or a commit"
 
 
 def _file(field: Input, value: Any) -> str:

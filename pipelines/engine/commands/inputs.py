@@ -30,14 +30,14 @@ from pipelines.routing.document.kinds import KINDS
 from pipelines.routing.document.line import ParsedLine, Problem, Station
 
 TITLE = 300
-TOLD = 72
+MAX_TITLE_PART = 72
 """What a title says of an input at most: the whole is on the page of the task."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[“\"'(]?[A-ZÀ-Þ])")
 
 
 def fill(
     fields: Iterable[Input],
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     reach: Reach,
     at: str = "inputs",
     connected: Iterable[Repository] | None = None,
@@ -48,10 +48,10 @@ def fill(
     fields = tuple(fields)
     known = known_secrets(fields, reach)
     known_repositories = list(repositories_for(fields, reach) if connected is None else connected)
-    problems = [_unknown(at, key) for key in given if key not in {field.key for field in fields}]
+    problems = [_unknown(at, key) for key in values if key not in {field.key for field in fields}]
     filled: dict[str, Any] = {}
     for field in fields:
-        value = given.get(field.key)
+        value = values.get(field.key)
         if value is None or value == "":
             value = default_of(field, known)
         if value is None:
@@ -110,8 +110,8 @@ def stored_repository(field: Input, value: Any, connected: Iterable[Repository])
     in the task; any other repository by its address."""
     if field.type != "repository":
         return value
-    found = next((row for row in connected if value in (row.name, row.address)), None)
-    return found.title if found else value
+    repository = next((row for row in connected if value in (row.name, row.address)), None)
+    return repository.title if repository else value
 
 
 def not_connected(
@@ -121,8 +121,8 @@ def not_connected(
     key = line.workspace.input if line.workspace else ""
     if not key or not filled.get(key) or filled[key] in {repository.title for repository in connected}:
         return []
-    said = "is not connected to this project"
-    return [Problem(f"inputs.{key}", said, "Connect it under Settings, Repositories.")]
+    message = "is not connected to this project"
+    return [Problem(f"inputs.{key}", message, "Connect it under Settings, Repositories.")]
 
 
 def unknown_secret(field: Input, value: Any, known: Collection[str]) -> str:
@@ -160,17 +160,17 @@ def expired(fields: Iterable[Input], inputs: Mapping[str, Any], project_id: int)
     if not files:
         return []
     rows = Upload.objects.filter(project=project_id, blob__in=[file["digest"] for file in files])
-    kept = set(rows.values_list("blob_id", flat=True))
-    return [str(file["name"]) for file in files if file["digest"] not in kept]
+    stored_digests = set(rows.values_list("blob_id", flat=True))
+    return [str(file["name"]) for file in files if file["digest"] not in stored_digests]
 
 
 def default_title(name: str, fields: Iterable[Input], filled: Mapping[str, Any]) -> str:
     """The title of a task without one: its line and the first input that distinguishes tasks, such as “Repository
     check: app”. What the name of the line says already is not said twice."""
     words = (_telling(field, filled[field.key]) for field in fields if filled.get(field.key))
-    told = next(filter(None, words), "")
-    said = re.search(rf"(?<!\w){re.escape(told)}(?!\w)", name, re.IGNORECASE)
-    return (f"{name}: {told}" if told and not said else name)[:TITLE]
+    summary = next(filter(None, words), "")
+    mention = re.search(rf"(?<!\w){re.escape(summary)}(?!\w)", name, re.IGNORECASE)
+    return (f"{name}: {summary}" if summary and not mention else name)[:TITLE]
 
 
 def _telling(field: Input, value: Any) -> str:
@@ -184,7 +184,7 @@ def _telling(field: Input, value: Any) -> str:
     first = next(
         (line.strip() for line in value.splitlines() if line.strip().isprintable() and line.strip()), ""
     )
-    return shortened(SENTENCE.split(first, maxsplit=1)[0], TOLD)
+    return shortened(SENTENCE.split(first, maxsplit=1)[0], MAX_TITLE_PART)
 
 
 def form_of(station: Station) -> tuple[Input, ...]:
@@ -199,12 +199,12 @@ def moment(text: str, at: str = "due_at") -> datetime | None:
     if not text.strip():
         return None
     try:
-        found = parse_datetime(text.strip())
+        parsed = parse_datetime(text.strip())
     except ValueError:
-        found = None
-    if found is None:
+        parsed = None
+    if parsed is None:
         raise InputError([Problem(at, "has to be a time like 2026-12-31T17:00")])
-    return timezone.make_aware(found) if timezone.is_naive(found) else found
+    return timezone.make_aware(parsed) if timezone.is_naive(parsed) else parsed
 
 
 def _unknown(at: str, key: Any) -> Problem:

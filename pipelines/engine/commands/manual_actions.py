@@ -58,10 +58,10 @@ def _filled(job: Job, outcome: dict[str, Any]) -> dict[str, Any]:
         return outcome
     if "output" not in outcome and outcome.get("result") != "success":
         return outcome
-    given, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
+    output, chooses = outcome.get("output", {}), KINDS[station.kind].chooses
     if chooses and "eval" in outcome:
-        given = {fields[0].key: outcome["eval"], **given}
-    filled = forms.fill(fields, given, Reach.of(job.task), "outcome.output")
+        output = {fields[0].key: outcome["eval"], **output}
+    filled = forms.fill(fields, output, Reach.of(job.task), "outcome.output")
     if chooses:
         # The input passes through: a person only adds the label (dialects B12).
         rest = {key: value for key, value in outcome.items() if key != "output"}
@@ -105,12 +105,12 @@ def _fact(evaluation: dict[str, Any], fact: str) -> str:
 
 def _decide_again(batch: Batch, token: Token, actor: Actor, fact: str, text: str) -> None:
     """Decide the same Situation plus the answer (law §3). A question still open with a machine is closed."""
-    evaluation, asked = token.wait["evaluation"], batch.open_job(token)
-    if asked:
-        finish_job(batch, asked, {"result": "cancelled", "reason": "manual"}, str(actor))
-    said = {**evaluation, "answer": fact, **({"text": text} if text else {})}
+    evaluation, job = token.wait["evaluation"], batch.open_job(token)
+    if job:
+        finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(actor))
+    answered_evaluation = {**evaluation, "answer": fact, **({"text": text} if text else {})}
     cause = f"answer:{token.pk}.{token.version}"
-    turn, situation = evaluations.decide_with(batch, token, actor, cause, said)
+    turn, situation = evaluations.decide_with(batch, token, actor, cause, answered_evaluation)
     effects.apply(turn, settle(turn, situation))
 
 
@@ -125,8 +125,8 @@ def rerun_checks(token_id: int, *, user: User | Actor, token_version: int, reaso
     """Run the station of a token again that waits with checks which failed or timed out: whoever does it asks the host
     first to run what failed again. Raises NotFound, Conflict (also where there are no such checks)."""
     actor = user if isinstance(user, Actor) else Actor.person(user)
-    said = payload.text(reason, "reason")
-    return run(partial(_retry, token_id, actor, token_version, said, CHECKS_RERUN))
+    clean_reason = payload.text(reason, "reason")
+    return run(partial(_retry, token_id, actor, token_version, clean_reason, CHECKS_RERUN))
 
 
 def _retry(token_id: int, actor: Actor, token_version: int, reason: str, why: str = "retry") -> Task:
@@ -138,8 +138,8 @@ def _retry(token_id: int, actor: Actor, token_version: int, reason: str, why: st
     last = _last(token)
     if why == CHECKS_RERUN and not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
         raise Conflict("No checks of a host failed or timed out here.")
-    said = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
-    run_again(batch, task, token, actor, why, **said, reason=reason)
+    previous = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
+    run_again(batch, task, token, actor, why, **previous, reason=reason)
     batch.flush()
     return task
 

@@ -40,25 +40,25 @@ def override(
     Raises NotFound (no such visit, or a stranger), Forbidden (no administrator, or barred), Invalid (path `comment`,
     `confirm` or `fields.<key>`), Conflict (decided already, or other evidence than was shown).
     """
-    said = VoteRequest(
+    request = VoteRequest(
         user, Word.APPROVE, comment, "", token_version, evidence_digest, via, fields or {}, overrides=True
     )
-    return run(partial(_override, visit_id, said, confirm))
+    return run(partial(_override, visit_id, request, confirm))
 
 
-def _override(visit_id: UUID, said: VoteRequest, confirm: str) -> VoteResult:
+def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
     visit = visit_of(visit_id)
-    may_override(visit, said.user)
+    may_override(visit, request.user)
     if visit.state != GateVisit.State.OPEN:
         raise too_late(visit)
-    _check(visit, said, confirm)
+    _check(visit, request, confirm)
     batch = Batch.of_tasks(visit.task_id)
     task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
-    person = may_override(visit, said.user)
-    token = still_shown(batch, visit, said)
-    said = replace(said, fields=filled(visit, said))
-    tell(batch, task, visit, said, "gate.overridden", entitled_as=person.to_dict(), via=said.via)
-    answer = decide_visit(batch, task, token, visit, said)
+    person = may_override(visit, request.user)
+    token = still_shown(batch, visit, request)
+    request = replace(request, fields=filled(visit, request))
+    tell(batch, task, visit, request, "gate.overridden", entitled_as=person.to_dict(), via=request.via)
+    answer = decide_visit(batch, task, token, visit, request)
     batch.flush()
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
@@ -77,10 +77,10 @@ def may_override(visit: GateVisit, user: User | None) -> EntitledPerson:
     return person
 
 
-def _check(visit: GateVisit, said: VoteRequest, confirm: str) -> None:
-    payload.text(said.reason, "comment")
-    if not said.reason.strip():
+def _check(visit: GateVisit, request: VoteRequest, confirm: str) -> None:
+    payload.text(request.reason, "comment")
+    if not request.reason.strip():
         raise Invalid.at("comment", "A comment is needed.", "It is stored and shown ever after.")
     if confirm.strip() != visit.task.name:
-        wanted = f"Type {visit.task.name} to confirm."
-        raise Invalid.at("confirm", "This is not the number of the task.", wanted)
+        hint = f"Type {visit.task.name} to confirm."
+        raise Invalid.at("confirm", "This is not the number of the task.", hint)

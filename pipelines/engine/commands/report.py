@@ -29,8 +29,8 @@ LARGEST_BATCH = 50
 SHORT, LONGEST_KEY = 4, 200
 log = structlog.get_logger(__name__)
 
-Said = tuple[tuple[Any, Any], ...]
-Known = dict[Said, tuple[str, Outcome]]
+OutcomeKey = tuple[tuple[Any, Any], ...]
+Known = dict[OutcomeKey, tuple[str, Outcome]]
 
 
 @dataclass(frozen=True)
@@ -72,21 +72,21 @@ def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
 def _one_by_one(chunk: Sequence[Report]) -> list[ReportResult]:
     """An error of one member must not affect the others (house §2); replayed alone, each reports its own. And an error
     at a station that would be passed through must not lose what was reported of the one before."""
-    return run(partial(_together, chunk)) if len(chunk) == 1 else [_alone(each) for each in chunk]
+    return run(partial(_together, chunk)) if len(chunk) == 1 else [_alone(job_report) for job_report in chunk]
 
 
-def _alone(each: Report) -> ReportResult:
+def _alone(job_report: Report) -> ReportResult:
     try:
-        return run(partial(_together, [each]))[0]
+        return run(partial(_together, [job_report]))[0]
     except Exception:
-        log.exception("report_failed", job=each.job_id)
+        log.exception("report_failed", job=job_report.job_id)
         return ReportResult("error", 500, "Something unexpected happened; nothing was changed.")
 
 
 def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
     known: Known = {}
-    members = [_check(each, known) for each in chunk]
-    batch = Batch.of_jobs(each.job_id for each in chunk)
+    members = [_check(job_report, known) for job_report in chunk]
+    batch = Batch.of_jobs(job_report.job_id for job_report in chunk)
     results: list[ReportResult] = []
     ignored = []
     for member in members:
@@ -107,45 +107,45 @@ def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list
 def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportResult], known: Known) -> None:
     """Record what comes next wherever that does nothing, station after station. The answer to a report then names where
     its task has come to, so that its worker goes on from there."""
-    going = {place: chunk[place] for place, each in enumerate(results) if each.status == "accepted"}
+    going = {place: chunk[place] for place, result in enumerate(results) if result.status == "accepted"}
     for _station in range(passing.MOST):
         coming = {
             place: passing.next_report(batch, before, results[place].following)
             for place, before in going.items()
         }
-        going = {place: each for place, each in coming.items() if each is not None}
+        going = {place: next_report for place, next_report in coming.items() if next_report is not None}
         if not going:
             return
         batch.a_moment_later()
-        for place, each in going.items():
-            member = _check(each, known)
+        for place, next_report in going.items():
+            member = _check(next_report, known)
             assert isinstance(member, Checked)
-            told = _record(batch, member)
-            results[place] = replace(told, decision=results[place].decision)
+            result = _record(batch, member)
+            results[place] = replace(result, decision=results[place].decision)
             batch.jobs[chunk[place].job_id].report_answer = fence.answer_of(results[place])
 
 
-def _check(each: Report, known: Known) -> Checked | ReportResult:
+def _check(job_report: Report, known: Known) -> Checked | ReportResult:
     """`known`: what was read of the batch. Work that does nothing says the same each time."""
     try:
-        _in_range(each)
-        kept = each.outcome if each.observed_by else as_claim(each.outcome)
-        said = _plain(kept) if each.observed_by else None
-        if said is not None and said in known:
-            return Checked(each, *known[said], kept)
-        outcome = read_outcome(kept, "outcome")
+        _in_range(job_report)
+        stored_outcome = job_report.outcome if job_report.observed_by else as_claim(job_report.outcome)
+        key = _plain(stored_outcome) if job_report.observed_by else None
+        if key is not None and key in known:
+            return Checked(job_report, *known[key], stored_outcome)
+        outcome = read_outcome(stored_outcome, "outcome")
         _exit_code(outcome)
-        digest = payload.accept(each.outcome, "outcome")
-        if said is not None:
-            known[said] = (digest, outcome)
-        return Checked(each, digest, outcome, kept)
+        digest = payload.accept(job_report.outcome, "outcome")
+        if key is not None:
+            known[key] = (digest, outcome)
+        return Checked(job_report, digest, outcome, stored_outcome)
     except Invalid as fault:
         return ReportResult("invalid", 400, fault.message, fault.path)
     except OutcomeError as fault:
         return ReportResult("invalid", 400, fault.message, fault.path)
 
 
-def _plain(outcome: Any) -> Said | None:
+def _plain(outcome: Any) -> OutcomeKey | None:
     """A short outcome of nothing but texts, as a key; None of any other."""
     if type(outcome) is not dict or len(outcome) > SHORT:
         return None
@@ -164,10 +164,10 @@ def _witnessed(member: Checked, job: Job) -> dict[str, Any]:
     return {**member.kept, "facts": witnessed(facts, source)}
 
 
-def _in_range(each: Report) -> None:
-    if not 0 < each.job_id < 2**63:
+def _in_range(job_report: Report) -> None:
+    if not 0 < job_report.job_id < 2**63:
         raise Invalid.at("job", "not the number of a job")
-    if not 0 < each.attempt < 2**31:
+    if not 0 < job_report.attempt < 2**31:
         raise Invalid.at("attempt", "not the number of an attempt")
 
 
@@ -178,16 +178,16 @@ def _exit_code(outcome: Outcome) -> None:
 
 def _record(batch: Batch, member: Checked) -> ReportResult:
     """Steps 2 to 9 of law §5 for one outcome."""
-    each, job = member.report, batch.jobs[member.report.job_id]
+    job_report, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
-    finish_job(batch, job, _witnessed(member, job), each.by)
+    finish_job(batch, job, _witnessed(member, job), job_report.by)
     _show(job, member.outcome)
     job.report_digest = member.digest
     cause = f"report:{job.pk}.{job.attempt}"
     batch.event(
         task,
         "job.reported",
-        each.by,
+        job_report.by,
         token=token,
         source=job.station,
         target=job.station,
@@ -198,11 +198,13 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
     _tell_faulty_signals(batch, task, token, job, member, cause)
     if job.purpose == Purpose.STATION:
         # Facts got their source since.
-        told = None if member.outcome.facts else member.outcome
-        turn = DecisionContext(batch, task, token, job, each.by, cause, cause, each.claim_next, told=told)
+        parsed_outcome = None if member.outcome.facts else member.outcome
+        turn = DecisionContext(
+            batch, task, token, job, job_report.by, cause, cause, job_report.claim_next, told=parsed_outcome
+        )
         facts = situation(turn)
     else:
-        turn, facts = evaluations.answered(batch, job, each.by, cause, each.claim_next)
+        turn, facts = evaluations.answered(batch, job, job_report.by, cause, job_report.claim_next)
     answer = settle(turn, facts)
     effects.apply(turn, answer)
     result = _accepted(batch, turn, answer)
@@ -236,17 +238,18 @@ def _tell_faulty_signals(
 
 def _show(job: Job, outcome: Outcome) -> None:
     """Store what lists show of an outcome, so that they need not read it."""
-    told = judgement(job, outcome) if job.purpose == Purpose.STATION else outcome
-    job.result, job.exit_code = derive(told).result, outcome.exit_code
+    judged = judgement(job, outcome) if job.purpose == Purpose.STATION else outcome
+    job.result, job.exit_code = derive(judged).result, outcome.exit_code
     job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
 
 
 def _titles(blockers: Sequence[Any]) -> str:
     """The titles of what blocks the station, for outcomes without a summary."""
-    said = (
-        each.get("title") or each.get("description") if isinstance(each, dict) else each for each in blockers
+    titles = (
+        blocker.get("title") or blocker.get("description") if isinstance(blocker, dict) else blocker
+        for blocker in blockers
     )
-    return "; ".join(str(each) for each in said if each)
+    return "; ".join(str(title) for title in titles if title)
 
 
 def _accepted(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:

@@ -77,14 +77,14 @@ def resolve(escalation_id: UUID, *, user: User, word: str, reason: str, route: s
 
 def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     known = Escalation.objects.select_related("task").filter(pk=escalation_id).first()
-    found = asked(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
+    escalation = asked(known, answer, WORDS_TO_RESOLVE, WORDS_TO_RESOLVE)
     if answer.route and answer.word not in ROUTED:
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
-    batch = Batch.of_tasks(found.task_id)
-    task = batch.tasks[found.task_id]
-    found = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
-    refuse_second(found)
-    _go(batch, task, found, answer)
+    batch = Batch.of_tasks(escalation.task_id)
+    task = batch.tasks[escalation.task_id]
+    escalation = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
+    refuse_second(escalation)
+    _go(batch, task, escalation, answer)
     batch.flush()
     if answer.word == "cancel":
         manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
@@ -93,8 +93,8 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     return task
 
 
-def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -> None:
-    token = held_by(batch, found)
+def _go(batch: Batch, task: Task, escalation: Escalation, answer: EscalationAnswer) -> None:
+    token = held_by(batch, escalation)
     if answer.word in ("retry", "route") and token is None:
         raise Invalid.at("word", "it holds no station", "Let it continue, or cancel the task.")
     target = _target(task, token, answer.route) if token and answer.word == "route" else ""
@@ -102,7 +102,7 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -
     escalations.close(
         batch,
         task,
-        found,
+        escalation,
         answer.word,
         answer.actor,
         by=answer.user,
@@ -110,7 +110,7 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -
         route=target or answer.route,
         context=chosen,
     )
-    if found.trigger == DEADLOCK:
+    if escalation.trigger == DEADLOCK:
         # A circle of waiting tasks still exists unless somebody opened it in the meantime.
         batch.set_due(CIRCLE, task, batch.now)
     if chosen:
@@ -121,30 +121,30 @@ def _go(batch: Batch, task: Task, found: Escalation, answer: EscalationAnswer) -
     # Where branches of a join contradict each other, it starts with the values written last.
     feedback = feedback_of(answer.word, answer.reason, "decision" in token.wait)
     if feedback is None:
-        _decide_again(batch, task, token, found, answer)
+        _decide_again(batch, task, token, escalation, answer)
         return
     reason = "" if answer.word == "go_on" else answer.reason
-    cause = f"escalation:{found.pk}"
+    cause = f"escalation:{escalation.pk}"
     manual_actions.run_again(
         batch, task, token, answer.actor, cause, feedback=feedback, reason=reason, at=target
     )
 
 
-def held_by(batch: Batch, found: Escalation) -> Token | None:
+def held_by(batch: Batch, escalation: Escalation) -> Token | None:
     """The position it holds, because its decision was to escalate. Others only cannot move forward."""
-    token = batch.tokens.get(found.token_id) if found.token_id else None
-    holds = token is not None and token.wait.get("escalation") == str(found.pk)
+    token = batch.tokens.get(escalation.token_id) if escalation.token_id else None
+    holds = token is not None and token.wait.get("escalation") == str(escalation.pk)
     return token if holds and token is not None and token.status == Status.HELD else None
 
 
 def _chosen(token: Token | None, answer: EscalationAnswer) -> dict[str, Any]:
     """The values of the chosen branch for the contradicted keys."""
-    said: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
-    if not said:
+    values_by_branch: dict[str, dict[str, Any]] = token.wait.get("values", {}) if token else {}
+    if not values_by_branch:
         raise Invalid.at("word", "nothing is contradicted here", "Let it continue, or cancel the task.")
-    if answer.route not in said:
-        raise Invalid.at("route", "has to name a branch", f"Use one of: {', '.join(said)}.")
-    return said[answer.route]
+    if answer.route not in values_by_branch:
+        raise Invalid.at("route", "has to name a branch", f"Use one of: {', '.join(values_by_branch)}.")
+    return values_by_branch[answer.route]
 
 
 def _target(task: Task, token: Token, route: str) -> str:
@@ -160,12 +160,12 @@ def _target(task: Task, token: Token, route: str) -> str:
 
 
 def _decide_again(
-    batch: Batch, task: Task, token: Token, found: Escalation, answer: EscalationAnswer
+    batch: Batch, task: Task, token: Token, escalation: Escalation, answer: EscalationAnswer
 ) -> None:
     """Decide the same outcome with the current facts, under the task's current version."""
     before = Decision.objects.get(pk=token.wait["decision"])
     job = Job.objects.get(pk=before.job_id)
-    cause = f"escalation:{found.pk}"
+    cause = f"escalation:{escalation.pk}"
     turn = DecisionContext(batch, task, token, job, answer.actor, cause, cause, under=before.pinned_id)
     situation = {**before.situation, "facts": once_more(before.situation["facts"], of_now(turn))}
     if said(again(turn.judged_by, situation)).get("decision") == "escalate":

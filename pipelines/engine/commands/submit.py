@@ -131,12 +131,12 @@ def _problems(
     title: str | None, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
 ) -> list[Problem]:
     """Problems of the fields that every task has."""
-    named = "-" if title is None else title
+    checked_title = "-" if title is None else title
     checks = (
-        ("title", bool(named.strip()), "is required", "Describe the task in one line."),
+        ("title", bool(checked_title.strip()), "is required", "Describe the task in one line."),
         (
             "title",
-            len(named) <= forms.TITLE,
+            len(checked_title) <= forms.TITLE,
             f"is longer than {forms.TITLE} characters",
             "Put the details into the description.",
         ),
@@ -155,13 +155,13 @@ def _problems(
         ("labels", len(labels) <= LABELS, f"more than {LABELS} tasks are listed", ""),
         (
             "labels",
-            all(0 < len(each) <= LABEL for each in labels),
+            all(0 < len(label) <= LABEL for label in labels),
             f"have 1 to {LABEL} characters each",
             "",
         ),
         (
             "title",
-            _storable(named),
+            _storable(checked_title),
             "contains a character that cannot be stored",
             "Remove NUL characters and incomplete surrogate pairs.",
         ),
@@ -184,11 +184,11 @@ def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
     if follows.project_id != version.line.project_id:
         return [Problem("follows", "is a task of another project")]
     if follows.status not in ENDED:
-        said = f"{follows.name} has not ended yet"
+        message = f"{follows.name} has not ended yet"
         return [
             Problem(
                 "follows",
-                said,
+                message,
                 "Only a task that has ended can be followed up. Continue with the task itself.",
             )
         ]
@@ -221,7 +221,7 @@ def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **m
         batch.set_due(TASK_DUE, task, task.due_at)
     batch.changed(token)
     batch.settle_status(task)
-    inherited = {name: found for name in INHERITED if (found := getattr(task, name))}
+    inherited = {name: value for name in INHERITED if (value := getattr(task, name))}
     batch.event(
         task,
         "task.submitted",

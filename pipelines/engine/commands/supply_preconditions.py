@@ -45,9 +45,9 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
     if not waits_for_it(token):
         raise Conflict(str(CHANGED))
     turn, situation = _once_more(batch, task, token, user, "handoff")
-    found = faults(document, turn.judged_by.handoff_schema(token.station))
-    if found:
-        raise Invalid(found)
+    problems = faults(document, turn.judged_by.handoff_schema(token.station))
+    if problems:
+        raise Invalid(problems)
     source = worker_of(turn.judged_by, token.station)
     Handoff.objects.create(
         task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
@@ -62,27 +62,27 @@ def waits_for_it(token: Token) -> bool:
     return token.status == Status.HELD and HANDOFF in token.wait.get("missing", ())
 
 
-def supply(token_id: int, *, user: User, token_version: int, given: Mapping[str, Any]) -> Task:
+def supply(token_id: int, *, user: User, token_version: int, values: Mapping[str, Any]) -> Task:
     """Supply missing metadata by name and decide the task again. A field of the start form that was left empty
     becomes an input, checked as there; anything else is stored as text in the task's context. Whatever is still
     missing holds the task as before. Raises NotFound, Invalid (path `metadata.<name>`; no path if nothing is given),
     Conflict (it no longer waits for any of these)."""
-    payload.accept(dict(given), "metadata")
-    said = {name: value for name, value in given.items() if value is not None and str(value).strip()}
-    return run(partial(_supply, token_id, user, token_version, said))
+    payload.accept(dict(values), "metadata")
+    entered = {name: value for name, value in values.items() if value is not None and str(value).strip()}
+    return run(partial(_supply, token_id, user, token_version, entered))
 
 
-def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]) -> Task:
+def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any]) -> Task:
     batch, task, token = _held(token_id, token_version)
-    if not given:
+    if not values:
         raise Invalid.at("", "Fill in at least one field.")
     turn, situation = _once_more(batch, task, token, user, "metadata")
     fields = {field.key: field for field in metadata(turn.judged_by, token)}
-    if not fields.keys() >= given.keys():
+    if not fields.keys() >= values.keys():
         raise Conflict(str(CHANGED))
     reach = Reach.of(task)
     known, connected = known_secrets(fields.values(), reach), repositories_for(fields.values(), reach)
-    found = [
+    problems = [
         Problem(
             f"metadata.{key}",
             fault_of(fields[key], value)
@@ -90,19 +90,19 @@ def _supply(token_id: int, user: User, token_version: int, given: dict[str, Any]
             or repository_fault(fields[key], value, reach, connected),
             "",
         )
-        for key, value in given.items()
+        for key, value in values.items()
     ]
-    if any(problem.message for problem in found):
-        raise Invalid(problem for problem in found if problem.message)
-    given = {key: stored_repository(fields[key], value, connected) for key, value in given.items()}
-    asked = {field.key for field in turn.judged_by.inputs}
-    inputs = {key: value for key, value in given.items() if key in asked}
-    rest = {key: value for key, value in given.items() if key not in asked}
+    if any(problem.message for problem in problems):
+        raise Invalid(problem for problem in problems if problem.message)
+    values = {key: stored_repository(fields[key], value, connected) for key, value in values.items()}
+    input_keys = {field.key for field in turn.judged_by.inputs}
+    inputs = {key: value for key, value in values.items() if key in input_keys}
+    rest = {key: value for key, value in values.items() if key not in input_keys}
     task.inputs, task.context = {**task.inputs, **inputs}, {**task.context, **rest}
     batch.task_changed(task, "inputs", "context")
-    said: dict[str, Any] = {"given": sorted(given), "inputs": inputs, "context": rest}
+    details: dict[str, Any] = {"given": sorted(values), "inputs": inputs, "context": rest}
     batch.event(
-        task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **said
+        task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
     )
     now = {**situation, "facts": consequences.once_more(situation["facts"], of_now(turn))}
     effects.apply(turn, settle(turn, fresh(turn, now)))

@@ -36,59 +36,59 @@ class Pushed:
     by_host: bool = False
 
 
-def take_over(task_id: int, said: Pushed) -> str:
+def take_over(task_id: int, push: Pushed) -> str:
     """Send the task on as after a visit of whoever pushed: to the station that changed the files last, whose visit a
     worker makes of the pushed commit. What was open is closed, votes among it. Returns "taken"; or why nothing moved:
     "known" (it is ours, or was seen already), "ended", "side_by_side" (branches are to meet first), "held",
     "delivering" (it may be our own push), "nowhere" (no station of the version works on the branch)."""
-    return run(partial(_take_over, task_id, said))
+    return run(partial(_take_over, task_id, push))
 
 
-def _take_over(task_id: int, said: Pushed) -> str:
+def _take_over(task_id: int, push: Pushed) -> str:
     try:
         batch, task = of_living(task_id)
     except (Conflict, NotFound):
         return "ended"
-    if _known(task, said):
+    if _known(task, push):
         return "known"
-    positions = [each for each in batch.living(task) if not each.forked]
+    positions = [position for position in batch.living(task) if not position.forked]
     if len(positions) != 1:
         return "side_by_side"
     [token] = positions
     job = batch.open_job(token)
     if token.status == Status.HELD and (job is not None or token.wait.get("escalation")):
         return "held"
-    if job is not None and job.kind == DELIVER.key and job.pk != said.job and _cleared(job):
+    if job is not None and job.kind == DELIVER.key and job.pk != push.job and _cleared(job):
         return "delivering"
     station = _station(versions.by_id(task.pinned_id), task)
     if not station:
         return "nowhere"
-    people = list(User.objects.filter(pk__in=said.people).order_by("pk"))
+    people = list(User.objects.filter(pk__in=push.people).order_by("pk"))
     actor = Actor.person(people[0]) if len(people) == 1 else ENGINE
     close_work(batch, task, token, actor, why=PUSH)
-    visit = _sent_on(batch, task, token, actor, station, said)
+    visit = _sent_on(batch, task, token, actor, station, push)
     batch.flush()
     made = BranchPush.objects.create(
-        job=visit, task=task, commit=said.commit, who=said.who[:200], by_host=said.by_host, at=batch.now
+        job=visit, task=task, commit=push.commit, who=push.who[:200], by_host=push.by_host, at=batch.now
     )
     made.people.set(people)
     return "taken"
 
 
-def _known(task: Task, said: Pushed) -> bool:
+def _known(task: Task, push: Pushed) -> bool:
     """What was pushed already makes no second visit. What the host says of it stands in place of what its commits
     name, which whoever wrote them chose: it frees who was only named there, and bars who pushed. Whom the host named is
     never freed: somebody else may push the same commit again."""
-    seen = BranchPush.objects.filter(task=task, commit=said.commit).first()
-    if seen is not None:
-        if said.by_host and not seen.by_host:
-            seen.people.set(said.people)
-            BranchPush.objects.filter(pk=seen.pk).update(who=said.who[:200], by_host=True)
-        elif said.by_host or not seen.by_host:
-            seen.people.add(*said.people)
+    recorded_push = BranchPush.objects.filter(task=task, commit=push.commit).first()
+    if recorded_push is not None:
+        if push.by_host and not recorded_push.by_host:
+            recorded_push.people.set(push.people)
+            BranchPush.objects.filter(pk=recorded_push.pk).update(who=push.who[:200], by_host=True)
+        elif push.by_host or not recorded_push.by_host:
+            recorded_push.people.add(*push.people)
         return True
-    ours = VisitCommit.objects.filter(task=task, head=said.commit, job__state=Job.State.DONE)
-    delivered = Delivery.objects.filter(Q(commit=said.commit) | Q(head=said.commit), task=task)
+    ours = VisitCommit.objects.filter(task=task, head=push.commit, job__state=Job.State.DONE)
+    delivered = Delivery.objects.filter(Q(commit=push.commit) | Q(head=push.commit), task=task)
     return ours.exists() or delivered.exists()
 
 
@@ -99,11 +99,11 @@ def _cleared(job: Job) -> bool:
 def _station(line: ParsedLine, task: Task) -> str:
     """The one that changed the files last, under its name in the version of now; else the first that worked there."""
     rows = VisitCommit.objects.filter(task=task, job__state=Job.State.DONE, job__purpose=Purpose.STATION)
-    jobs = [each.job for each in rows.select_related("job").order_by("job__ended_at", "job_id")]
-    changed = [each for each in jobs if _changed(each)]
+    jobs = [row.job for row in rows.select_related("job").order_by("job__ended_at", "job_id")]
+    changed = [job for job in jobs if _changed(job)]
     for job in (*reversed(changed), *jobs):
-        if found := version_mapping.station(line, job, job.station):
-            return found
+        if station := version_mapping.station(line, job, job.station):
+            return station
     return ""
 
 
@@ -112,9 +112,9 @@ def _changed(job: Job) -> bool:
     return bool(source.get("before")) and source.get("before") != source.get("tree")
 
 
-def _sent_on(batch: Batch, task: Task, token: Token, actor: Actor, station: str, said: Pushed) -> Job:
+def _sent_on(batch: Batch, task: Task, token: Token, actor: Actor, station: str, push: Pushed) -> Job:
     run_again(
-        batch, task, token, actor, PUSH, feedback="", reason=f"{said.who}: {said.commit[:7]}", at=station
+        batch, task, token, actor, PUSH, feedback="", reason=f"{push.who}: {push.commit[:7]}", at=station
     )
     visit = batch.open_job(token)
     assert visit is not None

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.routing.document.inputs import Input
 
-WHOLE = re.compile(r"[+-]?[0-9]{1,999}\Z")
+INTEGER = re.compile(r"[+-]?[0-9]{1,999}\Z")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 YES_NO = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -24,7 +24,7 @@ def typed_value(field: Input, text: str) -> Any:
 
 
 def _number(text: str) -> int | float | str:
-    if WHOLE.match(text):
+    if INTEGER.match(text):
         return int(text)
     value = float(text) if DECIMAL.match(text) else math.inf
     return value if math.isfinite(value) else text

@@ -69,7 +69,7 @@ def vote(
     (path `word`, `reason`, `route` or `fields.<key>`), Conflict (decided or closed already, another evidence, voted
     already, no round left to send back).
     """
-    said = VoteRequest(
+    request = VoteRequest(
         user,
         word,
         reason,
@@ -82,38 +82,40 @@ def vote(
         unopened=unopened,
         chat=chat,
     )
-    return run(partial(_vote, visit, said))
+    return run(partial(_vote, visit, request))
 
 
-def _vote(seen: GateVisit, said: VoteRequest) -> VoteResult:
-    task_id, project_id = seen.task_id, seen.task.project_id
-    assert said.user is not None
-    if seen.state != GateVisit.State.OPEN:
+def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
+    task_id, project_id = stale_visit.task_id, stale_visit.task.project_id
+    assert request.user is not None
+    if stale_visit.state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
-        visit = visit_of(seen.pk)
-        may_say(visit, said, list(visit.votes.all()), person_of(project_id, said.user))
+        visit = visit_of(stale_visit.pk)
+        may_say(visit, request, list(visit.votes.all()), person_of(project_id, request.user))
         raise too_late(visit)
     batch, (together, votes, memberships) = Batch.of_task_and(
         task_id,
-        asked_with.question(visit=seen.pk),
-        votes_on.question(visit=seen.pk),
-        question_of(project_id, said.user),
+        asked_with.question(visit=stale_visit.pk),
+        votes_on.question(visit=stale_visit.pk),
+        question_of(project_id, request.user),
     )
-    visit = this_one(seen.pk, together)
+    visit = this_one(stale_visit.pk, together)
     task = visit.task = batch.tasks[task_id]
-    seat, policy = may_say(visit, said, votes, person_in(said.user, memberships))
-    said = replace(said, fields=filled(visit, said))
-    token = still_shown(batch, visit, said, votes)
-    if said.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
+    seat, policy = may_say(visit, request, votes, person_in(request.user, memberships))
+    request = replace(request, fields=filled(visit, request))
+    token = still_shown(batch, visit, request, votes)
+    if request.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(f"This was already sent back {policy.max_rounds} times. Approve or reject it.")
     check_free(votes, seat)
     alone = (
-        not seat.stands_in and said.word == Word.APPROVE and decides_alone(seat.person, task, visit, policy)
+        not seat.stands_in
+        and request.word == Word.APPROVE
+        and decides_alone(seat.person, task, visit, policy)
     )
-    cast = _cast(batch, task, visit, said, seat, _marked(alone))
+    cast = _cast(batch, task, visit, request, seat, _marked(alone))
     votes.append(cast)
     decides = _settled(task, visit, policy, votes)
-    answer = decide_visit(batch, task, token, visit, said, votes, together) if decides else {}
+    answer = decide_visit(batch, task, token, visit, request, votes, together) if decides else {}
     batch.flush()
     return VoteResult(visit.state, bool(answer), task.status, batch.now, answer)
 
@@ -124,42 +126,42 @@ def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vot
 
 
 def _cast(
-    batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, seat: Seat, marks: dict[str, bool]
+    batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, seat: Seat, marks: dict[str, bool]
 ) -> Vote:
-    assert said.user is not None
+    assert request.user is not None
     cast = rows.new(
         Vote,
         visit=visit,
-        user=said.user,
+        user=request.user,
         stands_for_id=seat.person.user_id if seat.stands_in else None,
-        word=said.word,
-        reason=said.reason,
-        route=said.route,
-        token_version=said.token_version,
-        evidence_digest=said.evidence_digest,
+        word=request.word,
+        reason=request.reason,
+        route=request.route,
+        token_version=request.token_version,
+        evidence_digest=request.evidence_digest,
         entitled_as=seat.person.to_dict()
         | ({"people": list(seat.people)} if seat.stands_in else {})
-        | (said.chat.to_dict() if said.chat else {})
+        | (request.chat.to_dict() if request.chat else {})
         | marks,
-        fields=said.fields,
-        via=said.via,
+        fields=request.fields,
+        via=request.via,
         at=batch.now,
     )
     rows.add([cast])
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
-    instead |= {"chat": said.chat.name} if said.chat else {}
+    instead |= {"chat": request.chat.name} if request.chat else {}
     tell(
         batch,
         task,
         visit,
-        said,
+        request,
         "gate.voted",
         vote=cast.pk,
         **_marked(cast.self_approved),
         **instead,
-        **_unopened(said),
+        **_unopened(request),
     )
-    batch.tell(observers.VoteCast(visit.pk, task.pk, said.user.pk, batch.now))
+    batch.tell(observers.VoteCast(visit.pk, task.pk, request.user.pk, batch.now))
     return cast
 
 
@@ -168,7 +170,7 @@ def decide_visit(
     task: Task,
     token: Token,
     visit: GateVisit,
-    said: VoteRequest,
+    request: VoteRequest,
     votes: Sequence[Vote] | None = None,
     together: Sequence[GateVisit] | None = None,
 ) -> dict[str, Any]:
@@ -176,67 +178,67 @@ def decide_visit(
     decision tool; nothing while not everything that was asked is settled: after an approval, when another gate is open.
     `votes`: all that were cast here, in their order, `together`: this visit and those that
     were asked with it, if they are known."""
-    _swap(batch, visit, said)
-    approvals = [] if said.word != Word.APPROVE else _approvals(visit, votes)
+    _swap(batch, visit, request)
+    approvals = [] if request.word != Word.APPROVE else _approvals(visit, votes)
     drop_times(batch, task, visit)
-    escalations.close_those_of(batch, task, visit, said.actor)
-    if said.word == Word.APPROVE and said.user:
+    escalations.close_those_of(batch, task, visit, request.actor)
+    if request.word == Word.APPROVE and request.user:
         sampling.forget_request(gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate), task)
-    count = merge_counts(task, {"rounds": {visit.gate: 1} if said.word == Word.SEND_BACK else {}})
-    variables = _variables(batch, task, approvals, said) if said.word == Word.APPROVE else {}
-    alone = any(each.self_approved for each in approvals)
-    marks: dict[str, Any] = _marked(alone) | ({"overridden": True} if said.overrides else {})
-    marks |= _unanimous(task, visit, said) | ({} if said.user else {"by": DUE_TIME})
-    tell(batch, task, visit, said, "gate.decided", count=count, **marks, **variables)
-    pk, email = (said.user.pk, said.user.email) if said.user else (None, "")
-    batch.tell(observers.GateDecided(visit.pk, task.pk, said.word, pk, email, batch.now))
+    count = merge_counts(task, {"rounds": {visit.gate: 1} if request.word == Word.SEND_BACK else {}})
+    variables = _variables(batch, task, approvals, request) if request.word == Word.APPROVE else {}
+    alone = any(approval.self_approved for approval in approvals)
+    marks: dict[str, Any] = _marked(alone) | ({"overridden": True} if request.overrides else {})
+    marks |= _unanimous(task, visit, request) | ({} if request.user else {"by": DUE_TIME})
+    tell(batch, task, visit, request, "gate.decided", count=count, **marks, **variables)
+    pk, email = (request.user.pk, request.user.email) if request.user else (None, "")
+    batch.tell(observers.GateDecided(visit.pk, task.pk, request.word, pk, email, batch.now))
     if together is None:
         together = asked_with(visit=visit.pk)
-    others = [each for each in together if each.state == GateVisit.State.OPEN]
-    if said.word == Word.APPROVE and others:
+    others = [sibling for sibling in together if sibling.state == GateVisit.State.OPEN]
+    if request.word == Word.APPROVE and others:
         return {}
     for other in others:
-        close_visit(batch, task, other, said.actor, "decided_elsewhere")
-    return _go_on(batch, task, token, visit, said, together)
+        close_visit(batch, task, other, request.actor, "decided_elsewhere")
+    return _go_on(batch, task, token, visit, request, together)
 
 
-def _unanimous(task: Task, visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
+def _unanimous(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """For the event of an approval by all who are asked: who they were."""
     policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
-    if said.word != Word.APPROVE or said.overrides or not policy.unanimous:
+    if request.word != Word.APPROVE or request.overrides or not policy.unanimous:
         return {}
     return {"everyone": sorted(voter.person for voter in asked_of_all(task, visit, policy) or ())}
 
 
 def _approvals(visit: GateVisit, votes: Sequence[Vote] | None) -> list[Vote]:
     cast = visit.votes.order_by("pk") if votes is None else votes
-    return [each for each in cast if each.word == Word.APPROVE]
+    return [cast_vote for cast_vote in cast if cast_vote.word == Word.APPROVE]
 
 
-def _variables(batch: Batch, task: Task, approvals: Iterable[Vote], said: VoteRequest) -> dict[str, Any]:
+def _variables(batch: Batch, task: Task, approvals: Iterable[Vote], request: VoteRequest) -> dict[str, Any]:
     """Set what the approvals filled in as variables of the task, the later one over the earlier; for the event."""
-    found: dict[str, Any] = {}
-    for each in approvals:
-        found.update(each.fields)
-    found.update(said.fields)
-    if not found:
+    variables: dict[str, Any] = {}
+    for approval in approvals:
+        variables.update(approval.fields)
+    variables.update(request.fields)
+    if not variables:
         return {}
-    task.variables = {**task.variables, **found}
+    task.variables = {**task.variables, **variables}
     batch.task_changed(task, "variables")
-    return {"variables": found}
+    return {"variables": variables}
 
 
-def _swap(batch: Batch, visit: GateVisit, said: VoteRequest) -> None:
+def _swap(batch: Batch, visit: GateVisit, request: VoteRequest) -> None:
     decided = {
         # As it is read from its row: a choice of an enumeration is no plain text.
-        "word": str(said.word),
-        "route": said.route,
-        "reason": said.reason,
-        "decided_by": said.user,
+        "word": str(request.word),
+        "route": request.route,
+        "reason": request.reason,
+        "decided_by": request.user,
         "decided_at": batch.now,
-        "overridden": said.overrides,
+        "overridden": request.overrides,
     }
-    if not decide(visit, decided, said.token_version):
+    if not decide(visit, decided, request.token_version):
         raise Conflict()
 
 
@@ -245,55 +247,55 @@ def _go_on(
     task: Task,
     token: Token,
     visit: GateVisit,
-    said: VoteRequest,
+    request: VoteRequest,
     together: Iterable[GateVisit],
 ) -> dict[str, Any]:
     """Decide again on the situation that was shown plus the votes; step 7 reads current facts (law §5 step 8, §12)."""
-    asked = visit.asked_by
-    against = said.word != Word.APPROVE
+    decision = visit.asked_by
+    against = request.word != Word.APPROVE
     turn = DecisionContext(
         batch,
         task,
         token,
         visit.job,
-        said.actor,
+        request.actor,
         cause=f"gate:{visit.pk}",
         trigger=f"gate:{visit.gate}",
-        word=said.word if against else "",
-        reason=said.reason if against else "",
-        asked_rule=asked.answer.get("rule"),
-        under=asked.pinned_id,
+        word=request.word if against else "",
+        reason=request.reason if against else "",
+        asked_rule=decision.answer.get("rule"),
+        under=decision.pinned_id,
     )
-    facts = told(asked.situation["facts"], moment(turn), _words(together))
-    answer = settle(turn, {**asked.situation, "facts": facts})
+    facts = told(decision.situation["facts"], moment(turn), _words(together))
+    answer = settle(turn, {**decision.situation, "facts": facts})
     effects.apply(turn, answer)
     return answer.plain()
 
 
 def _words(together: Iterable[GateVisit]) -> dict[str, dict[str, str]]:
     """The decisions of the gates that were asked together."""
-    return {each.gate: each.decided_words for each in together if each.state == GateVisit.State.DECIDED}
+    return {visit.gate: visit.decided_words for visit in together if visit.state == GateVisit.State.DECIDED}
 
 
 def _marked(self_approved: bool) -> dict[str, bool]:
     return {"self_approved": True} if self_approved else {}
 
 
-def _unopened(said: VoteRequest) -> dict[str, int]:
-    return {"unopened": said.unopened} if said.unopened else {}
+def _unopened(request: VoteRequest) -> dict[str, int]:
+    return {"unopened": request.unopened} if request.unopened else {}
 
 
-def tell(batch: Batch, task: Task, visit: GateVisit, said: VoteRequest, kind: str, **more: Any) -> None:
+def tell(batch: Batch, task: Task, visit: GateVisit, request: VoteRequest, kind: str, **more: Any) -> None:
     batch.event(
         task,
         kind,
-        said.actor,
+        request.actor,
         token=batch.tokens[visit.token_id],
         source=visit.gate,
         target=visit.gate,
         trigger=f"gate:{visit.gate}",
         visit=str(visit.pk),
-        word=said.word,
-        reason=said.reason,
+        word=request.word,
+        reason=request.reason,
         **more,
     )

@@ -52,34 +52,36 @@ class VoteRequest:
 
 
 def may_say(
-    visit: GateVisit, said: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
+    visit: GateVisit, request: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
 ) -> tuple[Seat, Approval]:
     """In whose place somebody votes, and under which policy. `person`: who they are in the project. Raises NotFound,
     Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_at(visit, line)
-    assert said.user is not None
-    mine = seats_of(said.user, visit.task.project_id, person)
-    seat = _seat(mine, visit, policy, said.seat, votes)
-    if said.chat and (refusal := said.chat.refusal(visit, policy, votes)):
+    assert request.user is not None
+    own_seats = seats_of(request.user, visit.task.project_id, person)
+    seat = _seat(own_seats, visit, policy, request.seat, votes)
+    if request.chat and (refusal := request.chat.refusal(visit, policy, votes)):
         raise Forbidden(refusal)
-    _check_words(line, gate_of(line, visit.gate), said, reason_required=policy.reason_required)
+    _check_words(line, gate_of(line, visit.gate), request, reason_required=policy.reason_required)
     return seat, policy
 
 
-def _seat(mine: Sequence[Seat], visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]) -> Seat:
+def _seat(
+    seats: Sequence[Seat], visit: GateVisit, policy: Approval, name: str, votes: Sequence[Vote]
+) -> Seat:
     """Raises NotFound for a non-member, Forbidden for somebody who is not asked or is barred."""
-    if not mine:
+    if not seats:
         raise NotFound()
-    named = [seat for seat in mine if name in ("", seat.person.username)]
-    if not named:
+    matching = [seat for seat in seats if name in ("", seat.person.username)]
+    if not matching:
         raise Forbidden(f"You do not stand in for {name} in this project.")
-    found = usable(named, visit, policy, votes) or usable(named, visit, policy, ())
-    if not found:
-        asked = next((seat for seat in named if meets_any(seat.person, policy.who)), None)
-        why = asked.barred(visit.task, visit, policy) if asked else ""
+    usable_seats = usable(matching, visit, policy, votes) or usable(matching, visit, policy, ())
+    if not usable_seats:
+        eligible = next((seat for seat in matching if meets_any(seat.person, policy.who)), None)
+        why = eligible.barred(visit.task, visit, policy) if eligible else ""
         raise Forbidden(why or "This gate does not ask you to review.")
-    return found[0]
+    return usable_seats[0]
 
 
 def check_free(votes: Sequence[Vote], seat: Seat) -> None:
@@ -96,60 +98,62 @@ def check_free(votes: Sequence[Vote], seat: Seat) -> None:
             )
 
 
-def _check_words(line: ParsedLine, gate: Gate | None, said: VoteRequest, *, reason_required: bool) -> None:
+def _check_words(line: ParsedLine, gate: Gate | None, request: VoteRequest, *, reason_required: bool) -> None:
     offers = gate.offers if gate else OFFERS
-    if said.word not in offers:
+    if request.word not in offers:
         raise Invalid.at(
             "word",
-            f"“{said.word}” is not offered here",
+            f"“{request.word}” is not offered here",
             f"Use one of {', '.join(offers)}.",
         )
-    payload.text(said.reason, "reason")
-    if (reason_required or said.word in NEEDS_REASON) and not said.reason.strip():
+    payload.text(request.reason, "reason")
+    if (reason_required or request.word in NEEDS_REASON) and not request.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
-    if said.word == Word.REJECT and chooses:
-        if said.route not in ("fail", "rework") and said.route not in line.stations_by_key:
+    if request.word == Word.REJECT and chooses:
+        if request.route not in ("fail", "rework") and request.route not in line.stations_by_key:
             raise Invalid.at(
                 "route", "has to be fail, rework or a station", "Choose where the task goes then."
             )
-    elif said.route:
+    elif request.route:
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
 
 
-def filled(visit: GateVisit, said: VoteRequest) -> dict[str, Any]:
+def filled(visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
     """The values of the gate's fields with an approval; any other word fills in nothing. A box that has to be ticked
     is. Raises Invalid (path `fields.<key>`)."""
     gate = gate_of(versions.by_id(visit.asked_by.pinned_id), visit.gate)
-    asked = gate.fields if gate and said.word == Word.APPROVE else ()
-    if not asked and not said.fields:
+    fields = gate.fields if gate and request.word == Word.APPROVE else ()
+    if not fields and not request.fields:
         return {}
-    given = {
-        key: None if value is False and _has_to_be_ticked(asked, key) else value
-        for key, value in said.fields.items()
+    values = {
+        key: None if value is False and _has_to_be_ticked(fields, key) else value
+        for key, value in request.fields.items()
     }
-    return fill(asked, given, Reach.of(visit.task), "fields")
+    return fill(fields, values, Reach.of(visit.task), "fields")
 
 
 def _has_to_be_ticked(fields: Iterable[Input], key: str) -> bool:
-    return any(each.key == key and each.type == "yes_no" and each.required for each in fields)
+    return any(
+        form_field.key == key and form_field.type == "yes_no" and form_field.required for form_field in fields
+    )
 
 
-def still_shown(batch: Batch, visit: GateVisit, said: VoteRequest, votes: Sequence[Vote] = ()) -> Token:
+def still_shown(batch: Batch, visit: GateVisit, request: VoteRequest, votes: Sequence[Vote] = ()) -> Token:
     """The token, if the visit is open, the vote is about what is shown there now, and none of these is theirs (law
     §6)."""
     if visit.state != GateVisit.State.OPEN:
         raise too_late(visit)
     token = batch.tokens.get(visit.token_id)
-    shown = (visit.token_version, visit.evidence_digest)
+    current = (visit.token_version, visit.evidence_digest)
     if (
         token is None
         or token.version != visit.token_version
-        or (said.token_version, said.evidence_digest) != shown
+        or (request.token_version, request.evidence_digest) != current
     ):
         raise Conflict("What you saw is no longer what is under review. Reload the page.")
-    if said.user is not None and any(vote.user_id == said.user.pk for vote in votes):
-        raise Conflict("You have already voted here.", by=str(said.user))
+    if request.user is not None and any(vote.user_id == request.user.pk for vote in votes):
+        raise Conflict("You have already voted here.", by=str(request.user))
     return token
 
 

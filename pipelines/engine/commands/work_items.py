@@ -63,16 +63,16 @@ def _items(tasks: Sequence[Task]) -> Iterator[Item]:
             "stage_history": history,
             "rework_count": _reworks(line, task),
             "total_iterations": sum(task.visits.values()),
-            "escalation_history": [_escalation(each) for each in raised],
+            "escalation_history": [_escalation(escalation) for escalation in raised],
             "trust_levels": _trust(line, history, known),
         }
 
 
 def _by_task(rows: QuerySet[Any]) -> defaultdict[int, list[Any]]:
-    found: defaultdict[int, list[Any]] = defaultdict(list)
+    rows_by_task: defaultdict[int, list[Any]] = defaultdict(list)
     for row in rows:
-        found[row.task_id].append(row)
-    return found
+        rows_by_task[row.task_id].append(row)
+    return rows_by_task
 
 
 def _jobs(ids: Sequence[int]) -> QuerySet[Job]:
@@ -124,11 +124,11 @@ def _result(job: Job, following: Job | None, raised: Sequence[Escalation]) -> st
     verdict = getattr(job, "verdict", None)
     until = following.created_at if following else None
     escalated = any(
-        each.token_id == job.token_id
-        and each.station == job.station
-        and each.opened_at >= job.created_at
-        and (until is None or each.opened_at < until)
-        for each in raised
+        escalation.token_id == job.token_id
+        and escalation.station == job.station
+        and escalation.opened_at >= job.created_at
+        and (until is None or escalation.opened_at < until)
+        for escalation in raised
     )
     if escalated or "blocked" in (job.result, verdict):
         return "escalate"
@@ -139,13 +139,13 @@ def _handoffs(ids: Sequence[int]) -> dict[int, str]:
     """{job: the handoff by which it handed on}: its document's, else that of the move, as its event has it."""
     moves = Event.objects.filter(task__in=ids, kind="token.moved", decision__isnull=False).order_by("seq")
     rows = moves.values_list("decision__job_id", "decision__pinned_id", "source", "target", "at")
-    found = {}
+    names_by_job = {}
     for job, pinned, source, target, at in rows:
         line = versions.by_id(pinned)
         if source != target and target in line.stations_by_key:
-            found[job] = handoff_id(worker_of(line, source), worker_of(line, target), at)
-    kept = Handoff.objects.filter(task__in=ids).exclude(name="").values_list("job_id", "name")
-    return {**found, **dict(kept)}
+            names_by_job[job] = handoff_id(worker_of(line, source), worker_of(line, target), at)
+    stored_names = Handoff.objects.filter(task__in=ids).exclude(name="").values_list("job_id", "name")
+    return {**names_by_job, **dict(stored_names)}
 
 
 def _current(line: ParsedLine, living: Sequence[Token]) -> list[str]:
@@ -160,13 +160,13 @@ def _reworks(line: ParsedLine, task: Task) -> int:
 
 
 def _risk_tier(task: Task) -> int | None:
-    said = str(_said(task, "risk_tier"))
-    return int(said) if said in TIERS else None
+    tier = str(_said(task, "risk_tier"))
+    return int(tier) if tier in TIERS else None
 
 
 def _classification(task: Task) -> str | None:
-    said = str(_said(task, "data_classification")).lower()
-    return said if said in CLASSES else None
+    classification = str(_said(task, "data_classification")).lower()
+    return classification if classification in CLASSES else None
 
 
 def _said(task: Task, key: str) -> Any:

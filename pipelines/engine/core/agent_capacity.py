@@ -39,8 +39,8 @@ class Agents:
         """Of those that are registered, as a decision reads them (docs/rules.md, Facts)."""
         names = [(task.project_id, key) for key in keys]
         self._load(names)
-        found = {name: agent for name in names if (agent := self._rows[name]) is not None}
-        return {key: self._fact((project, key), agent) for (project, key), agent in found.items()}
+        rows = {name: agent for name in names if (agent := self._rows[name]) is not None}
+        return {key: self._fact((project, key), agent) for (project, key), agent in rows.items()}
 
     def _fact(self, name: Name, agent: Agent) -> dict[str, Any]:
         state = "available"
@@ -116,10 +116,10 @@ class Agents:
         other."""
         if all(name in self._rows for name in names):
             return
-        wanted = {*names, *self._named()} - self._rows.keys()
-        projects, keys = {project for project, _ in wanted}, {key for _, key in wanted}
+        missing = {*names, *self._named()} - self._rows.keys()
+        projects, keys = {project for project, _ in missing}, {key for _, key in missing}
         rows = Agent.objects.filter(project__in=projects, key__in=keys).order_by("pk")
-        found = {(agent.project_id, agent.key): agent for agent in rows.select_for_update(no_key=True)}
+        by_name = {(agent.project_id, agent.key): agent for agent in rows.select_for_update(no_key=True)}
         counted = (
             Job.objects.filter(agent__in=keys, task__project__in=projects)
             .exclude(state=Job.State.DONE)
@@ -128,8 +128,8 @@ class Agents:
             .annotate(n=Count("pk"))
         )
         open_jobs = {(project, key): n for project, key, n in counted.order_by()}
-        for name in wanted:
-            self._rows[name] = found.get(name)
+        for name in missing:
+            self._rows[name] = by_name.get(name)
             self._elsewhere[name] = open_jobs.get(name, 0)
 
     def _named(self) -> Iterable[Name]:
@@ -139,8 +139,8 @@ class Agents:
 
 
 def _is_locked(project: int, key: str) -> bool:
-    found = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[key])
-    return found.filter(task__project=project).exists()
+    deadlocks = Deadlock.objects.filter(state=Deadlock.State.OPEN, agents__contains=[key])
+    return deadlocks.filter(task__project=project).exists()
 
 
 def wake(project: int, key: str, opened: Collection[int] = ()) -> None:

@@ -254,9 +254,9 @@ class Batch:
 
     def due_at_once(self, kind: str, task: Task, key: str) -> Due | None:
         """A due time that was set in this transaction and that had come when it was set."""
-        mine = (task.pk, kind, key)
-        at_once = (each for each in self._new_dues if each.due_at <= each.set_at)
-        return next((each for each in at_once if (each.task_id, each.kind, each.key) == mine), None)
+        due_key = (task.pk, kind, key)
+        at_once = (due for due in self._new_dues if due.due_at <= due.set_at)
+        return next((due for due in at_once if (due.task_id, due.kind, due.key) == due_key), None)
 
     def is_new(self, job: Job) -> bool:
         """Whether this transaction opened it."""
@@ -264,14 +264,14 @@ class Batch:
 
     def drop_due(self, kind: str, task: Task, key: str = "") -> None:
         """What it was for is over."""
-        mine = (task.pk, kind, key)
-        self._over |= {each.pk for each in self.dues.values() if (each.task_id, each.kind, each.key) == mine}
-        self._new_dues = [each for each in self._new_dues if (each.task_id, each.kind, each.key) != mine]
+        due_key = (task.pk, kind, key)
+        self._over |= {due.pk for due in self.dues.values() if (due.task_id, due.kind, due.key) == due_key}
+        self._new_dues = [due for due in self._new_dues if (due.task_id, due.kind, due.key) != due_key]
 
     def went_on(self, job: Job) -> Job | None:
         """The job to which this one's lease went, if nothing has ended it since."""
-        heirs = (self.jobs[each.new] for each in self._handed_on.get(job.id, ()))
-        return next((each for each in heirs if each.state != Job.State.DONE), None)
+        heirs = (self.jobs[transfer.new] for transfer in self._handed_on.get(job.id, ()))
+        return next((heir for heir in heirs if heir.state != Job.State.DONE), None)
 
     def hand_lease_on(self, hand_on: HandOn) -> None:
         self._handed_on.setdefault(hand_on.old, []).append(hand_on)
@@ -332,8 +332,8 @@ class Batch:
 
     def settle_status(self, task: Task) -> None:
         """The status of a task that has not ended, from its positions."""
-        mine = self._tokens_of.get(task.id, ())
-        positions = [token.status for token in mine if token.status not in ENDED and not token.forked]
+        tokens = self._tokens_of.get(task.id, ())
+        positions = [token.status for token in tokens if token.status not in ENDED and not token.forked]
         if positions:
             task.status = status_of(positions)
             self.task_changed(task)
@@ -367,7 +367,7 @@ class Batch:
         )
         yield from (rows.updating([*which.values()], names) for which, names in changed if which)
         if self._handed_on:
-            yield handing_on([each for heirs in self._handed_on.values() for each in heirs])
+            yield handing_on([transfer for heirs in self._handed_on.values() for transfer in heirs])
         for claim, jobs in self._granted.items():
             keys = [job.lease_key for job in jobs]
             yield Statement(GRANT_LEASES, [claim.worker, claim.seconds, [job.id for job in jobs], keys])

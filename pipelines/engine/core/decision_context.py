@@ -137,8 +137,8 @@ def _across(turn: DecisionContext) -> dict[str, Any]:
     visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
     rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
     past = rows.order_by("ended_at", "pk").values_list("station", "outcome__facts")
-    seen = across(turn.job.outcome.get("facts") or {}, past)
-    return {"observed": seen} if seen else {}
+    observed = across(turn.job.outcome.get("facts") or {}, past)
+    return {"observed": observed} if observed else {}
 
 
 def _samples(turn: DecisionContext) -> dict[str, Any]:
@@ -152,12 +152,12 @@ def _samples(turn: DecisionContext) -> dict[str, Any]:
 
 def _stands(turn: DecisionContext) -> dict[str, Any]:
     """The gates whose approval stands for this tree, because the change is the same on a base that moved (law §15)."""
-    found = {}
+    approvals = {}
     for gate in gates_that_stand(turn.judge):
         stands = standing_approval(turn.judged_by, turn.job, gate)
         if stands is not None:
-            found[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}
-    return {"stands": found} if found else {}
+            approvals[gate] = {"rule": stands.rule, "approved": stands.approved, "tree": stands.tree}
+    return {"stands": approvals} if approvals else {}
 
 
 def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) -> set[int]:
@@ -165,17 +165,17 @@ def past_of(token: int, tokens: Iterable[tuple[int, int | None, int | None]]) ->
     one that it was forked from and the one that it was joined into."""
     known = list(tokens)
     up = {pk: parent for pk, parent, _joined in known}
-    found: set[int] = set()
+    token_ids: set[int] = set()
     todo = [token]
     while todo:
         pk = todo.pop()
-        if pk in found:
+        if pk in token_ids:
             continue
-        found.add(pk)
+        token_ids.add(pk)
         parent = up.get(pk)
         todo += [parent] if parent is not None else []
         todo += [other for other, _parent, joined in known if joined == pk]
-    return found
+    return token_ids
 
 
 def judgement(job: Job, outcome: Outcome) -> Outcome:
@@ -219,8 +219,8 @@ def beside(batch: Batch, task: Task, token: Token, line: ParsedLine) -> dict[str
     does not run there."""
     if not line.forbidden_parallel:
         return {}
-    others = [each for each in batch.living(task) if each.pk != token.pk and not each.forked]
-    return {"beside": [each.station for each in others if "join" not in each.wait]}
+    others = [other for other in batch.living(task) if other.pk != token.pk and not other.forked]
+    return {"beside": [other.station for other in others if "join" not in other.wait]}
 
 
 def about(task: Task) -> dict[str, Any]:

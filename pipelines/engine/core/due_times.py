@@ -14,8 +14,8 @@ def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> Non
     if over:
         Due.objects.filter(pk__in=over).delete()
     # Who frees an agent tells those that wait for it without their locks: the same time may be there already.
-    kept = [due for due in new if not _is_over(batch, due)]
-    Due.objects.bulk_create(kept, ignore_conflicts=True)
+    pending = [due for due in new if not _is_over(batch, due)]
+    Due.objects.bulk_create(pending, ignore_conflicts=True)
 
 
 def _is_over(batch: LockedTasks, due: Due) -> bool:

@@ -70,5 +70,5 @@ def _worked(now: datetime, started: datetime, suspensions: list[tuple[str, datet
 def _suspensions(task: Task, job: Job) -> list[tuple[str, datetime]]:
     if not job.agent:
         return []
-    told = AgentEvent.objects.filter(agent__project=task.project_id, agent__key=job.agent)
-    return list(told.filter(kind__in=(SUSPENDED, RESTORED)).order_by("pk").values_list("kind", "at"))
+    events = AgentEvent.objects.filter(agent__project=task.project_id, agent__key=job.agent)
+    return list(events.filter(kind__in=(SUSPENDED, RESTORED)).order_by("pk").values_list("kind", "at"))

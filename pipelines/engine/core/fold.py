@@ -68,7 +68,7 @@ def _by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 def _status(row: Row) -> str:
     """Of the living positions; of a task that has ended that of its first token, whose end is the worst of them."""
     tokens = row["tokens"].values()
-    living = [each["status"] for each in tokens if not each["forked"] and each["status"] not in ENDS]
+    living = [token["status"] for token in tokens if not token["forked"] and token["status"] not in ENDS]
     if living:
         return status_of(living)
-    return next((str(each["status"]) for each in tokens if each["parent_id"] is None), row["status"])
+    return next((str(token["status"]) for token in tokens if token["parent_id"] is None), row["status"])

@@ -16,14 +16,14 @@ from pipelines.routing.document.kinds import failed
 from pipelines.routing.document.line import ParsedLine
 
 GATE_STEPS = ("station_gate", "rule_gates")
-SAID = {
+DECISION_RESULTS = {
     "approve": "passed",
     "reject": "rejected",
     "send_back": "sent_back",
     "rework": "rework",
     "abort": "aborted",
 }
-TOOL, SHOWN = "its tool says ", ", shown only"
+TOOL, DISPLAY_ONLY = "its tool says ", ", shown only"
 
 
 def trigger(decision: Decision) -> str:
@@ -31,10 +31,10 @@ def trigger(decision: Decision) -> str:
     line, words = versions.by_id(decision.pinned_id), words_of(decision)
     against = next((key for key, word in words.items() if word != "approve"), None)
     if against:
-        return f"{against}_{SAID.get(words[against], words[against])}"
+        return f"{against}_{DECISION_RESULTS.get(words[against], words[against])}"
     judged = dict.fromkeys((key for key, word in words.items() if word == "approve"), True)
     for entry in _evaluated(decision):
-        key, judges = gate_of(entry), not str(entry["why"]).endswith(SHOWN)
+        key, judges = gate_of(entry), not str(entry["why"]).endswith(DISPLAY_ONLY)
         if judges:
             judged[key] = judged.get(key, True) and (entry["result"] is True or words.get(key) == "approve")
     failed = next((key for key, passed in judged.items() if not passed), None)
@@ -48,12 +48,12 @@ def trigger(decision: Decision) -> str:
 def results(decision: Decision) -> dict[str, str]:
     """Each check and tool that was evaluated, and each gate at which somebody spoke. Of two under one name a failed one
     counts."""
-    found: dict[str, bool] = {}
+    passed_by_name: dict[str, bool] = {}
     for entry in _evaluated(decision):
         for name, passed in _results(entry):
-            found[name] = found.get(name, True) and passed
-    said = {key: word == "approve" for key, word in words_of(decision).items()}
-    return {key: verdict(passed) for key, passed in {**found, **said}.items()}
+            passed_by_name[name] = passed_by_name.get(name, True) and passed
+    approvals = {key: word == "approve" for key, word in words_of(decision).items()}
+    return {key: verdict(passed) for key, passed in {**passed_by_name, **approvals}.items()}
 
 
 def verdict(passed: bool) -> str:
@@ -62,8 +62,8 @@ def verdict(passed: bool) -> str:
 
 def words_of(decision: Decision) -> dict[str, str]:
     """What people have said at the gates that this decision asks."""
-    said = decision.situation.get("facts", {}).get("gates", {})
-    return {key: str(word.get("decision")) for key, word in said.items() if word.get("decision")}
+    gates = decision.situation.get("facts", {}).get("gates", {})
+    return {key: str(word.get("decision")) for key, word in gates.items() if word.get("decision")}
 
 
 def gate_of(entry: dict[str, Any]) -> str:
@@ -81,9 +81,9 @@ def _results(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     for check in entry.get("saw") or ():
         if isinstance(check, dict) and "passed" in check:
             yield check.get("label") or check["field"], check["passed"]
-    key, _, said = str(entry.get("why", "")).partition(": ")
-    if said.startswith(TOOL):
-        yield f"{key}: tool", not said.removeprefix(TOOL).startswith("fail")
+    key, _, detail = str(entry.get("why", "")).partition(": ")
+    if detail.startswith(TOOL):
+        yield f"{key}: tool", not detail.removeprefix(TOOL).startswith("fail")
 
 
 def _station_gate(line: ParsedLine, decision: Decision) -> str | None:
@@ -95,8 +95,8 @@ def _goes_forward(line: ParsedLine, decision: Decision) -> bool:
     """Whether what passed and went on did so by way of the station's gate: what failed, or goes back, has another
     cause, whatever the gate said of it."""
     station = line.stations_by_key[decision.station]
-    told, facts = read_outcome(decision.situation["outcome"]), decision.situation.get("facts") or {}
-    outcome = derive(judged(line, station, told, facts.get("spent", 0)).outcome, failed(station.kind))
+    parsed, facts = read_outcome(decision.situation["outcome"]), decision.situation.get("facts") or {}
+    outcome = derive(judged(line, station, parsed, facts.get("spent", 0)).outcome, failed(station.kind))
     if outcome.standing != "passed":
         return False
     answer = decision.answer

@@ -28,11 +28,11 @@ def handing_on(handed: Sequence[HandOn]) -> Statement:
 
 def _rows(handed: Sequence[HandOn]) -> Iterator[tuple[int, int, str, float]]:
     """A lease that went on several times is still that of the first job, and becomes that of the last."""
-    came_from = {each.new: each.old for each in handed}
+    came_from = {transfer.new: transfer.old for transfer in handed}
     went_on = set(came_from.values())
-    for each in handed:
-        if each.new not in went_on:
-            first = each.old
+    for transfer in handed:
+        if transfer.new not in went_on:
+            first = transfer.old
             while first in came_from:
                 first = came_from[first]
-            yield first, each.new, str(each.key), each.seconds
+            yield first, transfer.new, str(transfer.key), transfer.seconds

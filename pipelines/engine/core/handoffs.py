@@ -11,14 +11,14 @@ from pipelines.routing.document.line import ParsedLine
 
 def name_of(source: str, target: str, at: datetime) -> str:
     """`HO-{source}-{target}-{YYYYMMDDTHHMMSS}`, UTC."""
-    plain = (re.sub(r"[^A-Za-z0-9_.-]", "-", each) for each in (source, target))
+    plain = (re.sub(r"[^A-Za-z0-9_.-]", "-", name) for name in (source, target))
     return f"HO-{'-'.join(plain)}-{at.astimezone(UTC):%Y%m%dT%H%M%S}"
 
 
 def worker_of(line: ParsedLine, station: str) -> str:
     """Who works there, by the name that events and handoffs use."""
-    found = line.stations_by_key.get(station)
-    return found.agent or station if found else station
+    definition = line.stations_by_key.get(station)
+    return definition.agent or station if definition else station
 
 
 def added_by_hand(job: Job) -> Handoff | None:

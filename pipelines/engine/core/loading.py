@@ -57,8 +57,8 @@ def of_jobs(ids: Collection[int]) -> Loaded:
 def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[Question[Any]] = ()) -> Loaded:
     lock = Statement(LOCK_TASKS.format(of=of), [which])
     read = Statement(READ_TASKS.format(of=of), [which, jobs, len(jobs) + SPARE])
-    more = [Statement(each.text, each.parameters) for each in besides]
-    locked, [(clock, job_ids, tokens, work, projects, dues, unmet)], *found = send([lock, read, *more])
+    more = [Statement(question.text, question.parameters) for question in besides]
+    locked, [(clock, job_ids, tokens, work, projects, dues, unmet)], *answers = send([lock, read, *more])
     known = {}
     for project, owner in json.loads(projects or "[]"):
         known[project["id"]] = rows.read(Project, project)
@@ -74,16 +74,16 @@ def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[Question
         jobs=[rows.read(Job, row) for row in json.loads(work or "[]")],
         dues=[rows.read(Due, row) for row in json.loads(dues or "[]")],
         unmet={int(pk): names for pk, names in json.loads(unmet or "{}").items()},
-        besides=[each.read(answer) for each, answer in zip(besides, found, strict=True)],
+        besides=[question.read(answer) for question, answer in zip(besides, answers, strict=True)],
     )
 
 
 def awaited(tasks: Collection[int]) -> frozenset[int]:
     """Those of these, which are locked, for which others wait or that are party to an open deadlock."""
-    [found] = send([Statement(AWAITED_TASKS, [list(tasks), list(tasks)])])
-    return frozenset(pk for (pk,) in found)
+    [id_rows] = send([Statement(AWAITED_TASKS, [list(tasks), list(tasks)])])
+    return frozenset(pk for (pk,) in id_rows)
 
 
 def more_job_ids(count: int) -> Iterator[int]:
-    [found] = send([Statement(JOB_IDS, [count])])
-    return (pk for (pk,) in found)
+    [id_rows] = send([Statement(JOB_IDS, [count])])
+    return (pk for (pk,) in id_rows)

@@ -23,24 +23,26 @@ def samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[st
     if not gates:
         return {}
     chain, change = chain_of(task), _change(outcome)
-    wanted = [_of_task(chain[0]), _request(task), *([change] if change else [])]
-    before = SampledDraw.objects.filter(line=task.line_id, about__in=wanted)
-    asked: dict[str, set[str]] = {}
+    subjects = [_of_task(chain[0]), _request(task), *([change] if change else [])]
+    before = SampledDraw.objects.filter(line=task.line_id, about__in=subjects)
+    subjects_by_gate: dict[str, set[str]] = {}
     for gate, about in before.values_list("gate", "about"):
-        asked.setdefault(gate, set()).add(about)
-    return {gate.key: _drawn(gate, task.line_id, chain, asked.get(gate.key, set())) for gate in gates}
+        subjects_by_gate.setdefault(gate, set()).add(about)
+    return {
+        gate.key: _drawn(gate, task.line_id, chain, subjects_by_gate.get(gate.key, set())) for gate in gates
+    }
 
 
-def _drawn(gate: Gate, line_id: int, chain: Sequence[int], asked: set[str]) -> str:
+def _drawn(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
     """Every task of the chain draws: that one was drawn holds for those that follow it, that none was does not."""
     assert gate.sample is not None
     key, place, one_in = sampling_key(), f"{line_id}/{gate.key}", gate.sample.one_in
     by_key = any(is_drawn(key, place, str(task_id), one_in) for task_id in chain)
-    if by_key or _of_task(chain[0]) in asked:
+    if by_key or _of_task(chain[0]) in prior_subjects:
         return DRAWN
-    if not asked:
+    if not prior_subjects:
         return NOT_DRAWN
-    return SAME_CHANGE if any(about.startswith(CHANGE) for about in asked) else SAME_REQUEST
+    return SAME_CHANGE if any(about.startswith(CHANGE) for about in prior_subjects) else SAME_REQUEST
 
 
 def remember(visit: GateVisit, gate: Gate | None, outcome: Mapping[str, Any]) -> None:

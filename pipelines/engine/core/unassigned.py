@@ -57,9 +57,9 @@ def time_of(station: Station, task: Task, now: datetime) -> datetime:
         return now + timedelta(seconds=seconds(work["for"]))
     text = rendered(station, str(work.get("until", "")), task)
     try:
-        found = datetime.fromisoformat(text.strip())
-        found = found if found.tzinfo else found.replace(tzinfo=UTC)
-        return min(max(found.astimezone(UTC), now), now + timedelta(seconds=LONGEST))
+        moment = datetime.fromisoformat(text.strip())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return min(max(moment.astimezone(UTC), now), now + timedelta(seconds=LONGEST))
     except (ValueError, OverflowError):
         raise NotATime(
             f"{station.key}: work.until says “{text[:100]}”, which is no time like 2031-05-06T07:08:09+02:00."

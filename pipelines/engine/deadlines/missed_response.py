@@ -12,13 +12,15 @@ from pipelines.models import Due, Escalation
 def escalation_is_due(batch: Batch, due: Due) -> None:
     """Handle due times of kind `escalation`. That it fires once is its row's, which is gone by now; that a
     breach is recorded once, `breached_at`'s."""
-    found = Escalation.objects.get(pk=due.key)
-    if found.state != Escalation.State.OPEN or found.breached_at:
+    escalation = Escalation.objects.get(pk=due.key)
+    if escalation.state != Escalation.State.OPEN or escalation.breached_at:
         return
     task = batch.tasks[due.task_id]
-    found.breached_at = batch.now
-    found.save(update_fields=["breached_at"])
-    escalations.tell(batch, found, task, "escalation.breached", ENGINE, actions=list(found.on_breach))
-    for action in found.on_breach:
-        ACTIONS[action](batch, task, found)
+    escalation.breached_at = batch.now
+    escalation.save(update_fields=["breached_at"])
+    escalations.tell(
+        batch, escalation, task, "escalation.breached", ENGINE, actions=list(escalation.on_breach)
+    )
+    for action in escalation.on_breach:
+        ACTIONS[action](batch, task, escalation)
     batch.flush()

@@ -50,8 +50,8 @@ def _remind(batch: Batch, visit: GateVisit, gate: Gate, number: int) -> None:
 
 def _say(batch: Batch, visit: GateVisit, then: str) -> int:
     """Tell that it is overdue; returns how often that was told by now."""
-    said = Event.objects.filter(task=visit.task_id, kind="gate.overdue", data__visit=str(visit.pk))
-    number = said.count() + 1
+    earlier_events = Event.objects.filter(task=visit.task_id, kind="gate.overdue", data__visit=str(visit.pk))
+    number = earlier_events.count() + 1
     again: dict[str, Any] = {"number": number} if number > 1 else {}
     batch.event(
         batch.tasks[visit.task_id],
@@ -90,7 +90,7 @@ def _reject(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> Non
     """Reject as a person would, by the gate's `on_reject`. Where a reviewer would choose the route, the task fails."""
     assert visit.due_at is not None
     chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES
-    said = VoteRequest(
+    request = VoteRequest(
         user=None,
         word=Word.REJECT,
         reason=f"Nobody decided by {visit.due_at:%Y-%m-%d %H:%M} UTC.",
@@ -99,4 +99,4 @@ def _reject(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> Non
         evidence_digest=visit.evidence_digest,
         via="",
     )
-    decide_visit(batch, batch.tasks[visit.task_id], batch.tokens[visit.token_id], visit, said)
+    decide_visit(batch, batch.tasks[visit.task_id], batch.tokens[visit.token_id], visit, request)

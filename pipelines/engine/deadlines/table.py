@@ -54,10 +54,10 @@ def fire(due_id: int, now: datetime | None = None) -> str:
 
 
 def _fire(due_id: int, now: datetime | None) -> str:
-    found = Due.objects.filter(pk=due_id).values_list("task_id", "kind").first()
-    if found is None:
+    entry = Due.objects.filter(pk=due_id).values_list("task_id", "kind").first()
+    if entry is None:
         return "gone"
-    task_id, kind = found
+    task_id, kind = entry
     batch = Batch.of_tasks(task_id, *(BESIDES[kind](task_id) if kind in BESIDES else ()))
     due = batch.dues.pop(due_id, None)
     if due is None or not _taken(due, now or batch.now):

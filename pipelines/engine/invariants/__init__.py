@@ -108,4 +108,4 @@ def check(task_ids: Sequence[int] | None = None) -> list[Violation]:
         if isinstance(observer, Watchful):
             checks += observer.invariants()
     with read_once(task_ids):
-        return [violation for each in checks for violation in each(task_ids)]
+        return [violation for invariant in checks for violation in invariant(task_ids)]

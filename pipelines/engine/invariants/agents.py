@@ -45,23 +45,23 @@ def _lowered(agent: Agent) -> bool:
 def idle_agents_begin_nothing(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I18: an agent that is suspended, or party to a deadlock, began no work since (AEEF E18, E23). People's is not
     given to it."""
-    for each in whole(task_ids, "jobs"):
-        for job in each.jobs:
+    for record in whole(task_ids, "jobs"):
+        for job in record.jobs:
             if job.state != Job.State.RUNNING or not job.agent or job.kind in UNLEASED:
                 continue
             suspended = Agent.objects.filter(
-                project=each.task.project_id, key=job.agent, suspended_at__lt=job.started_at
+                project=record.task.project_id, key=job.agent, suspended_at__lt=job.started_at
             )
             if suspended.exists():
-                yield each.broken("I18", f"job {job.pk} began while {job.agent} was suspended")
+                yield record.broken("I18", f"job {job.pk} began while {job.agent} was suspended")
             locked = Deadlock.objects.filter(
                 Q(resolved_at__isnull=True) | Q(resolved_at__gt=job.started_at),
-                task__project=each.task.project_id,
+                task__project=record.task.project_id,
                 agents__contains=[job.agent],
                 found_at__lt=job.started_at,
             )
             if locked.exists():
-                yield each.broken("I18", f"job {job.pk} began during a deadlock of {job.agent}")
+                yield record.broken("I18", f"job {job.pk} began during a deadlock of {job.agent}")
 
 
 def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
@@ -75,25 +75,25 @@ def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violatio
 
 @kept()
 def _told() -> QuerySet[AgentEvent]:
-    told = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
-    return told.distinct("agent").select_related("agent")
+    events = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
+    return events.distinct("agent").select_related("agent")
 
 
 def who_waits_for_an_agent_is_told(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I17: who is held only for an agent that is free is decided again by a due time."""
-    for each in whole(task_ids, "tokens", "dues"):
-        told = {due.token_id for due in each.dues if due.kind == FACTS}
-        for token in each.tokens:
+    for record in whole(task_ids, "tokens", "dues"):
+        notified = {due.token_id for due in record.dues if due.kind == FACTS}
+        for token in record.tokens:
             missing: list[str] = token.wait.get("missing", []) if token.status == Status.HELD else []
-            if len(missing) != 1 or not missing[0].startswith(MISSING) or token.pk in told:
+            if len(missing) != 1 or not missing[0].startswith(MISSING) or token.pk in notified:
                 continue
-            if len(token.wait.get("to", ())) == 1 and _is_free(each.task.project_id, missing[0]):
-                yield each.broken("I17", f"token {token.pk} is held for {missing[0]}, which is free")
+            if len(token.wait.get("to", ())) == 1 and _is_free(record.task.project_id, missing[0]):
+                yield record.broken("I17", f"token {token.pk} is held for {missing[0]}, which is free")
 
 
 def _is_free(project: int, missing: str) -> bool:
     agent = Agent.objects.filter(project=project, key=missing.removeprefix(MISSING)).first()
     if agent is None or agent.suspended_at is not None or not agent.has_contract(now()):
         return False
-    taken = Job.objects.filter(task__project=project, agent=agent.key).exclude(state=Job.State.DONE)
-    return agent.capacity is None or taken.count() < agent.capacity
+    open_jobs = Job.objects.filter(task__project=project, agent=agent.key).exclude(state=Job.State.DONE)
+    return agent.capacity is None or open_jobs.count() < agent.capacity

@@ -27,17 +27,17 @@ class CountedMoves:
 def named_budgets_hold(task_ids: Sequence[int] | None) -> Iterable[Violation]:
     """I10: nothing was taken more often than a named budget of its version allows. Of a task that was migrated every
     decision was bound by its own version, which I9 decides again."""
-    for each in whole(task_ids, "events"):
-        line = versions.by_id(each.task.pinned_id)
-        if line.named_limits and not any(event.kind == "task.migrated" for event in each.events):
-            counted = _counted(each)
+    for record in whole(task_ids, "events"):
+        line = versions.by_id(record.task.pinned_id)
+        if line.named_limits and not any(event.kind == "task.migrated" for event in record.events):
+            counted = _counted(record)
             for budget in line.named_limits:
-                yield from _beyond(each, line, budget, counted)
+                yield from _beyond(record, line, budget, counted)
 
 
-def _counted(each: Whole) -> CountedMoves:
+def _counted(record: Whole) -> CountedMoves:
     counted = CountedMoves()
-    for event in each.events:
+    for event in record.events:
         if event.decision_id or event.kind == "task.submitted":
             for name, added in event.data.get("count", {}).items():
                 if hasattr(counted, name):
@@ -45,13 +45,15 @@ def _counted(each: Whole) -> CountedMoves:
     return counted
 
 
-def _beyond(each: Whole, line: ParsedLine, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
+def _beyond(record: Whole, line: ParsedLine, budget: Budget, counted: CountedMoves) -> Iterable[Violation]:
     stages = (
         {line.stage(key) for key in line.stations_by_key} if budget.kind == "same_stage" else {line.start}
     )
     for stage in sorted(stages):
-        taken = spent(line, budget, MoveTarget(stage, stage), counted, counted.visits)
+        spent_count = spent(line, budget, MoveTarget(stage, stage), counted, counted.visits)
         # A task begins at its first station whatever the budget says.
         begun = 1 if budget.kind == "station" and line.start in budget.stations else 0
-        if budget.most is not None and taken > max(budget.most, begun):
-            yield each.broken("I10", f"{taken} of budget {budget.key} are spent, it allows {budget.most}")
+        if budget.most is not None and spent_count > max(budget.most, begun):
+            yield record.broken(
+                "I10", f"{spent_count} of budget {budget.key} are spent, it allows {budget.most}"
+            )

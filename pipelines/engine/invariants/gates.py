@@ -34,24 +34,26 @@ Ids = Sequence[int] | None
 def gates_were_passed_by_votes(task_ids: Ids) -> Iterable[Violation]:
     """I5: no gate passed without the votes that its policy asks for, by entitled people, none of them barred, on that
     visit and that evidence; and no other word without a vote that says it."""
-    for each in whole(task_ids, "visits", "decisions", "events"):
-        overridden = {e.data["visit"]: e for e in each.events if e.kind == "gate.overridden"}
-        unanimous = {e.data["visit"]: e.data["everyone"] for e in each.events if "everyone" in e.data}
-        decided = [visit for visit in each.visits if visit.state == GateVisit.State.DECIDED]
+    for record in whole(task_ids, "visits", "decisions", "events"):
+        overridden = {e.data["visit"]: e for e in record.events if e.kind == "gate.overridden"}
+        unanimous = {e.data["visit"]: e.data["everyone"] for e in record.events if "everyone" in e.data}
+        decided = [visit for visit in record.visits if visit.state == GateVisit.State.DECIDED]
         votes = defaultdict(list)
         for vote in _votes(visits=[visit.pk for visit in decided]) if decided else ():
             votes[vote.visit_id].append(vote)
-        asked = {decision.pk: decision.pinned_id for decision in each.decisions}
+        version_by_decision = {decision.pk: decision.pinned_id for decision in record.decisions}
         for visit in decided:
             event = overridden.get(str(visit.pk))
             if visit.overridden or event:
-                why = _by_override(each.task, visit, event)
+                why = _by_override(record.task, visit, event)
             else:
                 everyone = unanimous.get(str(visit.pk), ())
-                why = _fault(each.task, visit, asked[visit.asked_by_id], votes[visit.pk], everyone)
+                why = _fault(
+                    record.task, visit, version_by_decision[visit.asked_by_id], votes[visit.pk], everyone
+                )
             if why:
-                yield each.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
-        yield from _demanded(each)
+                yield record.broken("I5", f"gate visit {visit.pk} ({visit.gate}): {why}")
+        yield from _demanded(record)
 
 
 @kept(visits=ids(UUIDField()))
@@ -95,8 +97,8 @@ def _fault(
         if (vote.evidence_digest, vote.token_version) != (visit.evidence_digest, visit.token_version):
             return f"vote {vote.pk} is about other evidence"
     tally = counted(policy, votes, None if visit.word == Word.APPROVE else _somebody_else(policy))
-    said = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
-    if visit.word == Word.APPROVE and not said.issuperset(everyone):
+    voters = {vote.entitled_as["username"] for vote in votes} | {vote.user.username for vote in votes}
+    if visit.word == Word.APPROVE and not voters.issuperset(everyone):
         return "approved before all who were asked had approved"
     if tally.word != visit.word:
         return f"decided {visit.word} without the votes that its policy asks for ({tally.status})"
@@ -134,29 +136,31 @@ def _somebody_else(policy: Approval) -> list[Voter] | None:
     return [Voter("@somebody else", names, names)] if policy.unanimous else None
 
 
-def _demanded(each: Whole) -> Iterable[Violation]:
+def _demanded(record: Whole) -> Iterable[Violation]:
     """A decision was told of no word that was not said about the same job's outcome. (That it needed the word, the
     decision itself says when it is made again: I9.)"""
-    said = {(visit.job_id, visit.gate, visit.word) for visit in each.visits if visit.word}
-    for decision in each.decisions:
+    decided_words = {(visit.job_id, visit.gate, visit.word) for visit in record.visits if visit.word}
+    for decision in record.decisions:
         for gate, fact in decision.situation["facts"].get("gates", {}).items():
-            if (decision.job_id, gate, fact["decision"]) not in said:
-                yield each.broken("I5", f"decision {decision.pk} was told “{fact['decision']}” of {gate}")
+            if (decision.job_id, gate, fact["decision"]) not in decided_words:
+                yield record.broken("I5", f"decision {decision.pk} was told “{fact['decision']}” of {gate}")
 
 
 def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
     """I6: awaiting_review ⇔ open gate visits, all of one decision, per token; every vote can still count."""
-    for each in whole(task_ids, "tokens", "visits"):
-        for token in each.tokens:
-            visits = [v for v in each.visits if v.token_id == token.pk and v.state == GateVisit.State.OPEN]
+    for record in whole(task_ids, "tokens", "visits"):
+        for token in record.tokens:
+            visits = [v for v in record.visits if v.token_id == token.pk and v.state == GateVisit.State.OPEN]
             if (token.status == "awaiting_review") != bool(visits):
-                yield each.broken(
+                yield record.broken(
                     "I6", f"token {token.pk} is {token.status} with {len(visits)} open gate visits"
                 )
             if len({visit.asked_by_id for visit in visits}) > 1:
-                yield each.broken("I6", f"the open gate visits of token {token.pk} are of several decisions")
+                yield record.broken(
+                    "I6", f"the open gate visits of token {token.pk} are of several decisions"
+                )
             if any(visit.token_version != token.version for visit in visits):
-                yield each.broken(
+                yield record.broken(
                     "I6", f"an open gate visit of token {token.pk} is about another version of it"
                 )
 
@@ -164,34 +168,34 @@ def waiting_has_open_visits(task_ids: Ids) -> Iterable[Violation]:
 def events_name_what_was_evaluated(task_ids: Ids) -> Iterable[Violation]:
     """I11: what the event of a transition says of gates is what was evaluated: each result is that of a check or tool
     in the trace of its decision, or of a word that was said; a gate that it names has one of these."""
-    for each in whole(task_ids, "events", "visits", "decisions"):
-        decided = {decision.pk: decision for decision in each.decisions}
-        for event in each.events:
+    for record in whole(task_ids, "events", "visits", "decisions"):
+        decided = {decision.pk: decision for decision in record.decisions}
+        for event in record.events:
             decision = decided.get(event.decision_id) if event.decision_id else None
             if decision is None or event.kind not in TRANSITIONS:
                 continue
-            visits = [visit for visit in each.visits if visit.job_id == decision.job_id and visit.word]
+            visits = [visit for visit in record.visits if visit.job_id == decision.job_id and visit.word]
             for why in _not_evaluated(decision, visits):
-                yield each.broken("I11", f"event {event.seq} {why}")
+                yield record.broken("I11", f"event {event.seq} {why}")
 
 
 def _not_evaluated(decision: Decision, visits: list[GateVisit]) -> Iterable[str]:
-    said = {(visit.gate, visit.word == "approve") for visit in visits}
+    verdicts = {(visit.gate, visit.word == "approve") for visit in visits}
     checked = {
         (check.get("label") or check["field"], check["passed"])
         for entry in decision.trace
         for check in entry.get("saw") or ()
         if "passed" in check
     }
-    ran = {f"{gate}: tool" for gate, _, told in _notes(decision) if told.startswith("its tool says")}
+    ran = {f"{gate}: tool" for gate, _, note in _notes(decision) if note.startswith("its tool says")}
     for name, result in gate_results.results(decision).items():
-        if (name, result == "pass") not in said | checked and name not in ran:
+        if (name, result == "pass") not in verdicts | checked and name not in ran:
             yield f"says {name}: {result}, which was not evaluated"
-    named = gate_results.trigger(decision)
-    gates = {gate for gate, _ in said} | {name.removesuffix(": tool") for name in ran}
+    trigger = gate_results.trigger(decision)
+    gates = {gate for gate, _ in verdicts} | {name.removesuffix(": tool") for name in ran}
     gates |= {gate_results.gate_of(entry) for entry in decision.trace if _has_checks(entry)}
-    if named and not any(named.startswith(f"{gate}_") for gate in gates):
-        yield f"has the trigger {named}, and nothing was evaluated there"
+    if trigger and not any(trigger.startswith(f"{gate}_") for gate in gates):
+        yield f"has the trigger {trigger}, and nothing was evaluated there"
 
 
 def _notes(decision: Decision) -> Iterable[tuple[str, str, str]]:

@@ -16,34 +16,34 @@ MOVES = ("token.moved", "token.forked")
 def handoffs_are_as_told(task_ids: Ids) -> Iterable[Violation]:
     """I11: a handoff that a move tells of is kept under its name, and each that has a name went along with a move that
     was decided about the outcome of its job."""
-    for each in whole(task_ids, "events", "decisions", "handoffs"):
-        names = {handoff.name for handoff in each.handoffs}
-        about = {decision.pk: decision.job_id for decision in each.decisions}
+    for record in whole(task_ids, "events", "decisions", "handoffs"):
+        names = {handoff.name for handoff in record.handoffs}
+        about = {decision.pk: decision.job_id for decision in record.decisions}
         moved = {
             about[event.decision_id]
-            for event in each.events
+            for event in record.events
             if event.kind in MOVES and event.decision_id in about
         }
-        for event in each.events:
+        for event in record.events:
             if event.data.get("handoff", "") not in {"", *names}:
-                yield each.broken("I11", f"event {event.seq} tells of a handoff that is not kept")
-        for handoff in each.handoffs:
+                yield record.broken("I11", f"event {event.seq} tells of a handoff that is not kept")
+        for handoff in record.handoffs:
             if handoff.name and handoff.job_id not in moved:
-                yield each.broken("I11", f"handoff {handoff.pk} has a name, and nothing moved with it")
+                yield record.broken("I11", f"handoff {handoff.pk} has a name, and nothing moved with it")
 
 
 def handoffs_are_sound(task_ids: Ids) -> Iterable[Violation]:
     """I10: what left a station forward that requires a handoff took one along in which its schema finds nothing wrong.
     Of a task that was migrated each decision was bound by its own version, which I9 decides again."""
-    for each in whole(task_ids, "events", "jobs", "handoffs"):
-        jobs = {job.pk: job for job in each.jobs}
-        if any(event.kind == "task.migrated" for event in each.events):
+    for record in whole(task_ids, "events", "jobs", "handoffs"):
+        jobs = {job.pk: job for job in record.jobs}
+        if any(event.kind == "task.migrated" for event in record.events):
             continue
-        for handoff in each.handoffs:
+        for handoff in record.handoffs:
             if handoff.faults and handoff.to_id and handoff.job_id in jobs and handoff.to_id in jobs:
-                line = versions.by_id(each.task.pinned_id)
+                line = versions.by_id(record.task.pinned_id)
                 source, to = jobs[handoff.job_id].station, jobs[handoff.to_id].station
                 if HANDOFF in line.requires(source) and line.position(to) > line.position(source):
-                    yield each.broken(
+                    yield record.broken(
                         "I10", f"handoff {handoff.pk} went forward although {handoff.faults[0]}"
                     )

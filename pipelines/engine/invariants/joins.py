@@ -14,47 +14,49 @@ from pipelines.routing.decide.joining.branches import VERDICTS
 from pipelines.routing.decide.joining.joining import aggregate, due
 
 Ids = Sequence[int] | None
-STANDINGS = {verdict: standing for standing, verdict in VERDICTS.items()}
+STANDINGS = {verdict: state for state, verdict in VERDICTS.items()}
 
 
 def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
     """I9: the tokens that a join merged are some that had arrived there and had not been merged yet, each station
     counts as it was delivered, and what follows is what its aggregation says of that."""
-    for each in whole(task_ids, "events", "tokens"):
+    for record in whole(task_ids, "events", "tokens"):
         arrived: dict[int, dict[str, Any]] = {}
-        for event in each.events:
+        for event in record.events:
             if event.kind == "token.joined":
-                yield from _fault(each, event, [arrived.pop(pk, None) for pk in event.data["merged"]])
+                yield from _fault(record, event, [arrived.pop(pk, None) for pk in event.data["merged"]])
             arrived |= _arrivals(event)
-        waiting = {token.pk for token in each.tokens if token.waits_at_join}
-        ended = {token.pk for token in each.tokens if token.status in ENDED}
+        waiting = {token.pk for token in record.tokens if token.waits_at_join}
+        ended = {token.pk for token in record.tokens if token.status in ENDED}
         if set(arrived) - ended != waiting:
-            yield each.broken("I9", f"tokens {sorted(set(arrived) - ended)} arrived, {sorted(waiting)} wait")
+            yield record.broken(
+                "I9", f"tokens {sorted(set(arrived) - ended)} arrived, {sorted(waiting)} wait"
+            )
 
 
 def _arrivals(event: Event) -> dict[int, dict[str, Any]]:
     """Of a move, the token that it tells; of a fork its branches."""
-    return {token["id"]: said for token in event.data.get("tokens", []) if (said := token.get("join"))}
+    return {token["id"]: join for token in event.data.get("tokens", []) if (join := token.get("join"))}
 
 
-def _fault(each: Whole, event: Event, arrived: list[dict[str, Any] | None]) -> Iterable[Violation]:
+def _fault(record: Whole, event: Event, arrived: list[dict[str, Any] | None]) -> Iterable[Violation]:
     if None in arrived:
-        yield each.broken("I9", f"event {event.seq} merges a token that did not wait there")
+        yield record.broken("I9", f"event {event.seq} merges a token that did not wait there")
         return
-    join, delivered = event.data["join"], [said for said in arrived if said]
+    join, delivered = event.data["join"], [arrival for arrival in arrived if arrival]
     for key, verdict in join["branches"].items():
-        mine = [said["standing"] for said in delivered if said["from"] == key]
-        if (key in join["never"]) == bool(mine) or (mine and STANDINGS[verdict] not in mine):
-            yield each.broken("I9", f"event {event.seq} counts {key} as {verdict}, delivered was {mine}")
-    wanted = aggregate(join["aggregation"], [STANDINGS[verdict] for verdict in join["branches"].values()])
-    if wanted != join["verdict"]:
-        yield each.broken("I9", f"event {event.seq} comes to {join['verdict']}, its branches to {wanted}")
+        states = [arrival["standing"] for arrival in delivered if arrival["from"] == key]
+        if (key in join["never"]) == bool(states) or (states and STANDINGS[verdict] not in states):
+            yield record.broken("I9", f"event {event.seq} counts {key} as {verdict}, delivered was {states}")
+    expected = aggregate(join["aggregation"], [STANDINGS[verdict] for verdict in join["branches"].values()])
+    if expected != join["verdict"]:
+        yield record.broken("I9", f"event {event.seq} comes to {join['verdict']}, its branches to {expected}")
 
 
 def nobody_waits_for_nobody(task_ids: Ids) -> Iterable[Violation]:
     """I17: no join that could be decided is left waiting."""
-    for each in whole(task_ids, "tokens"):
-        if any(token.waits_at_join for token in each.tokens):
-            merge = due(versions.by_id(each.task.pinned_id), branches_of(each.tokens))
+    for record in whole(task_ids, "tokens"):
+        if any(token.waits_at_join for token in record.tokens):
+            merge = due(versions.by_id(record.task.pinned_id), branches_of(record.tokens))
             if merge is not None:
-                yield each.broken("I17", f"the join of {merge.station} could be decided, and nobody does")
+                yield record.broken("I17", f"the join of {merge.station} could be decided, and nobody does")

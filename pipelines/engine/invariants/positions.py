@@ -26,37 +26,37 @@ WAITS_FOR_PEOPLE = ("held", "blocked", "stuck")
 
 def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
     """I1: one state per token, from the declared set; the task's is derived."""
-    for each in whole(task_ids, "tokens"):
-        unknown = {token.status for token in each.tokens} - set(ORDER)
+    for record in whole(task_ids, "tokens"):
+        unknown = {token.status for token in record.tokens} - set(ORDER)
         if unknown:
-            yield each.broken("I1", f"unknown states {sorted(unknown)}")
+            yield record.broken("I1", f"unknown states {sorted(unknown)}")
             continue
-        derived = _derived(each)
-        if each.task.status != derived:
-            yield each.broken("I1", f"is {each.task.status}, its tokens say {derived}")
+        derived = _derived(record)
+        if record.task.status != derived:
+            yield record.broken("I1", f"is {record.task.status}, its tokens say {derived}")
 
 
-def _derived(each: Whole) -> str:
+def _derived(record: Whole) -> str:
     """Of the living positions; of a task that has ended its first token's, which every branch is accounted for in."""
-    living = [token.status for token in each.tokens if not token.forked and token.status not in ENDED]
+    living = [token.status for token in record.tokens if not token.forked and token.status not in ENDED]
     if living:
         return status_of(living)
-    return next((token.status for token in each.tokens if token.parent_id is None), "nothing")
+    return next((token.status for token in record.tokens if token.parent_id is None), "nothing")
 
 
 def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
     """I7: running or evaluating ⇔ exactly one live job, per token; a live job that is not by hand has its lease. That
     of a question is live while it waits for a worker, too: the token is evaluating all the time."""
-    for each in whole(task_ids, "tokens", "jobs"):
-        leases = dict(_leases(jobs=[job.pk for job in each.jobs]))
-        for token in each.tokens:
-            live = [_wanted(job) for job in each.jobs if job.token_id == token.pk and _is_live(job)]
+    for record in whole(task_ids, "tokens", "jobs"):
+        leases = dict(_leases(jobs=[job.pk for job in record.jobs]))
+        for token in record.tokens:
+            live = [_wanted(job) for job in record.jobs if job.token_id == token.pk and _is_live(job)]
             if live != [token.status] * (token.status in ("running", "evaluating")):
-                yield each.broken("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
-        for job in each.jobs:
-            held = job.state == Job.State.RUNNING and job.kind not in UNLEASED
-            if leases.get(job.pk) != (job.lease_key if held else None):
-                yield each.broken("I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}")
+                yield record.broken("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
+        for job in record.jobs:
+            needs_lease = job.state == Job.State.RUNNING and job.kind not in UNLEASED
+            if leases.get(job.pk) != (job.lease_key if needs_lease else None):
+                yield record.broken("I7", f"job {job.pk} is {job.state}, its lease is {leases.get(job.pk)}")
 
 
 @kept(jobs=ids())
@@ -76,72 +76,74 @@ def _wanted(job: Job) -> str:
 
 def ended_is_final(task_ids: Ids) -> Iterable[Violation]:
     """I8: terminal is final: no open gate, job or position."""
-    for each in whole(task_ids, "tokens", "jobs", "visits", "decisions"):
-        over = each.task.status in ENDED
-        ended = {token.pk for token in each.tokens if token.status in ENDED}
-        for token in each.tokens:
+    for record in whole(task_ids, "tokens", "jobs", "visits", "decisions"):
+        over = record.task.status in ENDED
+        ended = {token.pk for token in record.tokens if token.status in ENDED}
+        for token in record.tokens:
             if over and token.pk not in ended:
-                yield each.broken("I8", f"is {each.task.status} with a {token.status} token {token.pk}")
-        for job in each.jobs:
+                yield record.broken("I8", f"is {record.task.status} with a {token.status} token {token.pk}")
+        for job in record.jobs:
             if job.state != Job.State.DONE and job.token_id in ended:
-                yield each.broken("I8", f"job {job.pk} is {job.state} although its token has ended")
-        for visit in each.visits:
+                yield record.broken("I8", f"job {job.pk} is {job.state} although its token has ended")
+        for visit in record.visits:
             if visit.state == GateVisit.State.OPEN and visit.token_id in ended:
-                yield each.broken("I8", f"gate visit {visit.pk} is open although its token has ended")
-        yield from _after_the_end(each)
+                yield record.broken("I8", f"gate visit {visit.pk} is open although its token has ended")
+        yield from _after_the_end(record)
 
 
-def _after_the_end(each: Whole) -> Iterable[Violation]:
-    ended_at = {token.pk: token.ended_at for token in each.tokens if token.ended_at}
+def _after_the_end(record: Whole) -> Iterable[Violation]:
+    ended_at = {token.pk: token.ended_at for token in record.tokens if token.ended_at}
     late: list[Decision | Job] = [
-        *(d for d in each.decisions if d.token_id in ended_at and d.at > ended_at[d.token_id]),
-        *(j for j in each.jobs if j.token_id in ended_at and j.created_at > ended_at[j.token_id]),
+        *(d for d in record.decisions if d.token_id in ended_at and d.at > ended_at[d.token_id]),
+        *(j for j in record.jobs if j.token_id in ended_at and j.created_at > ended_at[j.token_id]),
     ]
     for row in late:
-        yield each.broken("I8", f"{type(row).__name__.lower()} {row.pk} came after its token had ended")
+        yield record.broken("I8", f"{type(row).__name__.lower()} {row.pk} came after its token had ended")
 
 
 def visits_within_budgets(task_ids: Ids) -> Iterable[Violation]:
     """I10: visits within budgets: the cap, `max_visits` of stations and `max_retries` of rules, by the version that
     decided. Entries by hand, by an answer and by a migration are not bound."""
-    for each in whole(task_ids, "events", "decisions"):
-        if any(event.kind == "task.migrated" for event in each.events):
-            yield from _entry_by_entry(each)
+    for record in whole(task_ids, "events", "decisions"):
+        if any(event.kind == "task.migrated" for event in record.events):
+            yield from _entry_by_entry(record)
             continue
-        line, unbound = versions.by_id(each.task.pinned_id), _by_hand(each)
-        visits = Counter({key: n - unbound.get(key, 0) for key, n in each.task.visits.items()})
-        yield from _beyond(each, line, {"visits": visits, "rules": each.task.rules}, visits, each.task.rules)
+        line, unbound = versions.by_id(record.task.pinned_id), _by_hand(record)
+        visits = Counter({key: n - unbound.get(key, 0) for key, n in record.task.visits.items()})
+        yield from _beyond(
+            record, line, {"visits": visits, "rules": record.task.rules}, visits, record.task.rules
+        )
 
 
-def _by_hand(each: Whole) -> dict[str, int]:
+def _by_hand(record: Whole) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for event in each.events:
+    for event in record.events:
         if event.kind == "token.moved" and event.data.get("by") == "hand":
             counts[event.target] = counts.get(event.target, 0) + 1
     return counts
 
 
-def _entry_by_entry(each: Whole) -> Iterable[Violation]:
+def _entry_by_entry(record: Whole) -> Iterable[Violation]:
     """Of a migrated task: every entry by the version that decided it."""
-    judges = {decision.pk: decision.pinned_id for decision in each.decisions}
+    judges = {decision.pk: decision.pinned_id for decision in record.decisions}
     entered: Counter[str] = Counter()
-    taken: Counter[str] = Counter()
-    for event in each.events:
+    rule_counts: Counter[str] = Counter()
+    for event in record.events:
         count = event.data.get("count", {})
-        taken.update(count.get("rules", {}))
+        rule_counts.update(count.get("rules", {}))
         judge = judges.get(event.decision_id) if event.decision_id else None
         if judge is not None or event.kind == "task.submitted":
             entered.update(count.get("visits", {}))
         if judge is not None:
-            yield from _beyond(each, versions.by_id(judge), count, entered, taken)
+            yield from _beyond(record, versions.by_id(judge), count, entered, rule_counts)
 
 
 def _beyond(
-    each: Whole,
+    record: Whole,
     line: ParsedLine,
     count: Mapping[str, Mapping[str, int]],
     entered: Mapping[str, int],
-    taken: Mapping[str, int],
+    rule_counts: Mapping[str, int],
 ) -> Iterable[Violation]:
     """Budgets of `line` that what was counted goes beyond."""
     for key in count.get("visits", {}):
@@ -149,13 +151,13 @@ def _beyond(
         limit = station.limits.max_visits if station else None
         for name, most in (("visit_cap", line.policy.visit_cap), ("max_visits", limit)):
             if station and most is not None and entered[key] > most:
-                yield each.broken("I10", f"{key} has {entered[key]} visits, {name} is {most}")
+                yield record.broken("I10", f"{key} has {entered[key]} visits, {name} is {most}")
     for rule_id in count.get("rules", {}):
-        found = line.rules_by_id.get(rule_id)
-        most = found[1].max_retries if found else None
-        if most is not None and taken[rule_id] > most:
-            yield each.broken(
-                "I10", f"rule {rule_id} was taken {taken[rule_id]} times, max_retries is {most}"
+        entry = line.rules_by_id.get(rule_id)
+        most = entry[1].max_retries if entry else None
+        if most is not None and rule_counts[rule_id] > most:
+            yield record.broken(
+                "I10", f"rule {rule_id} was taken {rule_counts[rule_id]} times, max_retries is {most}"
             )
 
 
@@ -165,25 +167,25 @@ SWEPT_AFTER = timedelta(seconds=10)
 def something_wakes_it(task_ids: Ids) -> Iterable[Violation]:
     """I17: nothing non-terminal without something that would wake it: lease, due time, person or queue."""
     tickets = {token_id for (token_id,) in from_kept(TICKETS_TO_DRIVE)}
-    for each in whole(task_ids, "tokens", "jobs", "visits", "dues"):
-        for token in each.tokens:
-            if token.status not in ENDED and not token.forked and not _wakes(each, token, tickets):
-                yield each.broken("I17", f"token {token.pk} is {token.status} and nothing would wake it")
+    for record in whole(task_ids, "tokens", "jobs", "visits", "dues"):
+        for token in record.tokens:
+            if token.status not in ENDED and not token.forked and not _wakes(record, token, tickets):
+                yield record.broken("I17", f"token {token.pk} is {token.status} and nothing would wake it")
 
 
-def _wakes(each: Whole, token: Token, tickets: set[int]) -> bool:
+def _wakes(record: Whole, token: Token, tickets: set[int]) -> bool:
     if token.status == "awaiting_review":
-        return any(visit.token_id == token.pk and visit.state == "open" for visit in each.visits)
+        return any(visit.token_id == token.pk and visit.state == "open" for visit in record.visits)
     if token.status in WAITS_FOR_PEOPLE:
         return bool(token.wait or token.error)
     if token.waits_at_join:
         # Somebody can still come: see `joins_are_as_decided`.
-        return any(other.pk != token.pk and other.status not in ENDED for other in each.tokens)
-    job = next((job for job in each.jobs if job.token_id == token.pk and job.state != "done"), None)
+        return any(other.pk != token.pk and other.status not in ENDED for other in record.tokens)
+    job = next((job for job in record.jobs if job.token_id == token.pk and job.state != "done"), None)
     if job is None:
         return False
     if job.state == Job.State.RUNNING:
         if job.kind == WAIT:
-            return any(due.job_id == job.pk for due in each.dues)
+            return any(due.job_id == job.pk for due in record.dues)
         return job.kind == MANUAL or Lease.objects.filter(job=job).exists()
     return token.pk in tickets or job.created_at < timezone.now() - SWEPT_AFTER

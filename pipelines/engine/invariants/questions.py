@@ -16,23 +16,23 @@ Ids = Sequence[int] | None
 def answers_were_given(task_ids: Ids) -> Iterable[Violation]:
     """I9: every answer among the facts of a decision was given at its token, by a person or by the job of that very
     question; a job's is what its outcome says."""
-    for each in whole(task_ids, "decisions", "events", "jobs", "tokens"):
-        given = [(event.token_id, event.data["answer"]) for event in _answered(each)]
-        for decision in each.decisions:
+    for record in whole(task_ids, "decisions", "events", "jobs", "tokens"):
+        answers = [(event.token_id, event.data["answer"]) for event in _answered(record)]
+        for decision in record.decisions:
             for answer in decision.situation["facts"].get("answers", []):
-                if (decision.token_id, answer) not in given:
-                    yield each.broken("I9", f"decision {decision.pk} was told an answer that nobody gave")
-        yield from _by_jobs(each)
-        yield from _asked(each)
+                if (decision.token_id, answer) not in answers:
+                    yield record.broken("I9", f"decision {decision.pk} was told an answer that nobody gave")
+        yield from _by_jobs(record)
+        yield from _asked(record)
 
 
-def _answered(each: Whole) -> list[Event]:
-    return [event for event in each.events if event.kind == "evaluation.answered"]
+def _answered(record: Whole) -> list[Event]:
+    return [event for event in record.events if event.kind == "evaluation.answered"]
 
 
-def _by_jobs(each: Whole) -> Iterable[Violation]:
-    jobs = {job.pk: job for job in each.jobs}
-    for event in _answered(each):
+def _by_jobs(record: Whole) -> Iterable[Violation]:
+    jobs = {job.pk: job for job in record.jobs}
+    for event in _answered(record):
         if "job" not in event.data:
             continue
         job = jobs[event.data["job"]["id"]]
@@ -40,14 +40,14 @@ def _by_jobs(each: Whole) -> Iterable[Violation]:
             answer_of(versions.by_id(job.pinned_id), job.question or {}, job.outcome or {})
             != event.data["answer"]
         ):
-            yield each.broken("I9", f"event {event.seq} tells another answer than job {job.pk} gave")
+            yield record.broken("I9", f"event {event.seq} tells another answer than job {job.pk} gave")
 
 
-def _asked(each: Whole) -> Iterable[Violation]:
+def _asked(record: Whole) -> Iterable[Violation]:
     """An open question is the one that its token waits for."""
-    tokens = {token.pk: token for token in each.tokens}
-    for job in each.jobs:
+    tokens = {token.pk: token for token in record.tokens}
+    for job in record.jobs:
         if job.purpose == Purpose.STATION or job.state == Job.State.DONE:
             continue
         if tokens[job.token_id].wait.get("evaluation") != job.question:
-            yield each.broken("I9", f"job {job.pk} asks what its token does not wait for")
+            yield record.broken("I9", f"job {job.pk} asks what its token does not wait for")

@@ -46,23 +46,23 @@ class TaskRecords:
     parts: set[str] = field(default_factory=set)
 
 
-_kept: ContextVar[dict[tuple[int, ...] | None, TaskRecords] | None] = ContextVar("kept", default=None)
+_records: ContextVar[dict[tuple[int, ...] | None, TaskRecords] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
 def read_once(task_ids: Sequence[int] | None) -> Iterator[None]:
     """Inside, a few tasks are read once, however many checks look at them; many are read by each, to bound memory."""
     few = len(_first() if task_ids is None else task_ids) <= CHUNK
-    token = _kept.set({} if few else None)
+    token = _records.set({} if few else None)
     try:
         yield
     finally:
-        _kept.reset(token)
+        _records.reset(token)
 
 
 def is_few() -> bool:
     """Whether what belongs to the tasks of this run may be held in memory at once."""
-    return _kept.get() is not None
+    return _records.get() is not None
 
 
 def read(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
@@ -98,15 +98,15 @@ def whole(task_ids: Sequence[int] | None, *parts: str) -> Iterator[Whole]:
 
 
 def _once(of: tuple[int, ...] | None, parts: tuple[str, ...]) -> list[Whole]:
-    records = _kept.get()
+    records = _records.get()
     assert records is not None
     if of not in records:
         tasks = _all() if of is None else _tasks().filter(pk__in=of)
         records[of] = TaskRecords([Whole(task) for task in tasks])
-    mine = records[of]
-    _filled(mine.tasks, tuple(part for part in parts if part not in mine.parts))
-    mine.parts.update(parts)
-    return mine.tasks
+    cached = records[of]
+    _filled(cached.tasks, tuple(part for part in parts if part not in cached.parts))
+    cached.parts.update(parts)
+    return cached.tasks
 
 
 ORDERS: dict[str, tuple[Any, str]] = {
@@ -122,13 +122,13 @@ ORDERS: dict[str, tuple[Any, str]] = {
 
 
 def _filled(chunk: list[Whole], parts: tuple[str, ...]) -> list[Whole]:
-    of = [each.task.pk for each in chunk]
+    of = [record.task.pk for record in chunk]
     for part in parts:
         rows = defaultdict(list)
         for row in _rows(part)(of=of):
             rows[row.task_id].append(row)
-        for each in chunk:
-            setattr(each, part, rows[each.task.pk])
+        for record in chunk:
+            setattr(record, part, rows[record.task.pk])
     return chunk
 
 

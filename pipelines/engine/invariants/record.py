@@ -97,8 +97,8 @@ def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ),
         ("answer to an answer", answers.filter(parent__parent__isnull=False)),
     )
-    found = [_named(what, rows) for what, rows in crossings]
-    return found[0].union(*found[1:], all=True).query.sql_with_params()
+    querysets = [_named(what, rows) for what, rows in crossings]
+    return querysets[0].union(*querysets[1:], all=True).query.sql_with_params()
 
 
 def _named(what: str, rows: QuerySet[Any]) -> QuerySet[Any, tuple[str, str, str]]:
@@ -121,9 +121,9 @@ def _of(model: Any, name: str, task_ids: Ids) -> QuerySet[Any]:
 
 def versions_are_unchanged(task_ids: Ids) -> Iterable[Violation]:
     """I14: published versions unchanged: document and hash, and the rows written for them."""
-    found = {version.pk: version for version in _versions(task_ids)}
-    rows = _rows([*found])
-    for pk, version in found.items():
+    versions_by_id = {version.pk: version for version in _versions(task_ids)}
+    rows = _rows([*versions_by_id])
+    for pk, version in versions_by_id.items():
         if digest(version.document) != version.digest:
             yield Violation("I14", f"version {pk}", "its document is not the one that was published")
         elif rows[pk] != _expected(version):
@@ -146,10 +146,10 @@ Rows = dict[str, list[tuple[str, str]]]
 
 def _rows(versions: list[int]) -> dict[int, Rows]:
     """Of each of these versions what was written for its document, in order: one statement for all."""
-    found: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
+    rows_by_version: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
     for version, what, first, second, *_ in from_kept(VERSION_ROWS, {"of": versions}):
-        found[version][what].append((first, second))
-    return found
+        rows_by_version[version][what].append((first, second))
+    return rows_by_version
 
 
 def _expected(version: LineVersion) -> Rows:

@@ -18,38 +18,38 @@ Ids = Sequence[int] | None
 def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
     """I9: the edge taken is the first match recomputed from the stored outcome, Situation and pinned version, of every
     decision of the revision of the law under which that version is read (law §12)."""
-    for each in whole(task_ids, "decisions", "events", "jobs"):
-        outcomes = {job.pk: job.outcome for job in each.jobs}
-        for decision in each.decisions:
+    for record in whole(task_ids, "decisions", "events", "jobs"):
+        outcomes = {job.pk: job.outcome for job in record.jobs}
+        for decision in record.decisions:
             same = decision.revision == versions.by_id(decision.pinned_id).revision
             now = _again(decision) if same else decision.answer
             if now != decision.answer:
-                yield each.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
+                yield record.broken("I9", f"decision {decision.pk} was {decision.answer}, now it is {now}")
             elif same and not _tested_again(decision):
-                yield each.broken("I9", f"the trace of decision {decision.pk} does not come out again")
+                yield record.broken("I9", f"the trace of decision {decision.pk} does not come out again")
             if decision.situation["outcome"] != outcomes.get(decision.job_id):
-                yield each.broken("I9", f"decision {decision.pk} was not about the outcome of its job")
-        yield from _followed(each)
-        yield from _judges(each)
+                yield record.broken("I9", f"decision {decision.pk} was not about the outcome of its job")
+        yield from _followed(record)
+        yield from _judges(record)
 
 
-def _judges(each: Whole) -> Iterable[Violation]:
+def _judges(record: Whole) -> Iterable[Violation]:
     """What judged was a version to which the task was pinned: the one under which the job started, or one to which the
     task had been migrated by then (law §1, LineVersion)."""
-    started = {job.pk: job.pinned_id for job in each.jobs}
-    judged = {decision.pk: decision for decision in each.decisions}
-    brought = {event.data["was"] for event in each.events if event.kind == "task.migrated"}
-    brought |= {event.data["pinned"] for event in each.events if event.kind == "task.migrated"}
-    for job in each.jobs:
-        if job.pinned_id not in {each.task.pinned_id, *brought}:
-            yield each.broken("I9", f"job {job.pk} is of a version that the task was never on")
+    started = {job.pk: job.pinned_id for job in record.jobs}
+    judged = {decision.pk: decision for decision in record.decisions}
+    brought = {event.data["was"] for event in record.events if event.kind == "task.migrated"}
+    brought |= {event.data["pinned"] for event in record.events if event.kind == "task.migrated"}
+    for job in record.jobs:
+        if job.pinned_id not in {record.task.pinned_id, *brought}:
+            yield record.broken("I9", f"job {job.pk} is of a version that the task was never on")
     so_far: set[int] = set()
-    for event in each.events:
+    for event in record.events:
         if event.kind == "task.migrated":
             so_far.add(event.data["pinned"])
         decision = judged.get(event.decision_id) if event.decision_id else None
         if decision and decision.pinned_id not in {started.get(decision.job_id), *so_far}:
-            yield each.broken("I9", f"decision {decision.pk} is by a version that the task was not on then")
+            yield record.broken("I9", f"decision {decision.pk} is by a version that the task was not on then")
 
 
 SAYS = ("missing", "trigger", "evaluation")
@@ -58,14 +58,16 @@ SAYS = ("missing", "trigger", "evaluation")
 def waits_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
     """I9: what a token is said to wait for is what its decision came to: the preconditions that are missing, what was
     escalated, what is asked."""
-    for each in whole(task_ids, "decisions", "tokens"):
-        decided = {str(decision.pk): decision.answer for decision in each.decisions}
-        for token in each.tokens:
+    for record in whole(task_ids, "decisions", "tokens"):
+        decided = {str(decision.pk): decision.answer for decision in record.decisions}
+        for token in record.tokens:
             answer = decided.get(token.wait.get("decision", ""))
             for name in SAYS if answer else ():
-                told = token.wait.get(name) or None
-                if answer is not None and told != (answer.get(name) or None):
-                    yield each.broken("I9", f"token {token.pk} waits for {name} {told}, decided was another")
+                actual = token.wait.get(name) or None
+                if answer is not None and actual != (answer.get(name) or None):
+                    yield record.broken(
+                        "I9", f"token {token.pk} waits for {name} {actual}, decided was another"
+                    )
 
 
 def _again(decision: Decision) -> dict[str, Any]:
@@ -76,13 +78,13 @@ def _tested_again(decision: Decision) -> bool:
     return comes_out_again(versions.by_id(decision.pinned_id), decision.situation, decision.trace)
 
 
-def _followed(each: Whole) -> Iterable[Violation]:
+def _followed(record: Whole) -> Iterable[Violation]:
     """What was done is what was decided."""
-    decided = {decision.pk: decision for decision in each.decisions}
-    for event in each.events:
+    decided = {decision.pk: decision for decision in record.decisions}
+    for event in record.events:
         decision = decided.get(event.decision_id) if event.decision_id else None
         if decision and _done(event) != _said(decision, event):
-            yield each.broken(
+            yield record.broken(
                 "I9", f"event {event.seq} does {_done(event)}, decided was {_said(decision, event)}"
             )
 

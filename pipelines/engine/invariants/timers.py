@@ -16,21 +16,21 @@ Ids = Sequence[int] | None
 
 def due_times_end_with_their_wait(task_ids: Ids) -> Iterable[Violation]:
     """I8: no due time of a task, token, job or gate visit that is over, nor of a token that has moved on since."""
-    for each in whole(task_ids, "tokens", "jobs", "visits", "dues"):
-        for due in each.dues:
-            why = _stale(each, due)
+    for record in whole(task_ids, "tokens", "jobs", "visits", "dues"):
+        for due in record.dues:
+            why = _stale(record, due)
             if why:
-                yield each.broken("I8", f"due time {due.kind} {due.key} is kept although {why}")
+                yield record.broken("I8", f"due time {due.kind} {due.key} is kept although {why}")
 
 
-def _stale(each: Whole, due: Due) -> str:
-    if each.task.status in ENDED:
+def _stale(record: Whole, due: Due) -> str:
+    if record.task.status in ENDED:
         return "its task has ended"
-    if due.job_id and any(job.pk == due.job_id and job.state == Job.State.DONE for job in each.jobs):
+    if due.job_id and any(job.pk == due.job_id and job.state == Job.State.DONE for job in record.jobs):
         return "its job is done"
-    if due.visit_id and not any(visit.pk == due.visit_id and _open(visit) for visit in each.visits):
+    if due.visit_id and not any(visit.pk == due.visit_id and _open(visit) for visit in record.visits):
         return "its gate visit is over"
-    token = next((token for token in each.tokens if token.pk == due.token_id), None)
+    token = next((token for token in record.tokens if token.pk == due.token_id), None)
     if token is None:
         return ""
     if token.status in ENDED or token.forked:
@@ -41,13 +41,15 @@ def _stale(each: Whole, due: Due) -> str:
 def late_work_is_noticed(task_ids: Ids) -> Iterable[Violation]:
     """I17: work of which a time is expected has its due time while it runs, in a line that looks for deadlocks. (A
     migration changes no time that was set.)"""
-    for each in whole(task_ids, "tokens", "jobs", "dues", "events"):
-        if any(event.kind == "task.migrated" for event in each.events):
+    for record in whole(task_ids, "tokens", "jobs", "dues", "events"):
+        if any(event.kind == "task.migrated" for event in record.events):
             continue
-        kept = {due.key for due in each.dues if due.kind == LATE}
-        for job in each.jobs:
-            if job.state == Job.State.RUNNING and str(job.token_id) not in kept and _is_watched(job):
-                yield each.broken("I17", f"job {job.pk} may take as long as it likes, and nothing would tell")
+        late_keys = {due.key for due in record.dues if due.kind == LATE}
+        for job in record.jobs:
+            if job.state == Job.State.RUNNING and str(job.token_id) not in late_keys and _is_watched(job):
+                yield record.broken(
+                    "I17", f"job {job.pk} may take as long as it likes, and nothing would tell"
+                )
 
 
 def _is_watched(job: Job) -> bool:
@@ -61,9 +63,14 @@ def _open(visit: GateVisit) -> bool:
 
 def gates_keep_their_times(task_ids: Ids) -> Iterable[Violation]:
     """I17: an open gate visit whose time is still to come has its due time."""
-    for each in whole(task_ids, "visits", "dues", "events"):
-        kept = {due.visit_id for due in each.dues}
-        told = {event.data.get("visit") for event in each.events if event.kind == "gate.overdue"}
-        for visit in each.visits:
-            if _open(visit) and visit.due_at and visit.pk not in kept and str(visit.pk) not in told:
-                yield each.broken("I17", f"gate visit {visit.pk} is due and nothing would tell")
+    for record in whole(task_ids, "visits", "dues", "events"):
+        timed_visits = {due.visit_id for due in record.dues}
+        overdue_visits = {event.data.get("visit") for event in record.events if event.kind == "gate.overdue"}
+        for visit in record.visits:
+            if (
+                _open(visit)
+                and visit.due_at
+                and visit.pk not in timed_visits
+                and str(visit.pk) not in overdue_visits
+            ):
+                yield record.broken("I17", f"gate visit {visit.pk} is due and nothing would tell")

@@ -21,31 +21,31 @@ OF_STEP_SEVEN = ("feedback", "variables", "trace")
 def words_lead_where_shown(task_ids: Ids) -> Iterable[Violation]:
     """I19: the move after a decided visit is the one that the visit's page showed, or what step 7 made of it (law §12,
     Gates and words): rules and checks come out as they did when the gate asked."""
-    for each in whole(task_ids, "visits", "decisions"):
-        asked = {str(visit.pk): visit.asked_by_id for visit in each.visits}
-        decisions = {decision.pk: decision for decision in each.decisions}
-        for decision in each.decisions:
+    for record in whole(task_ids, "visits", "decisions"):
+        question_ids = {str(visit.pk): visit.asked_by_id for visit in record.visits}
+        decisions = {decision.pk: decision for decision in record.decisions}
+        for decision in record.decisions:
             visit = decision.cause.removeprefix("gate:")
-            question = decisions.get(asked[visit]) if visit in asked else None
+            question = decisions.get(question_ids[visit]) if visit in question_ids else None
             if question and question.revision == decision.revision == _revision(question):
-                yield from _swallowed(each, question, decision)
+                yield from _swallowed(record, question, decision)
 
 
 def _revision(decision: Decision) -> int:
     return versions.by_id(decision.pinned_id).revision
 
 
-def _swallowed(each: Whole, question: Decision, decision: Decision) -> Iterator[Violation]:
-    shown = _shown(question, decision)
-    stands, stood = list(_tried(trace_of(decision))), list(_tried(shown["trace"]))
+def _swallowed(record: Whole, question: Decision, decision: Decision) -> Iterator[Violation]:
+    displayed = _shown(question, decision)
+    stands, stood = list(_tried(trace_of(decision))), list(_tried(displayed["trace"]))
     refused = [place for place in map(_refused, (stands, stood)) if place is not None]
     until = min(refused, default=None)
     if stands[:until] != stood[:until]:
-        yield each.broken(
+        yield record.broken(
             "I19", f"decision {decision.pk} tried rules and checks anew after its gate had asked"
         )
-    elif until is None and _led(decision.answer) != _led(shown):
-        yield each.broken("I19", f"decision {decision.pk} leads elsewhere than the page of its gate showed")
+    elif until is None and _led(decision.answer) != _led(displayed):
+        yield record.broken("I19", f"decision {decision.pk} leads elsewhere than the page of its gate showed")
 
 
 def _shown(question: Decision, decision: Decision) -> dict[str, Any]:

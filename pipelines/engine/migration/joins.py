@@ -55,12 +55,12 @@ def put_back(batch: Batch, task: Task, names: Mapping[str, Mapping[str, Any]]) -
 
 def arrived(line: ParsedLine, mapping: Mapping[str, str], token: Token) -> bool:
     """The station that a waiting token came from, by its name in `line`. Whether its row changed."""
-    said = token.wait.get("join")
-    if not said:
+    join = token.wait.get("join")
+    if not join:
         return False
-    source = _name(line, mapping, said["from"])
-    token.wait = {**token.wait, "join": {**said, "from": source}}
-    return bool(source != said["from"])
+    source = _name(line, mapping, join["from"])
+    token.wait = {**token.wait, "join": {**join, "from": source}}
+    return bool(source != join["from"])
 
 
 def _name(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str:
@@ -72,7 +72,7 @@ def foreseen(
 ) -> list[MigrationEffect]:
     """The effects, where the other version waits for something else: then a join may be complete at once."""
     at = {effect.token: effect for effect in effects}
-    branches = [b for each in branches_of(living) for b in _standing(each, at[each.id], line, mapping)]
+    branches = [b for branch in branches_of(living) for b in _standing(branch, at[branch.id], line, mapping)]
     while True:
         merge = due(line, branches)
         if merge is None:
@@ -82,7 +82,10 @@ def foreseen(
         for token in merge.arrived:
             if token in at:
                 at[token] = replace(at[token], effect=impact.MOVES, to=(merge.station,), status=status)
-        branches = [*(each for each in branches if each.id not in merge.arrived), _merged(branches, merge)]
+        branches = [
+            *(branch for branch in branches if branch.id not in merge.arrived),
+            _merged(branches, merge),
+        ]
 
 
 def _standing(
@@ -103,6 +106,6 @@ def _standing(
 
 
 def _merged(branches: Sequence[Branch], merge: Merge) -> Branch:
-    first = next(each for each in branches if each.id == merge.arrived[0])
+    first = next(branch for branch in branches if branch.id == merge.arrived[0])
     outer = first.within[: first.within.index(merge.fork)] if merge.fork else ()
     return Branch(-first.id, merge.station, outer)

@@ -63,21 +63,23 @@ def _in_one(work: Any, chunk: Sequence[Any]) -> list[MigrateResult]:
         return run(partial(work, chunk))
     except Exception:
         log.exception("batch_rolled_back", members=len(chunk))
-        return [_alone(work, each) for each in chunk]
+        return [_alone(work, member) for member in chunk]
 
 
-def _alone(work: Any, each: Any) -> MigrateResult:
+def _alone(work: Any, member: Any) -> MigrateResult:
     try:
-        result: MigrateResult = run(partial(work, [each]))[0]
+        result: MigrateResult = run(partial(work, [member]))[0]
         return result
     except Exception:
-        log.exception("migration_failed", task=each.task_id)
-        return MigrateResult(each.task_id, "error", "Something unexpected happened; nothing was changed.")
+        log.exception("migration_failed", task=member.task_id)
+        return MigrateResult(member.task_id, "error", "Something unexpected happened; nothing was changed.")
 
 
 def _together(chunk: Sequence[Migrating], *, actor: Actor) -> list[MigrateResult]:
-    ids = [each.task_id for each in chunk]
-    this = moving(ids, [each.to_version_id for each in chunk], [each.entry_id for each in chunk], actor)
+    ids = [member.task_id for member in chunk]
+    this = moving(
+        ids, [member.to_version_id for member in chunk], [member.entry_id for member in chunk], actor
+    )
     results = [_one(this, member) for member in chunk]
     this.write()
     return results
@@ -95,8 +97,8 @@ def _one(this: MovingTask, member: Migrating) -> MigrateResult:
     result = _unfit(member, plan)
     if result:
         return this.enter(member.entry_id, task, result)
-    kept = _do(this, task, to, member, plan)
-    return this.enter(member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **kept)
+    snapshot = _do(this, task, to, member, plan)
+    return this.enter(member.entry_id, task, MigrateResult(task.pk, "migrated", "", plan), **snapshot)
 
 
 def _refusal(this: MovingTask, task: Task | None, member: Migrating) -> str:
@@ -115,7 +117,7 @@ def _refusal(this: MovingTask, task: Task | None, member: Migrating) -> str:
 
 def _unfit(member: Migrating, plan: Planned) -> MigrateResult | None:
     """What keeps it from being done, apart from the task itself."""
-    if member.expected is not None and plan.to_list() != [dict(each) for each in member.expected]:
+    if member.expected is not None and plan.to_list() != [dict(effect) for effect in member.expected]:
         return MigrateResult(member.task_id, "changed", "This task changed after the impact was shown.", plan)
     if plan.needs:
         stations = ", ".join(plan.needs)
@@ -135,7 +137,7 @@ def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: 
         for token, effect in _pairs(this, task, plan)
     ]
     before = [step.before() for step in steps]
-    held = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
+    previous = {name: getattr(task, name) for name in ("context", "variables", "unreadable")}
     forks = joins.forks(batch, task)
     task.pinned = to
     batch.task_changed(task, "pinned")
@@ -159,10 +161,15 @@ def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: 
     for step in steps:
         step.loudly()
     effects.meet(batch, task, this.actor, WHY)
-    kept: dict[str, Any] = {name: value for name, value in held.items() if value is not getattr(task, name)}
+    changed_values: dict[str, Any] = {
+        name: value for name, value in previous.items() if value is not getattr(task, name)
+    }
     if forks:
-        kept["forks"] = forks
-    return {"tokens": [step.after(said) for step, said in zip(steps, before, strict=True)], "before": kept}
+        changed_values["forks"] = forks
+    return {
+        "tokens": [step.after(state_before) for step, state_before in zip(steps, before, strict=True)],
+        "before": changed_values,
+    }
 
 
 def _pairs(this: MovingTask, task: Task, plan: Planned) -> list[tuple[Token, MigrationEffect]]:

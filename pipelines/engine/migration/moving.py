@@ -77,5 +77,5 @@ def moving(
         MigrationSnapshot(batch.tasks.values(), batch.tokens.values(), batch.jobs),
         actor,
         LineVersion.objects.defer("document").in_bulk(ids),
-        MigrationEntry.objects.in_bulk([each for each in entry_ids if each]),
+        MigrationEntry.objects.in_bulk([entry_id for entry_id in entry_ids if entry_id]),
     )

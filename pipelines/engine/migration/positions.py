@@ -174,14 +174,18 @@ def carry(
     this: MovingTask, task: Task, token: Token, job: Job, station: str, origin: str, why: str = WHY
 ) -> None:
     """The job that nobody has begun is closed, and one at another station opened: an entry, but bound by no budget."""
-    batch, source, held = this.batch, token.station, token.wait if token.status == Status.HELD else None
+    batch, source, previous_wait = (
+        this.batch,
+        token.station,
+        token.wait if token.status == Status.HELD else None,
+    )
     finish_job(batch, job, {"result": "cancelled", "reason": "manual"}, str(this.actor))
     token.station, token.origin, token.entered_at, token.signal_reworks = station, origin, batch.now, 0
     count = merge_counts(task, {"visits": {station: 1}})
     opened = open_job(batch, task, token, feedback=job.feedback)
-    if held is not None:
+    if previous_wait is not None:
         unbegin(batch, task, opened)
-        token.status, token.wait = Status.HELD, held
+        token.status, token.wait = Status.HELD, previous_wait
     batch.changed(token)
     batch.event(
         task,

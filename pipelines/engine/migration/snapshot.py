@@ -60,8 +60,8 @@ class MigrationSnapshot:
         self, tasks: Iterable[Task], tokens: Iterable[Token], jobs: Mapping[int, Job] | None = None
     ) -> None:
         self.tasks = {task.pk: task for task in tasks}
-        living = [each for each in tokens if each.ended_at is None]
-        positions = [each for each in living if not each.forked]
+        living = [token for token in tokens if token.ended_at is None]
+        positions = [token for token in living if not token.forked]
         self.tokens = sorted(positions, key=lambda token: token.pk)
         self._living, self._of = _by_task(living), _by_task(self.tokens)
         self.decisions = self._decisions()
@@ -83,20 +83,22 @@ class MigrationSnapshot:
         done = {decision.job_id for decision in self.decisions.values()} - set(known)
         tokens = [token.pk for token in self.tokens]
         rows = Job.objects.filter(pk__in=done) | Job.objects.filter(token__in=tokens).exclude(state="done")
-        found = {job.pk: known.get(job.pk, job) for job in rows} | known
-        work = [each for each in found.values() if each.purpose == Purpose.STATION]
-        return {job.token_id: job for job in work if job.state != Job.State.DONE}, found
+        jobs = {job.pk: known.get(job.pk, job) for job in rows} | known
+        work = [job for job in jobs.values() if job.purpose == Purpose.STATION]
+        return {job.token_id: job for job in work if job.state != Job.State.DONE}, jobs
 
     def _votes(self) -> tuple[set[int], dict[int, dict[str, dict[str, str]]]]:
         """Tokens at whose open gates somebody voted; and of each that waits, {gate: word} of those that were asked
         together with the open ones and are decided."""
-        asked = [token.wait["decision"] for token in self.tokens if token.status == Status.AWAITING_REVIEW]
-        visits = GateVisit.objects.filter(asked_by__in=asked)
+        decision_ids = [
+            token.wait["decision"] for token in self.tokens if token.status == Status.AWAITING_REVIEW
+        ]
+        visits = GateVisit.objects.filter(asked_by__in=decision_ids)
         votes = Vote.objects.filter(visit__in=visits.filter(state=GateVisit.State.OPEN))
-        said: dict[int, dict[str, dict[str, str]]] = {}
+        decided_words: dict[int, dict[str, dict[str, str]]] = {}
         for token, gate, word in visits.filter(state="decided").values_list("token_id", "gate", "word"):
-            said.setdefault(token, {})[gate] = {"decision": word}
-        return set(votes.values_list("visit__token_id", flat=True)), said
+            decided_words.setdefault(token, {})[gate] = {"decision": word}
+        return set(votes.values_list("visit__token_id", flat=True)), decided_words
 
     def _with_rejections(self) -> set[int]:
         rejected = GateVisit.objects.filter(task__in=self.tasks, word=Word.REJECT)
@@ -250,10 +252,10 @@ class MigrationSnapshot:
 
 
 def _by_task(tokens: Iterable[Token]) -> dict[int, list[Token]]:
-    found: dict[int, list[Token]] = {}
+    tokens_by_task: dict[int, list[Token]] = {}
     for token in tokens:
-        found.setdefault(token.task_id, []).append(token)
-    return found
+        tokens_by_task.setdefault(token.task_id, []).append(token)
+    return tokens_by_task
 
 
 def _work(job: Job | None) -> str:

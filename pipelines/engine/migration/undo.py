@@ -47,9 +47,11 @@ def put_back(members: Sequence[PuttingBack], actor: Actor) -> list[MigrateResult
 
 
 def _together(chunk: Sequence[PuttingBack], *, actor: Actor) -> list[MigrateResult]:
-    undone = MigrationEntry.objects.in_bulk([each.undoes for each in chunk])
+    undone = MigrationEntry.objects.in_bulk([member.undoes for member in chunk])
     versions = [entry.was_id for entry in undone.values()]
-    this = moving([each.task_id for each in chunk], versions, [each.entry_id for each in chunk], actor)
+    this = moving(
+        [member.task_id for member in chunk], versions, [member.entry_id for member in chunk], actor
+    )
     results = [_one(this, member, undone.get(member.undoes)) for member in chunk]
     this.write()
     return results
@@ -78,17 +80,20 @@ def _why_not(this: MovingTask, task: Task | None, undoes: MigrationEntry | None)
     since = Event.objects.filter(task=task, seq__gt=undoes.seq).exclude(kind__in=HARMLESS)
     if since.exists():
         return "This task has moved since."
-    if any(said["after"]["forked"] for said in undoes.tokens):
+    if any(token_record["after"]["forked"] for token_record in undoes.tokens):
         return "The migration forked this task, and branches have begun."
     return _begun(this, undoes)
 
 
 def _begun(this: MovingTask, undoes: MigrationEntry) -> str:
     """A job that was opened by the migration and that somebody works on by now."""
-    for said in undoes.tokens:
-        job = this.batch.jobs.get(said["after"]["job"] or 0)
-        opened = job is not None and job.pk != said["before"]["job"]
-        if said["token"] not in this.batch.tokens or this.batch.tokens[said["token"]].status in ENDED:
+    for token_record in undoes.tokens:
+        job = this.batch.jobs.get(token_record["after"]["job"] or 0)
+        opened = job is not None and job.pk != token_record["before"]["job"]
+        if (
+            token_record["token"] not in this.batch.tokens
+            or this.batch.tokens[token_record["token"]].status in ENDED
+        ):
             return "A branch of this task has ended since."
         if job and opened and not _untouched(job):
             return f"Work at {job.station} has begun."
@@ -101,7 +106,10 @@ def _untouched(job: Job) -> bool:
 
 def _restore(this: MovingTask, task: Task, undoes: MigrationEntry) -> None:
     batch, to, migrated = this.batch, this.known[undoes.was_id], this.known[task.pinned_id]
-    backs = [Back(this, task, this.batch.tokens[said["token"]], said, to, undoes) for said in undoes.tokens]
+    backs = [
+        Back(this, task, this.batch.tokens[token_record["token"]], token_record, to, undoes)
+        for token_record in undoes.tokens
+    ]
     task.pinned = to
     restored = {name: value for name, value in undoes.before.items() if name != "forks"}
     batch.task_changed(task, "pinned", *restored)
@@ -110,7 +118,7 @@ def _restore(this: MovingTask, task: Task, undoes: MigrationEntry) -> None:
     counted = merge_counts(task, _uncounted(undoes))
     changed = [back.token for back in backs if back.quietly()]
     changed += joins.put_back(batch, task, undoes.before.get("forks", {}))
-    entry = next((each for each in this.entries.values() if each.task_id == task.pk), None)
+    entry = next((candidate for candidate in this.entries.values() if candidate.task_id == task.pk), None)
     batch.event(
         task,
         "task.migrated",
@@ -222,8 +230,8 @@ class Back:
         self.token.entered_at = batch.now
         cause = f"undo:{self.token.pk}.{self.token.version}"
         turn = DecisionContext(batch, self.task, self.token, job, actor, cause, WHY, under=decision.pinned_id)
-        asked = decision.situation["facts"]
-        facts = told(asked, asked.get("now", {}), self.before["approved"])
+        old_facts = decision.situation["facts"]
+        facts = told(old_facts, old_facts.get("now", {}), self.before["approved"])
         effects.apply(turn, settle(turn, {**decision.situation, "facts": facts}))
 
 

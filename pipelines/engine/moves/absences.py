@@ -60,10 +60,10 @@ def question_of_absences(project_ids: Collection[int]) -> Question[Any]:
 
 def stand_ins_in(project_ids: Collection[int], away: Iterable[Any]) -> dict[int, dict[int, int]]:
     """By project, who is away and who stands in, as the answer to `question_of_absences` tells."""
-    found: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
+    by_project: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
     for project_id, user_id, stand_in in away:
-        found[project_id][user_id] = stand_in
-    return found
+        by_project[project_id][user_id] = stand_in
+    return by_project
 
 
 def chain(away: StandIns, absent: int) -> tuple[int, ...]:
@@ -94,25 +94,27 @@ def seats_of(user: User, project_id: int, person: EntitledPerson | None) -> list
 
 
 def _with_others(user: User, own: Mapping[int, EntitledPerson]) -> dict[int, list[Seat]]:
-    found = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
+    seats_by_project = {pk: [Seat(person, (user.pk,))] for pk, person in own.items()}
     if any(person.named for person in own.values()):
         chains = {pk: list(_chains_to(away, user.pk)) for pk, away in stand_ins(own).items()}
-        wanted = {people[0] for each in chains.values() for people in each}
-        absent = people_of_projects(list(own), wanted) if wanted else {}
-        for pk, each in chains.items():
-            others = [Seat(absent[pk][people[0]], people) for people in each if people[0] in absent[pk]]
-            found[pk] += sorted(others, key=lambda seat: seat.person.username)
-    return found
+        absent_ids = {people[0] for project_chains in chains.values() for people in project_chains}
+        absent = people_of_projects(list(own), absent_ids) if absent_ids else {}
+        for pk, project_chains in chains.items():
+            others = [
+                Seat(absent[pk][people[0]], people) for people in project_chains if people[0] in absent[pk]
+            ]
+            seats_by_project[pk] += sorted(others, key=lambda seat: seat.person.username)
+    return seats_by_project
 
 
 def usable(seats: Iterable[Seat], visit: GateVisit, policy: Approval, votes: Iterable[Vote]) -> list[Seat]:
     """Select those that the gate asks, nobody has taken by a vote, and no bar is on. A vote in a chat takes the place
     of whoever connected that as well."""
-    taken = {pk for vote in votes for pk in (vote.seat_id, vote.connected_by)}
+    voters = {pk for vote in votes for pk in (vote.seat_id, vote.connected_by)}
     return [
         seat
         for seat in seats
-        if seat.person.user_id not in taken
+        if seat.person.user_id not in voters
         and meets_any(seat.person, policy.who)
         and not seat.barred(visit.task, visit, policy)
     ]
@@ -122,14 +124,14 @@ def deciders(
     people: Mapping[int, EntitledPerson], away: StandIns, visit: GateVisit, policy: Approval
 ) -> list[int]:
     """The ids of the members of a project who may decide at an open visit, on their own or in somebody's place."""
-    asked = {pk: person for pk, person in people.items() if meets_any(person, policy.who)}
-    found = [pk for pk, person in asked.items() if not barred(person, visit.task, visit, policy)]
+    eligible = {pk: person for pk, person in people.items() if meets_any(person, policy.who)}
+    decider_ids = [pk for pk, person in eligible.items() if not barred(person, visit.task, visit, policy)]
     for absent in away:
-        if absent not in asked or is_barred(absent, visit.task, visit, policy):
+        if absent not in eligible or is_barred(absent, visit.task, visit, policy):
             continue
         for pk in chain(away, absent)[1:]:
             if is_barred(pk, visit.task, visit, policy):
                 break
             if pk in people:
-                found.append(pk)
-    return list(dict.fromkeys(found))
+                decider_ids.append(pk)
+    return list(dict.fromkeys(decider_ids))

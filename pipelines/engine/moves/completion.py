@@ -42,9 +42,9 @@ def end(batch: Batch, task: Task, token: Token, how: Ending) -> None:
     end the task with all its branches: open jobs and gates are closed."""
     if how.ended.everything:
         closed = batch.living(task)
-        for each in closed:
-            close_work(batch, task, each, how.actor, why=how.ended.kind)
-            _end(batch, each, how.ended)
+        for living_token in closed:
+            close_work(batch, task, living_token, how.actor, why=how.ended.kind)
+            _end(batch, living_token, how.ended)
     else:
         _end(batch, token, how.ended)
         closed = [token, *_ended_forks(batch, token)]
@@ -104,7 +104,7 @@ def _ended_forks(batch: Batch, token: Token) -> list[Token]:
         parent = batch.tokens[token.parent_id]
         own = parent.wait.get("branches")
         children = parent.children.all() if own is None else parent.children.filter(pk__in=own)
-        branches = [_current(batch, each) for each in children]
+        branches = [_current(batch, child) for child in children]
         if any(branch.status not in ENDED for branch in branches):
             break
         worst = _worst(branches)
@@ -128,7 +128,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
     """The event of the end; and when no position is left, the task's own."""
     over = not batch.living(task)
     if over:
-        root = next(each for each in closed if each.parent_id is None)
+        root = next(closed_token for closed_token in closed if closed_token.parent_id is None)
         task.status, task.end, task.error, task.reason = root.status, root.end, root.error, how.ended.reason
         task.ended_at = batch.now
         batch.task_changed(task)
@@ -143,7 +143,7 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
         target=token.end,
         trigger=how.trigger,
         decision=how.decision,
-        tokens=[token_state(each) for each in closed],
+        tokens=[token_state(closed_token) for closed_token in closed],
         task={"end": task.end, "error": task.error, "reason": task.reason} if over else None,
         reason=how.ended.reason,
         **how.data,

@@ -29,7 +29,9 @@ def new_record(task: Task, kind: str) -> Deadlock:
     return Deadlock(id=uuid4(), task=task, kind=kind, suggestion=SUGGESTIONS[kind], role=role)
 
 
-def open_record(batch: Batch, record: Deadlock, parties: Sequence[Party], told: Iterable[str] = ()) -> None:
+def open_record(
+    batch: Batch, record: Deadlock, parties: Sequence[Party], notified: Iterable[str] = ()
+) -> None:
     """Save it: from now on its agents get no new work. Tell its tasks and, but for those who are `told` already, the
     responsible role."""
     tasks = {task.pk: task for task, _party in parties}
@@ -50,8 +52,10 @@ def open_record(batch: Batch, record: Deadlock, parties: Sequence[Party], told: 
             role=record.role,
             suggestion=record.suggestion,
         )
-    known = set(told)
-    to = tuple(each for each in roles.addresses(record.task.project_id, record.role) if each not in known)
+    known = set(notified)
+    to = tuple(
+        address for address in roles.addresses(record.task.project_id, record.role) if address not in known
+    )
     batch.tell(observers.Alarm("deadlock", record.pk, record.task_id, to, batch.now))
 
 

@@ -64,25 +64,25 @@ class EntitledPerson:
         return Voter(self.username, expand(self.roles), frozenset(self.groups), frozenset(self.agents))
 
     def to_dict(self) -> dict[str, Any]:
-        said: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "username": self.username,
             "roles": list(self.roles),
             "groups": list(self.groups),
         }
-        said |= {"agents": list(self.agents)} if self.agents else {}
-        return said | {"alone": True} if self.alone else said
+        fields |= {"agents": list(self.agents)} if self.agents else {}
+        return fields | {"alone": True} if self.alone else fields
 
     @classmethod
-    def from_dict(cls, user_id: int, said: dict[str, Any]) -> EntitledPerson:
+    def from_dict(cls, user_id: int, stored: dict[str, Any]) -> EntitledPerson:
         """Read back from a vote. Votes cast before roles were a set name one role; reviewer then included designer."""
-        roles = said["roles"] if "roles" in said else formerly(said["role"])
+        roles = stored["roles"] if "roles" in stored else formerly(stored["role"])
         return cls(
             user_id,
-            said["username"],
+            stored["username"],
             tuple(roles),
-            tuple(said["groups"]),
-            said.get("alone", False),
-            agents=tuple(said.get("agents", ())),
+            tuple(stored["groups"]),
+            stored.get("alone", False),
+            agents=tuple(stored.get("agents", ())),
         )
 
 
@@ -116,10 +116,10 @@ def people_in(
 ) -> dict[int, dict[int, EntitledPerson]]:
     """By project, the people as the answer to `question_of_projects` tells. `everybody`: whether these are all
     members, so that whoever is the only one is alone."""
-    found = list(members)
-    sizes = Counter(project_id for project_id, *_rest in found)
-    people: dict[int, dict[int, EntitledPerson]] = {each: {} for each in project_ids}
-    for project_id, user_id, username, roles, groups, owns, left in found:
+    rows = list(members)
+    sizes = Counter(project_id for project_id, *_rest in rows)
+    people: dict[int, dict[int, EntitledPerson]] = {project_id: {} for project_id in project_ids}
+    for project_id, user_id, username, roles, groups, owns, left in rows:
         alone = everybody and sizes[project_id] == 1 and not left
         people[project_id][user_id] = EntitledPerson(
             user_id, username, tuple(roles), tuple(sorted(groups)), alone, agents=tuple(owns)
@@ -138,8 +138,10 @@ def _members(projects: Any) -> QuerySet[Membership, Member]:
 def _described(members: QuerySet[Membership, Membership]) -> QuerySet[Membership, Member]:
     """Select (project, user, user name, roles, groups, agents that they answer for, whether somebody left within a
     month) of those who may sign in."""
-    said = members.filter(user__is_active=True).annotate(in_groups=GROUPS, owns=OWNED, left=DEPARTURE)
-    return said.values_list("project_id", "user_id", "user__username", "roles", "in_groups", "owns", "left")
+    described = members.filter(user__is_active=True).annotate(in_groups=GROUPS, owns=OWNED, left=DEPARTURE)
+    return described.values_list(
+        "project_id", "user_id", "user__username", "roles", "in_groups", "owns", "left"
+    )
 
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
@@ -165,9 +167,9 @@ def everywhere(user: User) -> dict[int, EntitledPerson]:
 def _persons(user: User, memberships: Iterable[Any]) -> dict[int, EntitledPerson]:
     return {
         project_id: EntitledPerson(
-            user.pk, username, tuple(roles), tuple(sorted(groups)), not others, named, tuple(owns)
+            user.pk, username, tuple(roles), tuple(sorted(groups)), not others, is_stand_in, tuple(owns)
         )
-        for project_id, username, roles, groups, others, named, owns in memberships
+        for project_id, username, roles, groups, others, is_stand_in, owns in memberships
     }
 
 
@@ -188,11 +190,11 @@ def _memberships(user: Any) -> QuerySet[Membership, Own]:
     """Select (project, user name, roles, groups, whether the project has others or had within a month, whether somebody
     named them as a stand-in, agents that they answer for) of one person who may sign in."""
     others = Membership.objects.filter(project=OuterRef("project"), user__is_active=True).exclude(user=user)
-    named = Absence.objects.filter(stand_in=user, until__gt=Now())
+    absences = Absence.objects.filter(stand_in=user, until__gt=Now())
     memberships = Membership.objects.filter(user=user, user__is_active=True).annotate(
         in_groups=GROUPS,
         others=Case(When(DEPARTURE, then=Value(True)), default=Exists(others)),
-        named=Exists(named),
+        named=Exists(absences),
         owns=OWNED,
     )
     return memberships.values_list(
@@ -276,11 +278,11 @@ def asked_of_all(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] 
     if not policy.unanimous:
         return None
     people = people_of(task.project_id).values()
-    wanted = [need for need in policy.who if need.everyone]
+    needs = [need for need in policy.who if need.everyone]
     return [
         person.voter
         for person in people
-        if meets_any(person, wanted) and not barred(person, task, visit, policy)
+        if meets_any(person, needs) and not barred(person, task, visit, policy)
     ]
 
 
@@ -289,8 +291,8 @@ def not_approved(visit: GateVisit, policy: Approval) -> frozenset[str]:
     everyone = asked_of_all(visit.task, visit, policy)
     if everyone is None:
         return frozenset()
-    said = {name for vote in visit.votes.all() if vote.word == APPROVE for name in _names(vote)}
-    return outstanding(policy.who, everyone, said)
+    approvers = {name for vote in visit.votes.all() if vote.word == APPROVE for name in _names(vote)}
+    return outstanding(policy.who, everyone, approvers)
 
 
 def _names(vote: Vote) -> tuple[str, str]:

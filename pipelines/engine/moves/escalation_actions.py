@@ -43,12 +43,12 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
     """Suspend the agents where the escalation arose, or else those that work on the task now. Agents that are already
     suspended stay so, and the breach event names them again (AEEF E19)."""
     line = versions.by_id(task.pinned_id)
-    places = [escalation.station] if escalation.station else [each.station for each in batch.living(task)]
+    places = [escalation.station] if escalation.station else [token.station for token in batch.living(task)]
     known = (line.stations_by_key.get(place) for place in places)
     keys = {station.agent for station in known if station and station.agent}
-    found = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
+    agents = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
     why = f"{task.name}: {escalation.trigger}. {escalation.reason}".strip()[:LONGEST_TEXT]
-    for pk in list(found.values_list("pk", flat=True)):
+    for pk in list(agents.values_list("pk", flat=True)):
         # Somebody else may have suspended it at the same moment.
         with suppress(Conflict):
             suspend(pk, actor=ENGINE, reason=why)
@@ -58,8 +58,8 @@ def _convene_review(batch: Batch, task: Task, escalation: Escalation) -> None:
     """Open another escalation for each of these roles; the task cannot move forward until all are resolved. A role
     that is already asked is not asked twice."""
     about = Escalation.objects.filter(task=task.pk, trigger=REVIEW, station=escalation.station)
-    asked = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
-    for role in convened(escalation.notify, escalation.role, asked):
+    open_roles = set(about.filter(state=Escalation.State.OPEN).values_list("role", flat=True))
+    for role in convened(escalation.notify, escalation.role, open_roles):
         reason = f"A review is convened: {_what(escalation)}."
         review = Escalation(
             task=task,

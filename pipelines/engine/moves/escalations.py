@@ -33,24 +33,24 @@ def open_one(
 ) -> Escalation:
     """Open an escalation as `line` defines it for this trigger; `role` overrides whom it asks. From now on the task
     cannot move forward, and the role is notified."""
-    said = line.escalation(trigger)
+    policy = line.escalation(trigger)
     opened = Escalation(
         task=task,
         token=token,
         visit_id=visit.pk if visit else None,
         trigger=trigger,
-        role=role or said.role,
+        role=role or policy.role,
         station=token.station if token else "",
         rule=rule,
         reason=reason,
         opened_by=str(actor)[:200],
         opened_at=batch.now,
-        due_at=None if said.sla is None else batch.now + timedelta(seconds=float(said.sla)),
-        on_breach=list(said.on_breach),
-        notify=list(said.notify),
+        due_at=None if policy.sla is None else batch.now + timedelta(seconds=float(policy.sla)),
+        on_breach=list(policy.on_breach),
+        notify=list(policy.notify),
     )
-    record(batch, task, opened, actor, at_once=list(said.at_once))
-    for action in said.at_once:
+    record(batch, task, opened, actor, at_once=list(policy.at_once))
+    for action in policy.at_once:
         escalation_actions.ACTIONS[action](batch, task, opened)
     return opened
 
@@ -59,8 +59,8 @@ def open_ones(task: Task) -> list[Escalation]:
     """Open escalations, oldest first. No query if there are none."""
     if not task.escalations:
         return []
-    found = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN)
-    return list(found.select_related("task__project").order_by("opened_at", "pk"))
+    rows = Escalation.objects.filter(task=task.pk, state=Escalation.State.OPEN)
+    return list(rows.select_related("task__project").order_by("opened_at", "pk"))
 
 
 def close(
@@ -110,23 +110,23 @@ def close(
 
 def close_all(batch: Batch, task: Task, actor: Who) -> None:
     """Close every open escalation of a task that has ended."""
-    for each in open_ones(task):
-        close(batch, task, each, Escalation.How.ENDED, actor)
+    for escalation in open_ones(task):
+        close(batch, task, escalation, Escalation.How.ENDED, actor)
 
 
 def close_those_of(batch: Batch, task: Task, visit: GateVisit, actor: Who) -> None:
     """Close the escalations of an overdue review that is now decided or closed."""
-    for each in open_ones(task):
-        if each.visit_id == visit.pk:
-            close(batch, task, each, Escalation.How.DECIDED, actor)
+    for escalation in open_ones(task):
+        if escalation.visit_id == visit.pk:
+            close(batch, task, escalation, Escalation.How.DECIDED, actor)
             _wake(batch, task)
 
 
 def _wake(batch: Batch, task: Task) -> None:
     """Decide the branches again that the escalation kept from moving forward, each with a cause of its own."""
     for token in batch.living(task):
-        held = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
-        if held and not task.escalations:
+        waits_for_escalation = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
+        if waits_for_escalation and not task.escalations:
             batch.set_due(FACTS, task, batch.now, key=str(token.pk), token=token)
 
 

@@ -96,7 +96,7 @@ def decide_with(
 ) -> tuple[DecisionContext, dict[str, Any]]:
     """The situation of the question plus the answer, under the version that asked. Step 7 reads current facts,
     including what other branches have spent and escalated since. `job`: the one that answered, if any."""
-    task, asked = batch.tasks[token.task_id], Decision.objects.get(pk=token.wait["decision"])
+    task, decision = batch.tasks[token.task_id], Decision.objects.get(pk=token.wait["decision"])
     batch.event(
         task,
         "evaluation.answered",
@@ -107,21 +107,21 @@ def decide_with(
         answer=answer,
         job=job_ref(job) if job else None,
     )
-    about = Job.objects.get(pk=asked.job_id)
+    about = Job.objects.get(pk=decision.job_id)
     turn = DecisionContext(
-        batch, task, token, about, by, cause, cause, claim=claim, under=asked.pinned_id, holder=job
+        batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
     )
-    facts = effects.answered(asked.situation["facts"], moment(turn), answer)
-    return turn, {**asked.situation, "facts": facts}
+    facts = effects.answered(decision.situation["facts"], moment(turn), answer)
+    return turn, {**decision.situation, "facts": facts}
 
 
 def why_unanswered(turn: DecisionContext, answer: Wait) -> str:
     """Why the machine that was asked first did not answer, for the person asked next."""
     if answer.evaluation is None or turn.decision is None:
         return ""
-    told = turn.decision.situation["facts"].get("answers", [])
-    return next((str(each.get("text", "")) for each in reversed(told) if _is_about(each, answer)), "")
+    answers = turn.decision.situation["facts"].get("answers", [])
+    return next((str(entry.get("text", "")) for entry in reversed(answers) if _is_about(entry, answer)), "")
 
 
-def _is_about(told: dict[str, Any], answer: Wait) -> bool:
-    return all(told.get(kind) == asked for kind, asked in (answer.evaluation or {}).items())
+def _is_about(entry: dict[str, Any], answer: Wait) -> bool:
+    return all(entry.get(kind) == value for kind, value in (answer.evaluation or {}).items())

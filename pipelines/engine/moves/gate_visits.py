@@ -32,8 +32,8 @@ def this_one(visit_id: UUID, together: Sequence[GateVisit]) -> GateVisit:
 def asked_with(visit: Any) -> QuerySet[GateVisit, GateVisit]:
     """A visit and the others that its decision asked, in its order: each with its job, that decision and whoever
     decided it."""
-    asked = GateVisit.objects.filter(pk=visit).values("asked_by")
-    together = GateVisit.objects.filter(asked_by=Subquery(asked))
+    decisions = GateVisit.objects.filter(pk=visit).values("asked_by")
+    together = GateVisit.objects.filter(asked_by=Subquery(decisions))
     return together.select_related("job", "asked_by", "decided_by").order_by("position")
 
 
@@ -47,11 +47,11 @@ def decide(visit: GateVisit, decided: Mapping[str, Any], token_version: int) -> 
     """Compare and swap: a visit is decided once (house §4). `decided`: all of its columns that change but its state;
     the visit has them then, too. False: it was open no more, or at another version of the token."""
     by = decided["decided_by"]
-    said = [decided["word"], decided["route"], decided["reason"], by.pk if by else None]
+    decision_values = [decided["word"], decided["route"], decided["reason"], by.pk if by else None]
     moment = [decided["decided_at"], decided["overridden"], visit.pk, token_version]
-    [found] = send([Statement(DECIDE, [*said, *moment])])
-    if found:
+    [updated] = send([Statement(DECIDE, [*decision_values, *moment])])
+    if updated:
         visit.state = GateVisit.State.DECIDED
         for name, value in decided.items():
             setattr(visit, name, value)
-    return bool(found)
+    return bool(updated)

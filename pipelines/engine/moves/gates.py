@@ -50,15 +50,17 @@ def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
     nothing has changed since, it is held instead, naming the rejection (law §6, last sentence)."""
     left = _left(turn.job)
     evidence = [_evidence(turn, answer, key, left) for key in answer.gates]
-    rejection = _unchanged_rejection(left, answer.gates, [each["content"] for each in evidence])
+    rejection = _unchanged_rejection(
+        left, answer.gates, [evidence_item["content"] for evidence_item in evidence]
+    )
     if rejection:
         naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
         stay(turn, Status.HELD, {**where.wait, "rejection": naming})
         return
     stay(turn, where.status, where.wait)
     people = _producers(turn, left.by_hand)
-    for position, (key, shown) in enumerate(zip(answer.gates, evidence, strict=True)):
-        _open(turn, key, position, shown, people)
+    for position, (key, gate_evidence) in enumerate(zip(answer.gates, evidence, strict=True)):
+        _open(turn, key, position, gate_evidence, people)
 
 
 def _open(
@@ -161,14 +163,14 @@ def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _Left) -> dic
     """What is shown and voted on. `content` is the digest of what a run produced, without what differs from run to run:
     two visits with the same content ask the same question again."""
     task, job = turn.task, turn.job
-    shown = _shown(turn.judged_by, turn.token.station, answer, key, left)
+    displayed = _shown(turn.judged_by, turn.token.station, answer, key, left)
     return {
-        **shown,
+        **displayed,
         "task": {"name": task.name, "title": task.title},
         "job": {"id": job.pk, "visit": job.visit, "attempt": job.attempt},
         "log": {"digest": left.log},
         "round": 1 + task.rounds.get(key, 0),
-        "content": payload.digest(shown),
+        "content": payload.digest(displayed),
         **_observed(job),
     }
 
@@ -186,8 +188,8 @@ def _observed(job: Job) -> dict[str, Any]:
 
 def _shown(line: ParsedLine, station: str, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
     outcome = left.job.outcome or {}
-    asked = shown_at(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
-    return {**asked, "artifacts": left.artifacts}
+    displayed = shown_at(line, station, answer, key, outcome, payload.digest(outcome.get("output")))
+    return {**displayed, "artifacts": left.artifacts}
 
 
 @kept(job=BigIntegerField())
@@ -208,8 +210,8 @@ def _unchanged_rejection(left: _Left, gates: Sequence[str], contents: Sequence[s
         return None
     decided = GateVisit.objects.filter(task=left.job.task_id, gate__in=gates, state=GateVisit.State.DECIDED)
     last = {visit.gate: visit for visit in decided.order_by("decided_at")}
-    said = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}
-    return last.get(transitions.rejected_before(said, dict(zip(gates, contents, strict=True))))
+    verdicts = {key: (visit.word, visit.evidence["content"]) for key, visit in last.items()}
+    return last.get(transitions.rejected_before(verdicts, dict(zip(gates, contents, strict=True))))
 
 
 @kept(task=BigIntegerField())

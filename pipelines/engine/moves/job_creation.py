@@ -54,9 +54,9 @@ def open_job(
         created_at=batch.now,
     )
     token.status = Status.QUEUED
-    held = _holds(batch, task)
-    if held:
-        token.status, token.wait = Status.HELD, held
+    wait = _holds(batch, task)
+    if wait:
+        token.status, token.wait = Status.HELD, wait
     elif job.kind in UNLEASED:
         begin(batch, task, job)
     elif not _handed_on(batch, task, job, claim, after):

@@ -34,9 +34,9 @@ Route = Callable[[DecisionContext], None]
 
 def arrive(turn: DecisionContext, token: Token, arrival: Arrival) -> None:
     """Make the token, now at a join station, wait there for its siblings."""
-    said = {"from": arrival.source, "standing": arrival.standing, "job": turn.job.pk, "order": arrival.order}
+    join = {"from": arrival.source, "standing": arrival.standing, "job": turn.job.pk, "order": arrival.order}
     failed = {"failure_type": arrival.failure_type} if arrival.failure_type else {}
-    token.wait, token.status = {"join": {**said, **failed}}, Status.QUEUED
+    token.wait, token.status = {"join": {**join, **failed}}, Status.QUEUED
 
 
 def settle(
@@ -109,8 +109,12 @@ class Meeting:
     def _become_one(self) -> tuple[Token, list[Token]]:
         """The merged token and those it closes. It replaces the forked token once no sibling is living and none has
         ended in a way that still affects the task's end; otherwise it stays a sibling."""
-        over = [] if self._all_arrived() else [each for each in self.family.values() if self._is_over(each)]
-        ends = {each.pk: (each.station, each.status) for each in over}
+        over = (
+            []
+            if self._all_arrived()
+            else [member for member in self.family.values() if self._is_over(member)]
+        )
+        ends = {member.pk: (member.station, member.status) for member in over}
         counted, takes_place = accounted(self.line, self.merge, ends)
         emptied = [self.batch.tokens[pk] for pk in self.merge.emptied]
         if self.merge.fork is None:
@@ -119,10 +123,12 @@ class Meeting:
             token = self.batch.tokens[self.merge.fork.id]
         else:
             token = self.batch.add_token(self._sibling())
-            self._replace((*self.arrived, *emptied, *(each for each in over if each.pk in counted)), token)
-        closed = [each for each in (*self.arrived, *emptied) if each is not token]
-        for each in closed:
-            self._close(each, token)
+            self._replace(
+                (*self.arrived, *emptied, *(member for member in over if member.pk in counted)), token
+            )
+        closed = [member for member in (*self.arrived, *emptied) if member is not token]
+        for member in closed:
+            self._close(member, token)
         return token, closed
 
     def _all_arrived(self) -> bool:
@@ -147,16 +153,16 @@ class Meeting:
     def _replace(self, gone: Iterable[Token], token: Token) -> None:
         """Among the branches by which their fork will end."""
         assert token.parent_id is not None
-        for each in gone:
-            assert each.parent_id is not None
-            self._branches(self.family[each.parent_id], without=each.pk)
+        for member in gone:
+            assert member.parent_id is not None
+            self._branches(self.family[member.parent_id], without=member.pk)
         self._branches(self.family[token.parent_id], plus=token.pk)
 
     def _branches(self, fork: Token, without: int = 0, plus: int = 0) -> None:
-        kept = [pk for pk in fork.wait.get("branches", ()) if pk != without]
+        remaining = [pk for pk in fork.wait.get("branches", ()) if pk != without]
         if fork.status not in ENDED:
             self.touched[fork.pk] = fork
-            fork.wait = {**fork.wait, "branches": [*kept, plus] if plus else kept}
+            fork.wait = {**fork.wait, "branches": [*remaining, plus] if plus else remaining}
             self.batch.changed(fork)
 
     def _sibling(self) -> Token:
@@ -232,7 +238,7 @@ class Meeting:
 
     def _tell(self, token: Token, closed: list[Token], job: Job | None, keys: tuple[str, ...]) -> None:
         self.batch.changed(token)
-        told = self.touched | {each.pk: each for each in closed}
+        changed_tokens = self.touched | {member.pk: member for member in closed}
         self.batch.event(
             self.task,
             "token.joined",
@@ -241,7 +247,7 @@ class Meeting:
             source=",".join(dict.fromkeys(self.merge.sources))[:64],
             target=token.station,
             trigger=self.trigger,
-            tokens=[token_state(each) for each in ({token.pk: token} | told).values()],
+            tokens=[token_state(member) for member in ({token.pk: token} | changed_tokens).values()],
             merged=list(self.merge.arrived),
             passed=list(self.merge.passed),
             join=self.merge.to_dict(),
@@ -258,26 +264,26 @@ class Meeting:
         own = [self._part(token) for token in self.arrived]
         every = {pk for part in own for pk in part}
         [stored] = send([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])
-        said = [(pk, seq, json.loads(values), source) for pk, seq, values, source in stored]
-        said += [
+        writes = [(pk, seq, json.loads(values), source) for pk, seq, values, source in stored]
+        writes += [
             (e.token_id, e.seq, e.data["context"], e.source)
             for e in self.batch.events(self.task)
             if "context" in e.data
         ]
-        return [[Write(*write) for pk, *write in said if pk in part] for part in own]
+        return [[Write(*write) for pk, *write in writes if pk in part] for part in own]
 
     def _part(self, token: Token) -> set[int]:
-        found, grown = set(self._up(token)), True
+        token_ids, grown = set(self._up(token)), True
         while grown:
             more = {
                 pk
-                for each in self.family.values()
-                if each.joined_id in found and each.pk not in found
-                for pk in self._up(each)
+                for member in self.family.values()
+                if member.joined_id in token_ids and member.pk not in token_ids
+                for pk in self._up(member)
             }
-            grown = not more <= found
-            found |= more
-        return found
+            grown = not more <= token_ids
+            token_ids |= more
+        return token_ids
 
     def _up(self, token: Token) -> Iterable[int]:
         """The token and the forks above it, below the one whose branches meet."""

@@ -66,7 +66,7 @@ def let_go(
     """Release the holds for which `over` is true. The position continues unless something else holds it. `feedback`:
     passed to its job. Does nothing if none of them held it."""
     job, waits = batch.open_job(token), each_of(token.wait)
-    left = [each for each in waits if not over(each)]
+    left = [wait for wait in waits if not over(wait)]
     if job is None or token.status != Status.HELD or len(left) == len(waits):
         return
     if feedback:

@@ -25,8 +25,8 @@ def let_go(batch: Batch, task: Task, actor: Actor | str) -> None:
         return
     waiting = Dependency.objects.filter(on=task.pk).exclude(task__status__in=ENDED)
     _tell(batch, waiting.values_list("task_id", flat=True), DEPENDENCY, str(task.pk))
-    for found in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
-        over(batch, task, actor, found, Deadlock.Unlocking.ENDED)
+    for deadlock in Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN):
+        over(batch, task, actor, deadlock, Deadlock.Unlocking.ENDED)
 
 
 def wait_no_longer(batch: Batch, task: Task) -> None:
@@ -39,26 +39,26 @@ def wait_no_longer(batch: Batch, task: Task) -> None:
 def answered(batch: Batch, task: Task, user: User, text: str) -> None:
     """A person answered its question: release the circle that it closed, unless the task waits for more."""
     circles = Deadlock.objects.filter(tasks=task.pk, state=Deadlock.State.OPEN, kind=CIRCULAR)
-    for found in circles:
-        found.resolved_by, found.answer = user, text
-        over(batch, task, str(Actor.person(user)), found, Deadlock.Unlocking.CONTEXT)
-        batch.set_due(RESUME, task, batch.now, key=str(found.pk))
+    for deadlock in circles:
+        deadlock.resolved_by, deadlock.answer = user, text
+        over(batch, task, str(Actor.person(user)), deadlock, Deadlock.Unlocking.CONTEXT)
+        batch.set_due(RESUME, task, batch.now, key=str(deadlock.pk))
         batch.set_due(CIRCLE, task, batch.now)
 
 
-def over(batch: Batch, task: Task, actor: Actor | str, found: Deadlock, how: str) -> None:
+def over(batch: Batch, task: Task, actor: Actor | str, deadlock: Deadlock, how: str) -> None:
     """Close a deadlock that this task ends, and let its other parties go on."""
-    close(batch, found, how)
-    batch.event(task, "deadlock.resolved", actor, trigger=found.kind, deadlock=str(found.pk), how=how)
-    others = found.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)
-    _tell(batch, others.values_list("pk", flat=True), RESUME, str(found.pk))
+    close(batch, deadlock, how)
+    batch.event(task, "deadlock.resolved", actor, trigger=deadlock.kind, deadlock=str(deadlock.pk), how=how)
+    others = deadlock.tasks.exclude(pk=task.pk).exclude(status__in=ENDED)
+    _tell(batch, others.values_list("pk", flat=True), RESUME, str(deadlock.pk))
 
 
-def close(batch: Batch, found: Deadlock, how: str) -> None:
-    found.state, found.how, found.resolved_at = Deadlock.State.RESOLVED, how, batch.now
-    found.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
-    batch.tell(observers.AlarmSettled(found.pk, found.task_id, batch.now))
-    batch.agents.may_begin_again(found.task.project_id, found.agents)
+def close(batch: Batch, deadlock: Deadlock, how: str) -> None:
+    deadlock.state, deadlock.how, deadlock.resolved_at = Deadlock.State.RESOLVED, how, batch.now
+    deadlock.save(update_fields=["state", "how", "answer", "resolved_by", "resolved_at"])
+    batch.tell(observers.AlarmSettled(deadlock.pk, deadlock.task_id, batch.now))
+    batch.agents.may_begin_again(deadlock.task.project_id, deadlock.agents)
 
 
 def _tell(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:

@@ -22,33 +22,33 @@ class ProjectRoles:
         """The members of the project's group with this name or key; else, for one of Gateline's own roles, the
         members with that role; else the administrators. A group without members does not count. A role may also name
         agents: then those who answer for one of them."""
-        key, named, agents = role_key(role), groups_of(role, self.groups), agents_of(role)
-        found = {
+        key, role_groups, agents = role_key(role), groups_of(role, self.groups), agents_of(role)
+        holders = {
             pk: person
             for pk, person in self.people.items()
-            if named & set(person.groups) or agents & set(person.agents)
+            if role_groups & set(person.groups) or agents & set(person.agents)
         }
-        if found:
-            return found
-        wanted = key if key in Role.values else str(Role.ADMIN)
-        return {pk: person for pk, person in self.people.items() if wanted in expand(person.roles)}
+        if holders:
+            return holders
+        fallback = key if key in Role.values else str(Role.ADMIN)
+        return {pk: person for pk, person in self.people.items() if fallback in expand(person.roles)}
 
     def may_answer(self, roles: Iterable[str], user: User) -> bool:
         """True if this person may resolve what is asked of these roles. Project administrators always may."""
         person = self.people.get(user.pk)
-        asked = any(user.pk in self.holders(role) for role in roles)
-        return person is not None and (Role.ADMIN in person.roles or asked)
+        is_holder = any(user.pk in self.holders(role) for role in roles)
+        return person is not None and (Role.ADMIN in person.roles or is_holder)
 
 
 def roles_of(project_ids: Collection[int]) -> dict[int, ProjectRoles]:
     """By project, in three statements for all of them."""
     people = people_of_projects(project_ids)
-    groups: dict[int, list[tuple[str, str]]] = {each: [] for each in project_ids}
+    groups: dict[int, list[tuple[str, str]]] = {project_id: [] for project_id in project_ids}
     for project_id, key, name in Group.objects.filter(project__in=project_ids).values_list(
         "project_id", "key", "name"
     ):
         groups[project_id].append((key, name))
-    return {each: ProjectRoles(people[each], groups[each]) for each in project_ids}
+    return {project_id: ProjectRoles(people[project_id], groups[project_id]) for project_id in project_ids}
 
 
 def roles_in(project_id: int) -> ProjectRoles:
@@ -63,6 +63,6 @@ def may_answer(project_id: int, roles: Iterable[str], user: User) -> bool:
 def addresses(project_id: int, *roles: str) -> tuple[str, ...]:
     """Where these people get mail, each once."""
     known = roles_in(project_id)
-    wanted = {pk for role in roles for pk in known.holders(role)}
-    people = User.objects.filter(pk__in=wanted).exclude(email="").order_by("pk")
+    user_ids = {pk for role in roles for pk in known.holders(role)}
+    people = User.objects.filter(pk__in=user_ids).exclude(email="").order_by("pk")
     return tuple(dict.fromkeys(people.values_list("email", flat=True)))

@@ -55,19 +55,19 @@ class Carrier:
         if not isinstance(text, str):
             return ""
 
-        def kept(found: re.Match[str]) -> str:
+        def kept(match: re.Match[str]) -> str:
             try:
-                templates.names(found[0])
+                templates.names(match[0])
             except ValueError:
                 self.lose(
                     path,
                     _(
                         "Gateline does not fill in “%(place)s”: it stays as text",
-                        place=found[0][:80],
+                        place=match[0][:80],
                     ),
                 )
-                return '{{"{{"}}' + found[1] + "}}"
-            return found[0]
+                return '{{"{{"}}' + match[1] + "}}"
+            return match[0]
 
         # Behind the last end of a place none is looked for: each beginning would look through all of the rest.
         end = text.rfind("}}") + 2
@@ -80,10 +80,10 @@ def slug(name: Any, otherwise: str) -> str:
     return text.strip("-._")[:MAX_KEY].rstrip("-._") or otherwise
 
 
-def _free(name: Any, otherwise: str, taken: set[str]) -> str:
-    found = free_key(slug(name, otherwise), taken)
-    taken.add(found)
-    return found
+def _free(name: Any, otherwise: str, used_keys: set[str]) -> str:
+    key = free_key(slug(name, otherwise), used_keys)
+    used_keys.add(key)
+    return key
 
 
 def quoted(value: Any) -> str:
@@ -91,31 +91,31 @@ def quoted(value: Any) -> str:
     return jsontext.dumps(value)[:80]
 
 
-def word(given: Any) -> str | None:
+def word(value: Any) -> str | None:
     """Of what may be a word of a closed list."""
-    return given if isinstance(given, str) else None
+    return value if isinstance(value, str) else None
 
 
-def kept(given: Mapping[str, Any], read: Container[str]) -> Json:
+def kept(part: Mapping[str, Any], read: Container[str]) -> Json:
     """What a reader does not read, under `extra`: it is written back by an export."""
-    rest = {key: value for key, value in given.items() if key not in read and value not in (None, "", [], {})}
+    rest = {key: value for key, value in part.items() if key not in read and value not in (None, "", [], {})}
     return {"extra": rest} if rest else {}
 
 
-def objects(carrier: Carrier, given: Any, path: str) -> list[tuple[str, Mapping[str, Any]]]:
+def objects(carrier: Carrier, value: Any, path: str) -> list[tuple[str, Mapping[str, Any]]]:
     """The objects of a list with their places; anything else is refused."""
-    if given is None:
+    if value is None:
         return []
-    if not isinstance(given, list):
+    if not isinstance(value, list):
         carrier.refuse(path, "has to be a list")
         return []
-    found = []
-    for index, member in enumerate(given):
+    members = []
+    for index, member in enumerate(value):
         if isinstance(member, Mapping):
-            found.append((f"{path}[{index}]", member))
+            members.append((f"{path}[{index}]", member))
         else:
             carrier.refuse(f"{path}[{index}]", "has to be an object")
-    return found
+    return members
 
 
 def worked_by_a_person(carrier: Carrier, path: str, name: str, by: Any, instructions: str) -> Json:

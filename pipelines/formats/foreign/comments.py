@@ -16,14 +16,14 @@ def without_comments(text: str) -> str:
     on to the end of the text, and is looked for once."""
     parts: list[str] = []
     at = 0
-    while found := _BEGIN.search(text, at):
-        parts.append(text[at : found.start()])
-        if found[0] == '"':
-            quoted = _QUOTED.match(text, found.end())
+    while match := _BEGIN.search(text, at):
+        parts.append(text[at : match.start()])
+        if match[0] == '"':
+            quoted = _QUOTED.match(text, match.end())
             at = quoted.end() if quoted else len(text)
-            parts.append(text[found.start() : at])
+            parts.append(text[match.start() : at])
             continue
-        end = text.find(_ENDS[found[0]], found.end())
-        at = len(text) if end < 0 else end + (2 if found[0] == "/*" else 0)
-        parts.append(_INK.sub(" ", text[found.start() : at]))
+        end = text.find(_ENDS[match[0]], match.end())
+        at = len(text) if end < 0 else end + (2 if match[0] == "/*" else 0)
+        parts.append(_INK.sub(" ", text[match.start() : at]))
     return "".join([*parts, text[at:]])

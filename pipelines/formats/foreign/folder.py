@@ -20,20 +20,20 @@ def files_of(archive: bytes) -> dict[str, bytes]:
     """Those that a line can be read from, by their path. Raises DocumentError."""
     try:
         with zipfile.ZipFile(BytesIO(archive)) as opened:
-            listed = [each for each in opened.infolist() if each.filename.endswith(READ)]
+            listed = [entry for entry in opened.infolist() if entry.filename.endswith(READ)]
             if len(listed) > MOST_FILES:
                 raise refused(_("the archive holds more than %(most)s files", most=MOST_FILES))
-            left, found = native.MAX_TEXT, {}
-            for each in listed:
-                with opened.open(each) as file:
+            left, contents = native.MAX_TEXT, {}
+            for entry in listed:
+                with opened.open(entry) as file:
                     # What an archive says of its own sizes need not be true.
-                    found[each.filename] = file.read(left + 1)
-                left -= len(found[each.filename])
+                    contents[entry.filename] = file.read(left + 1)
+                left -= len(contents[entry.filename])
                 if left < 0:
                     raise refused(
                         _("the files are longer than %(most)s bytes together", most=native.MAX_TEXT)
                     )
-            return found
+            return contents
     except (
         zipfile.BadZipFile,
         zlib.error,

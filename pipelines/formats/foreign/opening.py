@@ -47,30 +47,32 @@ def opened(text: str | bytes, dialect: str | None = None) -> Opened:
     except TextError as error:
         raise DocumentError([Problem("", error.message, "", error.line, error.column)]) from None
     try:
-        given = native.value_of(source)
+        parsed = native.value_of(source)
     except DocumentError:
         if what := no_document(source):
             raise DocumentError([Problem("", what, CHOOSE, 1, 1)]) from None
         if not source.lstrip().startswith(("{", "/")):
             raise
         if (records := _records(source)) is not None:
-            given = records
+            parsed = records
         else:
             # JSON with comments, as contenox allows it (T9).
             source = without_comments(source)
-            given = native.value_of(source)
-    found = Recognised(systems()[dialect]) if dialect else recognised(given)
+            parsed = native.value_of(source)
+    recognition = Recognised(systems()[dialect]) if dialect else recognised(parsed)
     try:
-        if found.system is None and (what := no_line(given, source)):
+        if recognition.system is None and (what := no_line(parsed, source)):
             raise DocumentError([Problem("", what, CHOOSE, 1, 1)])
-        if found.system is None:
+        if recognition.system is None:
             return Opened(native.loads(source), source)
-        if found.system.read is None:
-            raise DocumentError(_whole(native.locate(source, found.problems)))
-        line = _converted(given, found.system, lambda problems: _in_order(native.locate(source, problems)))
+        if recognition.system.read is None:
+            raise DocumentError(_whole(native.locate(source, recognition.problems)))
+        line = _converted(
+            parsed, recognition.system, lambda problems: _in_order(native.locate(source, problems))
+        )
     except DocumentError as error:
-        raise DocumentError((*error.problems, *found.faults)) from None
-    return replace(line, losses=(*line.losses, *found.faults))
+        raise DocumentError((*error.problems, *recognition.faults)) from None
+    return replace(line, losses=(*line.losses, *recognition.faults))
 
 
 def _whole(problems: Iterable[Problem]) -> list[Problem]:
@@ -82,14 +84,14 @@ def _whole(problems: Iterable[Problem]) -> list[Problem]:
 
 def _records(source: str) -> list[Any] | None:
     """Events and work items come as one object a line."""
-    found = []
+    records = []
     for row in source.splitlines():
         if row.strip():
             try:
-                found.append(jsontext.loads(row))
+                records.append(jsontext.loads(row))
             except jsontext.JsonTextError:
                 return None
-    return found if len(found) > 1 and all(isinstance(each, Mapping) for each in found) else None
+    return records if len(records) > 1 and all(isinstance(record, Mapping) for record in records) else None
 
 
 def opened_files(files: Mapping[str, str | bytes]) -> Opened:
@@ -105,23 +107,23 @@ def opened_files(files: Mapping[str, str | bytes]) -> Opened:
         try:
             parsed[path] = native.value_of(text) if path.endswith(".json") else native.as_text(text)
         except DocumentError as fault:
-            raise DocumentError([_of_file(each, path) for each in fault.problems]) from None
+            raise DocumentError([_of_file(problem, path) for problem in fault.problems]) from None
         except TextError as fault:
             raise DocumentError([Problem(path, fault.message)]) from None
     if not any(path.endswith(("assembly-line.json", "/station.json")) for path in parsed):
         raise refused("these files are no line together")
-    whole, places, unread = together(parsed)
+    combined, places, unread = together(parsed)
 
     def placed(problems: list[Problem]) -> tuple[Problem, ...]:
-        return tuple(_of_place(each, places, files) for each in problems)
+        return tuple(_of_place(problem, places, files) for problem in problems)
 
-    line = _converted(whole, ALP, placed)
+    line = _converted(combined, ALP, placed)
     return replace(line, losses=(*line.losses, *unread))
 
 
 def _of_place(problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]) -> Problem:
     """Place it in the file that the part is from, with its line there."""
-    part = next((each for each in places if problem.path.startswith(each)), None)
+    part = next((prefix for prefix in places if problem.path.startswith(prefix)), None)
     if part is None:
         return problem
     file, inner = places[part], replace(problem, path=problem.path[len(part) :].lstrip("."))
@@ -135,21 +137,21 @@ def _of_file(problem: Problem, path: str) -> Problem:
 
 
 def _converted(
-    given: Any, system: ForeignSystem, located: Callable[[list[Problem]], tuple[Problem, ...]]
+    parsed: Any, system: ForeignSystem, located: Callable[[list[Problem]], tuple[Problem, ...]]
 ) -> Opened:
     """Raises DocumentError, also for whatever the reader of an installed package raises."""
     carrier = Carrier()
     try:
-        if (fault := system.fault(given)) is not None:
+        if (fault := system.fault(parsed)) is not None:
             raise DocumentError([replace(fault, line=1, column=1)])
-        document = system.read(given, carrier) if system.read else {}
+        document = system.read(parsed, carrier) if system.read else {}
         text = native.dumps(document)
     except PluginFault as failed:
         raise DocumentError([Problem("", failed.message)]) from failed
     if carrier.faults:
         raise DocumentError(located(carrier.faults))
-    return Opened(document, text, system.key, located(carrier.losses), given)
+    return Opened(document, text, system.key, located(carrier.losses), parsed)
 
 
 def _in_order(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    return tuple(sorted(problems, key=lambda each: (each.line or 0, each.column or 0)))
+    return tuple(sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0)))

@@ -66,11 +66,13 @@ def no_line(document: Any, text: str) -> str | None:
     if isinstance(document, Mapping):
         if "gateline" in document or "stations" in document:
             return None
-        of_keys = next((said for keys, said in KEYS if all(key in document for key in keys)), None)
+        of_keys = next((message for keys, message in KEYS if all(key in document for key in keys)), None)
         if of_keys is None and "key" in document:
             return None  # begun by hand: what is missing is said of a line
-        named = ", ".join(map(str, document))[:80]
+        listed_keys = ", ".join(map(str, document))[:80]
         return (
-            of_keys or what or _("this is no document of a system that is known: it has %(keys)s", keys=named)
+            of_keys
+            or what
+            or _("this is no document of a system that is known: it has %(keys)s", keys=listed_keys)
         )
     return "this is a text, and no document of a line" if what is None and isinstance(document, str) else what

@@ -14,14 +14,18 @@ ESCAPED: Final = '{{"{{"}}'
 
 def extra(part: Mapping[str, Any], *but: str) -> Json:
     """What was kept of the original; without what is written from the line itself."""
-    kept = part.get("extra")
-    return {key: said for key, said in kept.items() if key not in but} if isinstance(kept, dict) else {}
+    stored = part.get("extra")
+    return {key: value for key, value in stored.items() if key not in but} if isinstance(stored, dict) else {}
 
 
 def name_in(part: Mapping[str, Any]) -> str:
     """What the part was called there, if its key is still that name's; else its key."""
-    kept = extra(part).get("id")
-    return kept if isinstance(kept, str) and slug(kept, part["key"]) == part["key"] else str(part["key"])
+    identifier = extra(part).get("id")
+    return (
+        identifier
+        if isinstance(identifier, str) and slug(identifier, part["key"]) == part["key"]
+        else str(part["key"])
+    )
 
 
 def texts(work: Mapping[str, Any]) -> tuple[str, str]:
@@ -37,11 +41,11 @@ def unescaped(text: str) -> str:
 def parted(prompt: str, system: Any) -> tuple[str, str]:
     """Of instructions that a reader put together of both: each by itself; all in the prompt where they were changed."""
     if isinstance(system, str) and system:
-        said = unescaped(Carrier().template("", system))
-        if prompt == said:
+        rendered = unescaped(Carrier().template("", system))
+        if prompt == rendered:
             return system, ""
-        if prompt.startswith(f"{said}\n\n"):
-            return system, prompt[len(said) + 2 :]
+        if prompt.startswith(f"{rendered}\n\n"):
+            return system, prompt[len(rendered) + 2 :]
     return "", prompt
 
 
@@ -49,7 +53,7 @@ def in_order(line: Mapping[str, Any]) -> list[Json]:
     """Its stations, the one first at which a task starts."""
     stations = list(line["stations"])
     start = line.get("start")
-    return sorted(stations, key=lambda each: each["key"] != start) if start else stations
+    return sorted(stations, key=lambda station: station["key"] != start) if start else stations
 
 
 def renamed(read: Json, line: Json) -> Json:
@@ -58,21 +62,23 @@ def renamed(read: Json, line: Json) -> Json:
     for part in ("stations", "ends", "gates"):
         ours = in_order(line) if part == "stations" else line.get(part) or []
         theirs = read.get(part) or []
-        own_keys, other_keys = [each["key"] for each in ours], [each["key"] for each in theirs]
+        own_keys, other_keys = [member["key"] for member in ours], [member["key"] for member in theirs]
         if set(own_keys) == set(other_keys) or len(ours) != len(theirs):
             continue
         if part != "stations":
             own_keys, other_keys = (
-                [each for each in own_keys if each not in other_keys],
-                [each for each in other_keys if each not in own_keys],
+                [own_key for own_key in own_keys if own_key not in other_keys],
+                [other_key for other_key in other_keys if other_key not in own_keys],
             )
         names |= dict(zip(other_keys, own_keys, strict=True))
     made: Json = _under(read, names)
-    own = {each["key"]: each.get("rules", []) for each in line["stations"]}
+    own = {station["key"]: station.get("rules", []) for station in line["stations"]}
     for station in made["stations"]:
         ours, theirs = own.get(station["key"], []), station.get("rules", [])
         if len(ours) == len(theirs):
-            station["rules"] = [{**other, "id": mine["id"]} for mine, other in zip(ours, theirs, strict=True)]
+            station["rules"] = [
+                {**other, "id": own_rule["id"]} for own_rule, other in zip(ours, theirs, strict=True)
+            ]
     return made
 
 
@@ -80,9 +86,9 @@ PLACES: Final = ("to", "gate", "gates", "wait_for", "from", "start", "key", "sta
 """Fields that name a part of the line."""
 
 
-def _under(given: Any, names: Mapping[str, str], field: str = "") -> Any:
-    if isinstance(given, dict):
-        return {key: said if key == "extra" else _under(said, names, key) for key, said in given.items()}
-    if isinstance(given, list):
-        return [_under(each, names, field) for each in given]
-    return names.get(given, given) if isinstance(given, str) and field in PLACES else given
+def _under(node: Any, names: Mapping[str, str], field: str = "") -> Any:
+    if isinstance(node, dict):
+        return {key: value if key == "extra" else _under(value, names, key) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_under(item, names, field) for item in node]
+    return names.get(node, node) if isinstance(node, str) and field in PLACES else node

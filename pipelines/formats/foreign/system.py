@@ -26,7 +26,7 @@ class ForeignSystem:
     what: str
     signs: tuple[Sign, ...]
     read: Callable[[Any, Carrier], Json] | None = None
-    fault: Callable[[Any], Problem | None] = lambda _given: None
+    fault: Callable[[Any], Problem | None] = lambda _document: None
     write: Callable[[Json], Any] | None = None
     as_yaml: bool = False
 
@@ -34,8 +34,8 @@ class ForeignSystem:
 def lacking(name: str, *parts: str) -> Callable[[Any], Problem | None]:
     """Refuse what has none of the lists of which one makes a document of the system `name` whole."""
 
-    def fault(given: Any) -> Problem | None:
-        if isinstance(given, Mapping) and any(part in given for part in parts):
+    def fault(document: Any) -> Problem | None:
+        if isinstance(document, Mapping) and any(part in document for part in parts):
             return None
         hint = _("import the whole document: it has the list “%(part)s”", part=parts[0])
         return Problem("", _("this is a part of a document of %(system)s", system=name), hint)
@@ -45,15 +45,17 @@ def lacking(name: str, *parts: str) -> Callable[[Any], Problem | None]:
 
 def has(*keys: str) -> Sign:
     """An object with all of these keys."""
-    return lambda given: keys[0] if isinstance(given, Mapping) and all(key in given for key in keys) else None
+    return lambda document: (
+        keys[0] if isinstance(document, Mapping) and all(key in document for key in keys) else None
+    )
 
 
 def among(part: str, *keys: str) -> Sign:
     """An object with a list `part` of which an object has any of these keys; with "" the list is the whole document."""
 
-    def sign(given: Any) -> str | None:
-        found = ((index, key) for index, member in members(given, part) for key in keys if key in member)
-        return next((f"{part}[{index}].{key}" for index, key in found), None)
+    def sign(document: Any) -> str | None:
+        matches = ((index, key) for index, member in members(document, part) for key in keys if key in member)
+        return next((f"{part}[{index}].{key}" for index, key in matches), None)
 
     return sign
 
@@ -61,14 +63,14 @@ def among(part: str, *keys: str) -> Sign:
 def listed(*signs: Sign) -> Sign:
     """A list with an object that has any of these signs."""
 
-    def sign(given: Any) -> str | None:
-        found = ((index, sign(member)) for index, member in members(given, "") for sign in signs)
-        return next((f"[{index}].{path}" for index, path in found if path is not None), None)
+    def sign(document: Any) -> str | None:
+        matches = ((index, sign(member)) for index, member in members(document, "") for sign in signs)
+        return next((f"[{index}].{path}" for index, path in matches if path is not None), None)
 
     return sign
 
 
-def members(given: Any, part: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    held = given.get(part) if part and isinstance(given, Mapping) else None if part else given
-    if isinstance(held, list):
-        yield from ((index, member) for index, member in enumerate(held) if isinstance(member, Mapping))
+def members(document: Any, part: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    entries = document.get(part) if part and isinstance(document, Mapping) else None if part else document
+    if isinstance(entries, list):
+        yield from ((index, member) for index, member in enumerate(entries) if isinstance(member, Mapping))

@@ -58,8 +58,8 @@ def systems() -> Mapping[str, ForeignSystem]:
 def _of_a_package(system: ForeignSystem) -> ForeignSystem:
     """Turn what it raises into PluginFault, also a document that is no line."""
 
-    def read(given: Any, carrier: Carrier) -> Json:
-        document = system.read(given, carrier) if system.read else {}
+    def read(source_document: Any, carrier: Carrier) -> Json:
+        document = system.read(source_document, carrier) if system.read else {}
         return read_line(document, keep_faulty_rules=True).to_document()
 
     return replace(

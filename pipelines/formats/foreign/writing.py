@@ -57,7 +57,7 @@ def _losses(line: Json, text: str, dialect: str) -> tuple[Problem, ...]:
         read = read_line(opened(text, dialect).document).to_document()
     except DocumentError as fault:
         hint = "that system has no word for it; simplify the line before it is written"
-        return tuple(Problem(each.path, each.message, hint) for each in fault.problems)
+        return tuple(Problem(problem.path, problem.message, hint) for problem in fault.problems)
     back = renamed(read, line)
     differences = changes(line, back)
     losses = (

@@ -83,15 +83,15 @@ class ResultCell:
         }
 
 
-def told(found: Redecided) -> dict[str, Any]:
+def told(redecision: Redecided) -> dict[str, Any]:
     return {
-        "verdict": found.verdict.value,
-        "then": found.then.to_dict(),
-        "now": found.now.to_dict() if found.now else None,
-        "newly_asked": list(found.asked),
-        "newly_skipped": list(found.skipped),
-        "reason": found.reason,
-        "message": found.message,
+        "verdict": redecision.verdict.value,
+        "then": redecision.then.to_dict(),
+        "now": redecision.now.to_dict() if redecision.now else None,
+        "newly_asked": list(redecision.asked),
+        "newly_skipped": list(redecision.skipped),
+        "reason": redecision.reason,
+        "message": redecision.message,
     }
 
 
@@ -108,14 +108,14 @@ class TaskLine:
     at: datetime | None = None
     after: int = 0
 
-    def add(self, row: RecordedRow, found: Redecided) -> bool:
+    def add(self, row: RecordedRow, redecision: Redecided) -> bool:
         """Answers whether the decision comes after a divergence."""
         after = self.counts[Verdict.DIFFERENT] > 0
         self.after += after
-        self.counts[found.verdict] += 1
-        self.verdict = max(self.verdict, found.verdict, key=WORST_LAST.index)
-        if self.first is None and found.verdict != Verdict.SAME:
-            self.first, self.station, self.at = found, row.station, row.at
+        self.counts[redecision.verdict] += 1
+        self.verdict = max(self.verdict, redecision.verdict, key=WORST_LAST.index)
+        if self.first is None and redecision.verdict != Verdict.SAME:
+            self.first, self.station, self.at = redecision, row.station, row.at
         return after
 
     def to_dict(self) -> dict[str, Any]:
@@ -152,13 +152,13 @@ class BacktestResult:
     limited: bool = False
     earlier: int = 0
 
-    def add(self, row: RecordedRow, found: Redecided, task: str, after: bool) -> None:
-        self.decisions[found.verdict] += 1
+    def add(self, row: RecordedRow, redecision: Redecided, task: str, after: bool) -> None:
+        self.decisions[redecision.verdict] += 1
         self.earlier += row.revision < self.line.revision
         self.after += after
-        if found.verdict == Verdict.SAME:
+        if redecision.verdict == Verdict.SAME:
             return
-        cell = self._cell(row, found)
+        cell = self._cell(row, redecision)
         if cell is None:
             self.more_cells += 1
             return
@@ -166,13 +166,21 @@ class BacktestResult:
         if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
             cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 
-    def _cell(self, row: RecordedRow, found: Redecided) -> ResultCell | None:
-        key = (row.station, found.verdict, found.then, found.now, found.asked, found.skipped, found.message)
+    def _cell(self, row: RecordedRow, redecision: Redecided) -> ResultCell | None:
+        key = (
+            row.station,
+            redecision.verdict,
+            redecision.then,
+            redecision.now,
+            redecision.asked,
+            redecision.skipped,
+            redecision.message,
+        )
         if key not in self.cells:
             if len(self.cells) >= MOST_CELLS:
                 return None
-            words = cell_words(row.station, found, versions.by_id(row.pinned_id), self.line)
-            self.cells[key] = ResultCell(row.station, found, words)
+            words = cell_words(row.station, redecision, versions.by_id(row.pinned_id), self.line)
+            self.cells[key] = ResultCell(row.station, redecision, words)
         return self.cells[key]
 
     @property

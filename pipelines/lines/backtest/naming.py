@@ -13,13 +13,13 @@ from pipelines.routing.sentences.errors import error_words
 from pipelines.routing.sentences.names import edge_name, gate_name, rule_name, station_name, target_name
 
 
-def cell_words(station: str, found: Redecided, old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
+def cell_words(station: str, redecision: Redecided, old: ParsedLine, new: ParsedLine) -> dict[str, Any]:
     """`then` by the names of the version under which it was decided, `now` by those of the version that is tried."""
     return {
         "station": station_name(old, station),
-        "then": _effect(old, found.then),
-        "now": _effect(new, found.now) if found.now else None,
-        "message": _message(station, found, old, new),
+        "then": _effect(old, redecision.then),
+        "now": _effect(new, redecision.now) if redecision.now else None,
+        "message": _message(station, redecision, old, new),
     }
 
 
@@ -29,28 +29,28 @@ def _effect(line: ParsedLine, effect: DecidedEffect) -> dict[str, Any]:
     name = gate_name if effect.kind == "review" else target_name
     rule = ""
     if effect.rule in line.rules_by_id:
-        station, taken = line.rules_by_id[effect.rule]
-        number = str(1 + station.rules.index(taken))
-        rule = f"{number} · {taken.label}" if taken.label else number
+        station, matched_rule = line.rules_by_id[effect.rule]
+        number = str(1 + station.rules.index(matched_rule))
+        rule = f"{number} · {matched_rule.label}" if matched_rule.label else number
     detail = error_words(effect.detail) if effect.kind == "stuck" else ""
     return {"to": [name(line, key) for key in effect.to], "rule": rule, "detail": detail}
 
 
-def _message(station: str, found: Redecided, old: ParsedLine, new: ParsedLine) -> str:
-    said = MESSAGES.get(found.reason or found.verdict)
-    if said is None:
-        return found.message
-    about = found.about
-    return said % {
+def _message(station: str, redecision: Redecided, old: ParsedLine, new: ParsedLine) -> str:
+    template = MESSAGES.get(redecision.reason or redecision.verdict)
+    if template is None:
+        return redecision.message
+    about = redecision.about
+    return template % {
         "station": station_name(old, station),
-        "asked": _gates(new, found.asked),
-        "skipped": _gates(old, found.skipped),
+        "asked": _gates(new, redecision.asked),
+        "skipped": _gates(old, redecision.skipped),
         "gates": _gates(old, about.get("gates", ())),
         "assumed": _gates(new, about.get("assumed", ())),
         "word": WORDS.get(about.get("word", ""), about.get("word", "")),
         "origin": station_name(old, about.get("origin", "")),
         "field": _field(new, about.get("field", "")),
-        "counters": ", ".join(_counter(new, *each) for each in about.get("counters", ())),
+        "counters": ", ".join(_counter(new, *counter) for counter in about.get("counters", ())),
     }
 
 
@@ -61,7 +61,7 @@ def _gates(line: ParsedLine, keys: Iterable[str]) -> str:
 def _field(line: ParsedLine, path: str) -> str:
     """What a check reads: an input by its label; another field as the check names it."""
     family, _dot, name = path.partition(".")
-    labels = {each.key: each.label for each in line.inputs}
+    labels = {input_field.key: input_field.label for input_field in line.inputs}
     if family == "gates":
         return gate_name(line, name)
     return labels.get(name) or name if family == "input" else name or path

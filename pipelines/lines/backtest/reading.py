@@ -36,8 +36,8 @@ class RecordedRow:
 
 def count(line: Line, selection: Selection) -> int:
     """How many there are, at most the limit."""
-    found = selection.decisions_of(selection.tasks_of(line))
-    return min(found.count(), selection.limit)
+    decisions = selection.decisions_of(selection.tasks_of(line))
+    return min(decisions.count(), selection.limit)
 
 
 def rows(line: Line, selection: Selection) -> Generator[RecordedRow, None, None]:
@@ -45,8 +45,10 @@ def rows(line: Line, selection: Selection) -> Generator[RecordedRow, None, None]
     holds no lock and goes when the iterator is closed."""
     left = selection.limit
     for tasks in _pages(line, selection):
-        found = selection.decisions_of(tasks).order_by("-task_id", "at", "job_id", "pk").values_list(*COLUMNS)
-        for values in found[:left].iterator(chunk_size=ROWS):
+        decisions = (
+            selection.decisions_of(tasks).order_by("-task_id", "at", "job_id", "pk").values_list(*COLUMNS)
+        )
+        for values in decisions[:left].iterator(chunk_size=ROWS):
             left -= 1
             yield RecordedRow(*values)
         if left <= 0:

@@ -28,10 +28,12 @@ class UnreadableDecision(Exception):
 STEP = 500
 """Decisions from one progress to the next."""
 
-Told = Progress | TaskLine | BacktestResult
+BacktestEvent = Progress | TaskLine | BacktestResult
 
 
-def back_test(line: Line, target: BacktestTarget, selection: Selection) -> Generator[Told, None, None]:
+def back_test(
+    line: Line, target: BacktestTarget, selection: Selection
+) -> Generator[BacktestEvent, None, None]:
     """Every selected decision under `target`. The tasks told are those that do not come out the same; the Result is
     last. Writes nothing; closing the generator ends the reading. Raises UnreadableDecision."""
     total = count(line, selection)
@@ -42,8 +44,8 @@ def back_test(line: Line, target: BacktestTarget, selection: Selection) -> Gener
             if task is None or row.task_id != current:
                 yield from _ended(result, task)
                 task, current = TaskLine(f"WI-{line.project.key}-{row.task_number}"), row.task_id
-            found = _again(row, target, task.task)
-            result.add(row, found, task.task, task.add(row, found))
+            redecision = _again(row, target, task.task)
+            result.add(row, redecision, task.task, task.add(row, redecision))
             if result.done % STEP == 0:
                 yield _progress(result, total)
     yield from _ended(result, task)
@@ -73,5 +75,5 @@ def _progress(result: BacktestResult, total: int) -> Progress:
 
 
 def _more(line: Line, selection: Selection) -> bool:
-    found = selection.decisions_of(selection.tasks_of(line))
-    return found[selection.limit : selection.limit + 1].exists()
+    decisions = selection.decisions_of(selection.tasks_of(line))
+    return decisions[selection.limit : selection.limit + 1].exists()

@@ -33,35 +33,35 @@ class Selection:
     limit: int = USUAL
 
     def tasks_of(self, line: Line) -> QuerySet[Task]:
-        found = Task.objects.filter(line=line)
+        tasks = Task.objects.filter(line=line)
         if self.tasks != "all":
-            found = found.filter(ended_at__isnull=self.tasks == "running")
+            tasks = tasks.filter(ended_at__isnull=self.tasks == "running")
         if self.last is not None:
-            found = found.filter(pk__in=found.order_by("-pk").values("pk")[: self.last])
-        return found
+            tasks = tasks.filter(pk__in=tasks.order_by("-pk").values("pk")[: self.last])
+        return tasks
 
     def decisions_of(self, tasks: QuerySet[Task] | Sequence[int]) -> QuerySet[Decision]:
-        found = Decision.objects.filter(task__in=tasks)
+        decisions = Decision.objects.filter(task__in=tasks)
         if self.versions:
-            found = found.filter(pinned__number__in=self.versions)
+            decisions = decisions.filter(pinned__number__in=self.versions)
         if self.since:
-            found = found.filter(at__gte=self.since)
+            decisions = decisions.filter(at__gte=self.since)
         if self.until:
-            found = found.filter(at__lt=self.until)
-        return found
+            decisions = decisions.filter(at__lt=self.until)
+        return decisions
 
 
-def read_selection(given: Mapping[str, str]) -> Selection:
+def read_selection(parameters: Mapping[str, str]) -> Selection:
     """From texts, as addresses and commands give them: `versions=1,2`, `since=2026-01-31` or a moment in ISO 8601 (UTC
     where it says none), `until`, `last`, `tasks`, `limit`. Raises Invalid with every place."""
     problems: list[Problem] = []
     fields = {
-        "versions": _versions(given.get("versions", ""), problems),
-        "since": _moment("since", given.get("since", ""), problems),
-        "until": _moment("until", given.get("until", ""), problems),
-        "last": _number("last", given.get("last", ""), LARGEST, problems),
-        "tasks": given.get("tasks") or "all",
-        "limit": _number("limit", given.get("limit", ""), MOST, problems) or USUAL,
+        "versions": _versions(parameters.get("versions", ""), problems),
+        "since": _moment("since", parameters.get("since", ""), problems),
+        "until": _moment("until", parameters.get("until", ""), problems),
+        "last": _number("last", parameters.get("last", ""), LARGEST, problems),
+        "tasks": parameters.get("tasks") or "all",
+        "limit": _number("limit", parameters.get("limit", ""), MOST, problems) or USUAL,
     }
     if fields["tasks"] not in TASKS:
         problems.append(Problem("tasks", "has to be all, running or ended"))
@@ -71,7 +71,7 @@ def read_selection(given: Mapping[str, str]) -> Selection:
 
 
 def _versions(text: str, problems: list[Problem]) -> tuple[int, ...]:
-    numbers = [_whole(each.strip()) for each in text.split(",")] if text.strip() else []
+    numbers = [_whole(part.strip()) for part in text.split(",")] if text.strip() else []
     if not all(number and number <= LARGEST for number in numbers):
         problems.append(Problem("versions", "has to be numbers of versions", "Write them like 1,2."))
         return ()
@@ -92,11 +92,11 @@ def _whole(text: str) -> int | None:
 def _moment(name: str, text: str, problems: list[Problem]) -> datetime | None:
     if not text.strip():
         return None
-    found = _parsed(text.strip())
-    if found is None:
+    moment = _parsed(text.strip())
+    if moment is None:
         hint = "Write it like 2026-01-31 or 2026-01-31T12:00:00Z."
         problems.append(Problem(name, "is not a date or a moment", hint))
-    return found
+    return moment
 
 
 def _parsed(text: str) -> datetime | None:

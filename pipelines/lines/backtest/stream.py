@@ -14,7 +14,7 @@ from django.db import DatabaseError
 from django.http import StreamingHttpResponse
 
 from pipelines.lines.backtest.counting import TaskLine
-from pipelines.lines.backtest.run import Told, UnreadableDecision, back_test
+from pipelines.lines.backtest.run import BacktestEvent, UnreadableDecision, back_test
 from pipelines.lines.backtest.selection import Selection
 from pipelines.lines.backtest.target import BacktestTarget
 from pipelines.models import Line
@@ -37,7 +37,7 @@ def streamed(
     return response
 
 
-async def _lines(told: Generator[Told, None, None], each_task: bool) -> AsyncIterator[bytes]:
+async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) -> AsyncIterator[bytes]:
     """Each step runs in the request's own thread, as its connection does; an iterator that is not asynchronous would
     be collected whole before the first line is sent."""
     if not _free.acquire(blocking=False):
@@ -46,31 +46,31 @@ async def _lines(told: Generator[Told, None, None], each_task: bool) -> AsyncIte
         )
         yield _line(busy)
         return
-    step = sync_to_async(partial(_step, told))
+    step = sync_to_async(partial(_step, events))
     try:
         while (one := await step()) is not None:
             if each_task or not isinstance(one, TaskLine):
                 yield _line(one if isinstance(one, dict) else one.to_dict())
     finally:
         try:
-            await sync_to_async(told.close)()
+            await sync_to_async(events.close)()
         finally:
             _free.release()
 
 
-def _step(told: Generator[Told, None, None]) -> Told | dict[str, Any] | None:
+def _step(events: Generator[BacktestEvent, None, None]) -> BacktestEvent | dict[str, Any] | None:
     """The next thing told. The headers are long sent: what fails now is told as the last line."""
     try:
-        return next(told, None)
+        return next(events, None)
     except DatabaseError:
         log.exception("backtest_failed")
         return problem(503, "The recorded decisions could not be read. Run the back-test again.")
     except UnreadableDecision as fault:
         log.exception("backtest_failed")
         where = {"task": fault.task, "station": fault.station}
-        said = "The decision of {task} at {station} is damaged and cannot be tried.".format(**where)
+        message = "The decision of {task} at {station} is damaged and cannot be tried.".format(**where)
         hint = "Leave it out by a later date under “Decided since”."
-        return problem(500, f"{said} {hint}")
+        return problem(500, f"{message} {hint}")
 
 
 def problem(status: int, detail: str) -> dict[str, Any]:

@@ -21,16 +21,16 @@ class BacktestTarget:
     line: ParsedLine
 
 
-def target_of(line: Line, wanted: str = "draft") -> BacktestTarget:
+def target_of(line: Line, version_name: str = "draft") -> BacktestTarget:
     """`draft`, `live` or the number of a version. Raises NotFound, DocumentError, Invalid (no line to decide by)."""
-    if wanted == "draft":
+    if version_name == "draft":
         return of_document(line.draft, "draft")
-    found = line.live if wanted == "live" else _numbered(line, wanted)
-    if found is None:
-        if wanted == "live":
+    version = line.live if version_name == "live" else _numbered(line, version_name)
+    if version is None:
+        if version_name == "live":
             raise NotFound("No version of this line is live. Publish it first, or choose another version.")
-        raise NotFound(f"This line has no version {wanted}. Choose one of the list.")
-    return BacktestTarget(str(found.number), versions.parsed(found))
+        raise NotFound(f"This line has no version {version_name}. Choose one of the list.")
+    return BacktestTarget(str(version.number), versions.parsed(version))
 
 
 def of_document(document: Mapping[str, Any], label: str = "document") -> BacktestTarget:
@@ -42,6 +42,6 @@ def of_document(document: Mapping[str, Any], label: str = "document") -> Backtes
     return BacktestTarget(label, parsed)
 
 
-def _numbered(line: Line, wanted: str) -> Any:
-    plain = wanted.isascii() and wanted.isdigit() and len(wanted) < 10
-    return line.versions.filter(number=int(wanted)).first() if plain else None
+def _numbered(line: Line, version_name: str) -> Any:
+    plain = version_name.isascii() and version_name.isdigit() and len(version_name) < 10
+    return line.versions.filter(number=int(version_name)).first() if plain else None

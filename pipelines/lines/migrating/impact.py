@@ -42,7 +42,7 @@ class TaskImpact:
             "version": self.task.pinned.number,
             "status": self.task.status,
             "effect": self.effect,
-            "positions": [_shown(*each) for each in self.positions],
+            "positions": [_shown(*position) for position in self.positions],
         }
 
 
@@ -69,7 +69,7 @@ class Impact:
     @property
     def needs(self) -> dict[str, int]:
         """Stations that have to be mapped: {key: how many tasks stand there}."""
-        return dict(Counter(key for each in self.tasks for key in each.planned.needs))
+        return dict(Counter(key for task_impact in self.tasks for key in task_impact.planned.needs))
 
     @property
     def next_gone(self) -> dict[str, int]:
@@ -77,15 +77,17 @@ class Impact:
         return dict(
             Counter(
                 key
-                for each in self.tasks
-                for key in dict.fromkeys(key for effect in each.planned.effects for key in effect.next_gone)
+                for task_impact in self.tasks
+                for key in dict.fromkeys(
+                    key for effect in task_impact.planned.effects for key in effect.next_gone
+                )
             )
         )
 
     @property
     def versions(self) -> list[int]:
         """Numbers of the versions that the tasks are on."""
-        return sorted({each.task.pinned.number for each in self.tasks})
+        return sorted({task_impact.task.pinned.number for task_impact in self.tasks})
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -98,7 +100,7 @@ class Impact:
             "counts": dict(self.counts),
             "needs_mapping": self.needs,
             "may_need_mapping": self.next_gone,
-            "tasks": [each.to_dict() for each in self.tasks],
+            "tasks": [task_impact.to_dict() for task_impact in self.tasks],
         }
 
 
@@ -114,21 +116,31 @@ def impact_of(
     parsed, mapping = _parsed(line, to), dict(mapping or {})
     check_mapping(line, parsed, mapping)
     target = to or LineVersion(line=line, number=0)
-    found = tuple(
-        each
+    task_impacts = tuple(
+        task_impact
         for chunk in _chunks(_running(line, tasks))
-        for each in _of_chunk(chunk, target, parsed, mapping)
-        if not each.planned.nothing
+        for task_impact in _of_chunk(chunk, target, parsed, mapping)
+        if not task_impact.planned.nothing
     )
-    counts = Counter(each.effect for each in found)
-    named = {
+    counts = Counter(task_impact.effect for task_impact in task_impacts)
+    digested = {
         "to": digest(parsed.to_document()),
         "mapping": mapping,
-        "tasks": [[each.task.pk, each.task.pinned_id, each.planned.to_list()] for each in found],
+        "tasks": [
+            [task_impact.task.pk, task_impact.task.pinned_id, task_impact.planned.to_list()]
+            for task_impact in task_impacts
+        ],
     }
-    plan, whole = payload.digest(named), payload.digest({**named, "number": target.number})
+    plan, full_digest = payload.digest(digested), payload.digest({**digested, "number": target.number})
     return Impact(
-        line, to, parsed, mapping, found, whole, plan, {effect: counts[effect] for effect in EFFECTS}
+        line,
+        to,
+        parsed,
+        mapping,
+        task_impacts,
+        full_digest,
+        plan,
+        {effect: counts[effect] for effect in EFFECTS},
     )
 
 
@@ -153,7 +165,7 @@ def check_mapping(line: Line, parsed: ParsedLine, mapping: Mapping[Any, Any]) ->
             hint = "Map it to a station; to end a task, cancel it."
             problems.append(Problem(f"mapping.{old}", f"“{new}” is an end, not a station", hint))
         elif new not in parsed.stations_by_key:
-            hint = f"Use one of {', '.join(each.key for each in parsed.stations)}."
+            hint = f"Use one of {', '.join(station.key for station in parsed.stations)}."
             problems.append(Problem(f"mapping.{old}", f"the new version has no station “{new}”", hint))
     if problems:
         raise Invalid(problems)
@@ -163,12 +175,12 @@ def _running(line: Line, numbers: Sequence[int] | None) -> QuerySet[Task]:
     tasks = Task.objects.filter(line=line, ended_at=None).select_related("project", "pinned").order_by("pk")
     if numbers is None:
         return tasks
-    wanted = set(numbers)
-    found = set(tasks.filter(number__in=wanted).values_list("number", flat=True))
-    if wanted - found:
-        missing = ", ".join(map(str, sorted(wanted - found)))
+    requested = set(numbers)
+    running = set(tasks.filter(number__in=requested).values_list("number", flat=True))
+    if requested - running:
+        missing = ", ".join(map(str, sorted(requested - running)))
         raise Invalid.at("tasks", f"not running tasks of this line: {missing}")
-    return tasks.filter(number__in=wanted)
+    return tasks.filter(number__in=requested)
 
 
 def _chunks(tasks: QuerySet[Task]) -> Iterator[list[Task]]:

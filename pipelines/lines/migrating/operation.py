@@ -48,11 +48,11 @@ def migrate(
     _check_reason(reason)
     with transaction.atomic():
         _locked(line)
-        found = impact_of(line, to, mapping, tasks)
-        if found.digest != digest:
+        impact = impact_of(line, to, mapping, tasks)
+        if impact.digest != digest:
             raise StaleImpact
-        _check(found, user)
-        made = _record(found, user, reason)
+        _check(impact, user)
+        made = _record(impact, user, reason)
     return carry_on(made)
 
 
@@ -64,12 +64,12 @@ def carry_on(migration: Migration) -> Migration:
     actor = engine.Actor.person(migration.by) if migration.by else engine.ENGINE
     if migration.undoes_id:
         undone = dict(migration.undoes.entries.values_list("task_id", "pk")) if migration.undoes else {}
-        backs = [engine.PuttingBack(each.task_id, undone[each.task_id], each.pk) for each in left]
+        backs = [engine.PuttingBack(entry.task_id, undone[entry.task_id], entry.pk) for entry in left]
         results = engine.put_back(backs, actor)
     else:
         members = [
-            engine.Migrating(each.task_id, each.to_id, migration.mapping, each.expected, each.pk)
-            for each in left
+            engine.Migrating(entry.task_id, entry.to_id, migration.mapping, entry.expected, entry.pk)
+            for entry in left
         ]
         results = engine.migrate(members, actor)
     _write_errors(left, results)
@@ -101,7 +101,8 @@ def undo(migration: Migration, *, user: User, reason: str) -> Migration:
             at=clock.now(),
         )
         MigrationEntry.objects.bulk_create(
-            MigrationEntry(migration=made, task_id=each.task_id, was=each.to, to=each.was) for each in entries
+            MigrationEntry(migration=made, task_id=entry.task_id, was=entry.to, to=entry.was)
+            for entry in entries
         )
     return carry_on(made)
 
@@ -148,11 +149,11 @@ def check_idle(line: Line) -> None:
         )
 
 
-def _check(found: Impact, user: User) -> None:
-    to = found.to
-    if to is None or to.line_id != found.line.pk:
+def _check(impact: Impact, user: User) -> None:
+    to = impact.to
+    if to is None or to.line_id != impact.line.pk:
         raise Invalid.at("to", "is not a published version of this line", "Publish the draft first.")
-    if found.needs:
+    if impact.needs:
         raise Invalid(
             Problem(
                 f"mapping.{key}",
@@ -164,11 +165,11 @@ def _check(found: Impact, user: User) -> None:
                 % {"version": to.number, "n": n},
                 "Choose the station where they continue.",
             )
-            for key, n in found.needs.items()
+            for key, n in impact.needs.items()
         )
-    if not found.tasks:
+    if not impact.tasks:
         raise Conflict(f"No running task is left to migrate to version {to.number}.")
-    _may_execute(user, found.line, to, {each.task.pinned for each in found.tasks})
+    _may_execute(user, impact.line, to, {task_impact.task.pinned for task_impact in impact.tasks})
 
 
 def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion]) -> None:
@@ -192,25 +193,25 @@ def _known(line: ParsedLine, key: str) -> list[Any]:
     return code_of(line, line.station(key)) if key in line.stations_by_key else []
 
 
-def _record(found: Impact, user: User, reason: str) -> Migration:
+def _record(impact: Impact, user: User, reason: str) -> Migration:
     made = Migration.objects.create(
-        line=found.line,
-        to=found.to,
-        mapping=dict(found.mapping),
+        line=impact.line,
+        to=impact.to,
+        mapping=dict(impact.mapping),
         reason=reason.strip(),
-        digest=found.digest,
+        digest=impact.digest,
         by=user,
         at=clock.now(),
     )
     MigrationEntry.objects.bulk_create(
         MigrationEntry(
             migration=made,
-            task=each.task,
-            was=each.task.pinned,
+            task=task_impact.task,
+            was=task_impact.task.pinned,
             to=made.to,
-            expected=each.planned.to_list(),
+            expected=task_impact.planned.to_list(),
         )
-        for each in found.tasks
+        for task_impact in impact.tasks
     )
     return made
 

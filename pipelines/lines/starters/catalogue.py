@@ -35,7 +35,7 @@ class Starter:
     @property
     def people(self) -> tuple[str, ...]:
         """Which of its needs are people who review."""
-        return tuple(each for each in self.needs if each in (REVIEWER, TWO_REVIEWERS))
+        return tuple(need for need in self.needs if need in (REVIEWER, TWO_REVIEWERS))
 
     @cached_property
     def text(self) -> str:
@@ -63,12 +63,14 @@ class Starter:
     @property
     def path(self) -> Iterator[str]:
         """Names of the stations and gates of the sample run, in order, and of its end, as people read them."""
-        asked: set[str] = set()
+        pending: set[str] = set()
         for step in self.sample.steps:
-            gates = [key for _, each in step.decisions if isinstance(each, Wait) for key in each.gates]
+            gates = [
+                key for _, decision in step.decisions if isinstance(decision, Wait) for key in decision.gates
+            ]
             # A gate is asked once, though each of several gates that is decided leaves the others waiting.
-            yield from (gate_name(self.line, key) for key in gates if key not in asked)
-            asked = {*asked, *gates} if gates else set()
+            yield from (gate_name(self.line, key) for key in gates if key not in pending)
+            pending = {*pending, *gates} if gates else set()
             yield from (station_name(self.line, key) for key in step.entered)
         if self.sample.walk and self.sample.walk.end:
             yield end_name(self.line, self.sample.walk.end)
@@ -215,4 +217,4 @@ STARTERS: tuple[Starter, ...] = (
         {"request": "Access to the archive", "kind": "access"},
     ),
 )
-BY_KEY: Mapping[str, Starter] = {each.key: each for each in STARTERS}
+BY_KEY: Mapping[str, Starter] = {starter.key: starter for starter in STARTERS}

@@ -46,7 +46,9 @@ def _ids(name: str) -> list[int]:
     project, _, number = name.removeprefix("WI-").rpartition("-")
     if not (name.startswith("WI-") and project and number.isascii() and number.isdigit()):
         raise CommandError(f"“{name}” is not the number of a task; use WI-project-42.")
-    found = list(Task.objects.filter(project__key=project, number=int(number)).values_list("pk", flat=True))
-    if not found:
+    task_ids = list(
+        Task.objects.filter(project__key=project, number=int(number)).values_list("pk", flat=True)
+    )
+    if not task_ids:
         raise CommandError(f"There is no task {name}.")
-    return found
+    return task_ids

@@ -34,11 +34,11 @@ class Command(printing.Command):
         parser.add_argument("--email", default="", help="for mails of gates; of a new person")
 
     def handle(self, *, name: str, project: str, role: list[str], **options: Any) -> None:
-        found = project_named(project)
+        project_row = project_named(project)
         with transaction.atomic():
             user, created = self._user(name, options["email"])
-            member = self._member(found, user, role, execute=options["execute"])
-        words = {"who": user.username, "project": found, "roles": member.roles_display}
+            member = self._member(project_row, user, role, execute=options["execute"])
+        words = {"who": user.username, "project": project_row, "roles": member.roles_display}
         self.stdout.write("{who} is a member of {project}: {roles}.".format(**words))
         if created:
             self.stdout.write(f"Set a password: manage.py changepassword {user.username}")

@@ -39,11 +39,13 @@ class Command(printing.Command):
         parser.add_argument("--days", type=int, default=accounts.TOKEN_LASTS.days, help="how long it lasts")
 
     def handle(self, *, name: str, project: str, scope: list[str], **options: Any) -> None:
-        found = project_named(project)
+        project_row = project_named(project)
         if not 0 < options["days"] <= accounts.LONGEST_TOKEN.days:
             raise CommandError(f"A token lasts 1 to {accounts.LONGEST_TOKEN.days} days.")
         bearer = (
-            self._machine(name, scope, options["role"]) if options["machine"] else self._person(name, found)
+            self._machine(name, scope, options["role"])
+            if options["machine"]
+            else self._person(name, project_row)
         )
         if options["role"] and not options["machine"]:
             raise CommandError("A personal token has the roles of the person. Use --role with --machine.")
@@ -51,13 +53,13 @@ class Command(printing.Command):
             token, secret = accounts.mint_token(
                 scopes=scope,
                 now=timezone.now(),
-                project=found,
+                project=project_row,
                 lasts=timedelta(days=options["days"]),
                 **bearer,
             )
         except accounts.TokenRefused as refused:
             raise CommandError(str(refused)) from refused
-        words = {"name": name, "project": found, "until": f"{token.expires_at:%Y-%m-%d}"}
+        words = {"name": name, "project": project_row, "until": f"{token.expires_at:%Y-%m-%d}"}
         self.stderr.write("Token of {name} in {project}, until {until}:".format(**words))
         self.stdout.write(secret)
 

@@ -38,7 +38,7 @@ class Command(printing.Command):
 
 
 def _person(name: str) -> User:
-    found = User.objects.filter(username=name).first()
-    if found is None:
+    user = User.objects.filter(username=name).first()
+    if user is None:
         raise CommandError(f"There is no user “{name}”.")
-    return found
+    return user

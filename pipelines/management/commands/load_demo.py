@@ -76,15 +76,15 @@ def administrator(name: str = "") -> User:
 def load(project: Project, key: str, text: str, user: User) -> str:
     """Create the line, or bring it up to date if nobody has touched it; what was done, in words."""
     line = Line.objects.filter(project=project, key=key).select_related("live").first()
-    given = read_line(native.loads(text))
+    parsed_line = read_line(native.loads(text))
     if line is None:
-        line = publishing.create_line(project, key, given.name, text, user)
+        line = publishing.create_line(project, key, parsed_line.name, text, user)
         tests = example.SCENARIOS / f"{key}.yaml"
         if tests.exists():
             scenarios.put_all(line, texts.loads(tests.read_bytes()), user, timezone.now())
     elif not untouched(line):
         return f"{key}: left unchanged, somebody has edited it"
-    elif line.live and line.live.digest == digest(to_publish(given.to_document())):
+    elif line.live and line.live.digest == digest(to_publish(parsed_line.to_document())):
         return f"{key}: up to date"
     else:
         line = publishing.save_draft(line, text, user, line.draft_number)

@@ -31,45 +31,45 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, project: str, repository: str, **options: Any) -> None:
         owner, _, key = project.partition("/")
-        found = (
+        repository_row = (
             Repository.objects.select_related("project__owner")
             .filter(project__owner__key=owner, project__key=key, name=repository)
             .first()
         )
-        if found is None:
+        if repository_row is None:
             raise CommandError(f"{project} has no repository {repository}. Name it as its settings do.")
-        credential, missing = secret_of(found, found.of_host)
-        access = host_access(found, credential)
+        credential, missing = secret_of(repository_row, repository_row.of_host)
+        access = host_access(repository_row, credential)
         if access is None:
             raise CommandError("No host keeps it: choose one in the settings of the repository.")
         if not credential:
             raise CommandError(missing or "It has no token for its host: choose a secret in its settings.")
         self.stdout.write(f"{access.host}: {access.page}")
         guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
-        wanted = CheckupScope(
-            found.default_branch, options["issue"] or 0, options["commit"] or "", settings.BASE_URL
+        scope = CheckupScope(
+            repository_row.default_branch, options["issue"] or 0, options["commit"] or "", settings.BASE_URL
         )
-        failed = asyncio.run(self._tried(wanted, host_at(access, guard)))
+        failed = asyncio.run(self._tried(scope, host_at(access, guard)))
         self.stdout.write(
             "signature of its webhook: "
             + (
-                f"secret {found.hook_secret}"
-                if found.hook_secret
+                f"secret {repository_row.hook_secret}"
+                if repository_row.hook_secret
                 else "no secret chosen, so issues start nothing"
             )
         )
         if failed:
             raise CommandError(f"{failed} failed.")
 
-    async def _tried(self, wanted: CheckupScope, signing_in: Awaitable[Host]) -> int:
+    async def _tried(self, scope: CheckupScope, signing_in: Awaitable[Host]) -> int:
         """How many failed."""
         try:
             host = await signing_in
         except HostError as error:
             raise CommandError(str(error)) from error
         failed = 0
-        async for each in examined(host, wanted):
-            word = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown"}[each.state]
-            self.stdout.write(f"  {word} {each.check}: {each.said}")
-            failed += each.state == "failed"
+        async for result in examined(host, scope):
+            word = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown"}[result.state]
+            self.stdout.write(f"  {word} {result.check}: {result.said}")
+            failed += result.state == "failed"
         return failed

@@ -83,8 +83,8 @@ def _approved(approval: ReceiptApproval) -> str:
 
 def _protected(rules: Mapping[str, Any], to: str) -> str:
     votes = plural("%(n)s approval", "%(n)s approvals", rules["approvals"]) % {"n": rules["approvals"]}
-    named = [f"the {kind[:-1]} {key}" for kind in ("groups", "gates") for key in rules[kind]]
-    needed = ", ".join([*([votes] if rules["approvals"] else []), *named])
+    subjects = [f"the {kind[:-1]} {key}" for kind in ("groups", "gates") for key in rules[kind]]
+    needed = ", ".join([*([votes] if rules["approvals"] else []), *subjects])
     rest = [f"{needed}, none of it by them"] if needed else []
     rest += ["a line that two people published"] if rules.get("four_eyes") else []
     # A request is opened without any of it, and brings nothing to where it counts.

@@ -154,15 +154,15 @@ def station_resources() -> Resources:
 
 def secrets() -> tuple[str, ...]:
     """What this process knows and no log may show. A password that is a common word would only garble texts."""
-    found = (
+    candidates = (
         settings.SECRET_KEY,
         settings.DATABASES["default"].get("PASSWORD", ""),
         getattr(settings, "EMAIL_HOST_PASSWORD", ""),
         settings.MODEL_KEY,
         *keys.known(),
     )
-    named = settings.NAMED_SECRETS.values()
-    return (*(str(secret) for secret in found if len(str(secret)) >= SHORTEST_SECRET), *named)
+    configured = settings.NAMED_SECRETS.values()
+    return (*(str(secret) for secret in candidates if len(str(secret)) >= SHORTEST_SECRET), *configured)
 
 
 def outgoing() -> Outgoing:

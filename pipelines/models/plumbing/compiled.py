@@ -44,9 +44,9 @@ def array(kind: str) -> str:
 class GivenValue(Expression):
     """Stands for a value of the call. `kept`: in a statement that the server keeps."""
 
-    def __init__(self, name: str, field: Field[Any, Any], *, kept: bool = False) -> None:
+    def __init__(self, name: str, field: Field[Any, Any], *, is_prepared: bool = False) -> None:
         super().__init__(output_field=field)
-        self.name, self._kept = name, kept
+        self.name, self._kept = name, is_prepared
 
     def as_sql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, list[Any]]:
         field = self.output_field
@@ -92,54 +92,57 @@ class Compiled(Generic[Row]):
     def __init__(
         self,
         write: Callable[..., QuerySet[Any, Row]],
-        given: dict[str, Field[Any, Any]],
+        parameters: dict[str, Field[Any, Any]],
         *,
-        kept: bool = False,
+        is_prepared: bool = False,
     ) -> None:
-        self._write, self._given, self._kept = write, given, kept
+        self._write, self._given, self._kept = write, parameters, is_prepared
         self._statement: CompiledStatement | None = None
 
-    def __call__(self, **given: Any) -> list[Row]:
+    def __call__(self, **values: Any) -> list[Row]:
         statement = self._once()
         send = from_kept if self._kept else fetch
-        return statement.read(send(statement.sql, _values(statement, given)))
+        return statement.read(send(statement.sql, _values(statement, values)))
 
-    def question(self, **given: Any) -> Question[Row]:
+    def question(self, **values: Any) -> Question[Row]:
         """The call, not made yet; of what the server keeps."""
         assert self._kept
         statement = self._once()
-        return Question(statement.sql, _values(statement, given), statement.read)
+        return Question(statement.sql, _values(statement, values), statement.read)
 
     def _once(self) -> CompiledStatement:
         # Two threads that come first compile it twice: both have the same.
         if self._statement is None:
             given_values = {
-                name: GivenValue(name, field, kept=self._kept) for name, field in self._given.items()
+                name: GivenValue(name, field, is_prepared=self._kept) for name, field in self._given.items()
             }
             self._statement = CompiledStatement(self._write(**given_values))
         return self._statement
 
-    def first(self, **given: Any) -> Row | None:
-        return next(iter(self(**given)), None)
+    def first(self, **values: Any) -> Row | None:
+        return next(iter(self(**values)), None)
 
 
 def compiled(
-    **given: Field[Any, Any],
+    **parameters: Field[Any, Any],
 ) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
     """Without a limit of its own a QuerySet is read whole, also by `first`."""
-    return lambda write: Compiled(write, given)
+    return lambda write: Compiled(write, parameters)
 
 
 def kept(
-    **given: Field[Any, Any],
+    **parameters: Field[Any, Any],
 ) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
     """The same, and the server keeps it, too: for what a move asks, which a key finds whatever the values are. Of a
     page some values have few rows and some many, and want plans of their own."""
-    return lambda write: Compiled(write, given, kept=True)
+    return lambda write: Compiled(write, parameters, is_prepared=True)
 
 
-def _values(statement: CompiledStatement, given: Mapping[str, Any]) -> list[Any]:
-    return [given[each.name] if isinstance(each, GivenValue) else each for each in statement.parameters]
+def _values(statement: CompiledStatement, values: Mapping[str, Any]) -> list[Any]:
+    return [
+        values[parameter.name] if isinstance(parameter, GivenValue) else parameter
+        for parameter in statement.parameters
+    ]
 
 
 def fetch(sql: str, values: Values | None = None) -> list[Any]:

@@ -65,7 +65,7 @@ class CompiledStatement:
         self._flat = written._iterable_class is FlatValuesListIterable
         select, info = compiler.select, compiler.klass_info
         assert select is not None and not compiler.has_extra_select
-        self._converters = compiler.get_converters([each[0] for each in select[: compiler.col_count]])
+        self._converters = compiler.get_converters([column[0] for column in select[: compiler.col_count]])
         # What is left to do with it needs no connection of one thread.
         compiler.connection = connection
         self._annotations = list((compiler.annotation_col_map or {}).items())
@@ -75,17 +75,17 @@ class CompiledStatement:
             fields = info["select_fields"]
             self._model, self._from, self._to = info["model"], fields[0], fields[-1] + 1
             columns: Iterable[Any] = select[self._from : self._to]
-            self._names = [each[0].target.attname for each in columns]
+            self._names = [column[0].target.attname for column in columns]
             # Since Django 6.1 rows know how they fetch what was left out.
             how = [written._fetch_mode] if hasattr(written, "_fetch_mode") else []
             self._populators = populators_of(info, select, DEFAULT_DB_ALIAS, *how)
 
-    def read(self, found: Sequence[Sequence[Any]]) -> list[Any]:
+    def read(self, rows: Sequence[Sequence[Any]]) -> list[Any]:
         if self._converters:
-            found = list(self._compiler.apply_converters(found, self._converters))
+            rows = list(self._compiler.apply_converters(rows, self._converters))
         if self._model is None:
-            return [row[0] for row in found] if self._flat else list(map(tuple, found))
-        return [self._object(row) for row in found]
+            return [row[0] for row in rows] if self._flat else list(map(tuple, rows))
+        return [self._object(row) for row in rows]
 
     def _object(self, row: Sequence[Any]) -> Any:
         assert self._model is not None
@@ -100,10 +100,10 @@ class CompiledStatement:
 def of_first(rows: QuerySet[Row], first: QuerySet[Row]) -> QuerySet[Row]:
     """Select those of these rows that are among the `first`: read from these in place of the table. By their ids the
     planner would look for them in all rows that fit."""
-    found = rows.all()
-    name = found.query.get_initial_alias()
-    found.query.alias_map[name] = FirstRows(rows.model._meta.db_table, name, first)
-    return found
+    queryset = rows.all()
+    name = queryset.query.get_initial_alias()
+    queryset.query.alias_map[name] = FirstRows(rows.model._meta.db_table, name, first)
+    return queryset
 
 
 class FirstRows(BaseTable):

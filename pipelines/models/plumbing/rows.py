@@ -36,29 +36,29 @@ def read(model: type[Model], row: dict[str, Any]) -> Model:
     for name, convert in _converters(model):
         if row[name] is not None:
             row[name] = convert(row[name])
-    found = blank(model, adding=False)
-    found.__dict__.update(row)
-    return found
+    instance = blank(model, adding=False)
+    instance.__dict__.update(row)
+    return instance
 
 
 def new(model: type[Model], **values: Any) -> Model:
     """One that is not written yet, with the model's defaults: `model(**values)`. A foreign key is given as the row
     that it names, or by its own name."""
     fixed, made, links = _defaults(model)
-    found = blank(model, adding=True)
-    said = found.__dict__
-    said.update(fixed)
+    instance = blank(model, adding=True)
+    attributes = instance.__dict__
+    attributes.update(fixed)
     for name, make in made:
         if name not in values:
-            said[name] = make()
+            attributes[name] = make()
     for name, attname, key in links:
         if name in values:
             row = values.pop(name)
-            link(found, name, row)
+            link(instance, name, row)
             # Not from its `__dict__`: whoever asks may come as a SimpleLazyObject.
-            said[attname] = None if row is None else getattr(row, key)
-    said.update(values)
-    return found
+            attributes[attname] = None if row is None else getattr(row, key)
+    attributes.update(values)
+    return instance
 
 
 @lru_cache
@@ -82,16 +82,16 @@ def _defaults(
 
 @lru_cache
 def _converters(model: type[models.Model]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-    found = []
+    converters = []
     for field in model._meta.concrete_fields:
         assert field.column == field.attname, f"{field} has a column of another name"
         # A foreign key has the type of what it names.
         kind = type(field.target_field) if isinstance(field, models.ForeignKey) else type(field)
         if kind in READ:
-            found.append((field.attname, READ[kind]))
+            converters.append((field.attname, READ[kind]))
         elif isinstance(field, ArrayField) and type(field.base_field) in READ:
-            found.append((field.attname, partial(_each, READ[type(field.base_field)])))
-    return tuple(found)
+            converters.append((field.attname, partial(_each, READ[type(field.base_field)])))
+    return tuple(converters)
 
 
 def _each(convert: Callable[[Any], Any], values: Sequence[Any]) -> list[Any]:
@@ -154,8 +154,8 @@ def _insert(model: type[models.Model], *, but_key: bool = False) -> tuple[str, C
     if but_key:
         fields.remove(model._meta.pk)
     columns = tuple(field.attname for field in fields)
-    named = ", ".join(map(connection.ops.quote_name, columns))
-    return f"INSERT INTO {_table(model)} ({named}) SELECT {named} FROM {_values(model)}", columns
+    column_list = ", ".join(map(connection.ops.quote_name, columns))
+    return f"INSERT INTO {_table(model)} ({column_list}) SELECT {column_list} FROM {_values(model)}", columns
 
 
 def _table(model: type[models.Model]) -> str:
@@ -168,12 +168,12 @@ def _values(model: type[models.Model]) -> str:
 
 
 def _json(rows: Sequence[models.Model], columns: Columns) -> str:
-    found = [{name: row.__dict__[name] for name in columns} for row in rows]
+    records = [{name: row.__dict__[name] for name in columns} for row in rows]
     try:
-        return orjson.dumps(found).decode()
+        return orjson.dumps(records).decode()
     except TypeError:
         # What orjson refuses: a number of more than 64 bits, or a key that is no text. It happens to hardly any row.
-        return json.dumps(found, default=_as_text)
+        return json.dumps(records, default=_as_text)
 
 
 def _as_text(value: Any) -> str:

@@ -41,8 +41,8 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
 
 def ask(*questions: Question[Any]) -> list[list[Any]]:
     """What each of them finds."""
-    found = send([Statement(each.text, each.parameters) for each in questions])
-    return [each.read(rows) for each, rows in zip(questions, found, strict=True)]
+    answers = send([Statement(question.text, question.parameters) for question in questions])
+    return [question.read(rows) for question, rows in zip(questions, answers, strict=True)]
 
 
 def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
@@ -51,9 +51,9 @@ def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
         cursors = [psycopg.Cursor(opened) for _ in statements]
         # One by itself is one round trip anyway.
         with opened.pipeline() if len(statements) > 1 else nullcontext():
-            for cursor, each in zip(cursors, statements, strict=True):
-                cursor.execute(each.text, [_as_sent(value) for value in each.parameters])
-        return [_answer(cursor, each) for cursor, each in zip(cursors, statements, strict=True)]
+            for cursor, statement in zip(cursors, statements, strict=True):
+                cursor.execute(statement.text, [_as_sent(value) for value in statement.parameters])
+        return [_answer(cursor, statement) for cursor, statement in zip(cursors, statements, strict=True)]
 
 
 def _as_sent(value: Any) -> Any:
@@ -66,12 +66,12 @@ def _as_sent(value: Any) -> Any:
 
 def _one_by_one(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
     """The same where somebody watches what Django executes."""
-    found = []
-    for each in statements:
+    answers = []
+    for statement in statements:
         with connection.cursor() as cursor:
-            cursor.execute(each.text, each.parameters)
-            found.append(_answer(cursor, each))
-    return found
+            cursor.execute(statement.text, statement.parameters)
+            answers.append(_answer(cursor, statement))
+    return answers
 
 
 def _answer(cursor: Any, statement: Statement) -> list[tuple[Any, ...]]:

@@ -50,10 +50,10 @@ class Reach:
         the other kind."""
         if not names:
             return {}
-        found: dict[str, StoredValue] = {}
+        by_name: dict[str, StoredValue] = {}
         for stored in self.values().filter(name__in=names):
-            found.setdefault(stored.name, stored)
-        return {name: stored for name, stored in found.items() if stored.kind == kind}
+            by_name.setdefault(stored.name, stored)
+        return {name: stored for name, stored in by_name.items() if stored.kind == kind}
 
     def names(self, kind: str) -> list[str]:
         """All of this kind that a station could name."""
@@ -102,24 +102,28 @@ def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[s
 
 def named_by(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
     """What these references are in a task with these inputs."""
-    found = (resolve(name, inputs) for name in references)
-    return [name for name in dict.fromkeys(found) if name]
+    names = (resolve(name, inputs) for name in references)
+    return [name for name in dict.fromkeys(names) if name]
 
 
-@sensitive_variables("found")
+@sensitive_variables("plaintexts")
 def decrypted(stored: dict[str, StoredValue]) -> dict[str, str]:
     """{name: secret}, without those that no key decrypts: a station that needs one says so."""
-    found: dict[str, str] = {}
-    for name, each in stored.items():
+    plaintexts: dict[str, str] = {}
+    for name, stored_value in stored.items():
         try:
-            found[name] = keys.decrypt(each.content)
+            plaintexts[name] = keys.decrypt(stored_value.content)
         except keys.SecretUnreadable:
-            log.error("secret_unreadable", secret=name, id=each.pk)
-    return found
+            log.error("secret_unreadable", secret=name, id=stored_value.pk)
+    return plaintexts
 
 
 def used(stored: Collection[StoredValue], now: datetime) -> None:
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
-    due = [each.pk for each in stored if each.last_used_at is None or each.last_used_at < now - USE_NOTED]
+    due = [
+        stored_value.pk
+        for stored_value in stored
+        if stored_value.last_used_at is None or stored_value.last_used_at < now - USE_NOTED
+    ]
     if due:
         StoredValue.objects.filter(stale, pk__in=due).update(last_used_at=now)

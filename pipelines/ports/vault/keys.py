@@ -49,13 +49,13 @@ def add_key() -> bool:
     file: Path | None = settings.ENCRYPTION_KEY_FILE
     if file is None:
         return False
-    mine = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    descriptor = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    temporary = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as stream:
         stream.write("\n".join([Fernet.generate_key().decode(), *known()[:1]]) + "\n")
         stream.flush()
         os.fsync(stream.fileno())
-    mine.replace(file)
+    temporary.replace(file)
     return True
 
 

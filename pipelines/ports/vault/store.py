@@ -80,11 +80,11 @@ def put(place: Place, name: str, value: str, *, kind: str, by: User, now: dateti
 def remove(place: Place, name: str, *, by: User, now: datetime) -> bool:
     """False where there is none."""
     with transaction.atomic():
-        found = place.values().select_for_update().filter(name=name).first()
-        if found is None:
+        stored_value = place.values().select_for_update().filter(name=name).first()
+        if stored_value is None:
             return False
-        found.delete()
-        place.record(f"{found.kind}.deleted", name, by, now)
+        stored_value.delete()
+        place.record(f"{stored_value.kind}.deleted", name, by, now)
     return True
 
 
@@ -131,12 +131,12 @@ def _secrets() -> Iterator[tuple[Model, list[str]]]:
         columns = getattr(model, "ENCRYPTED", ())
         if columns:
             for row in model._default_manager.select_for_update(of=("self",)).order_by("pk").iterator():
-                yield row, [each for each in columns if getattr(row, each)]
+                yield row, [column for column in columns if getattr(row, column)]
 
 
 def _name(row: Model) -> str:
     """“NAME of acme/app”, as people know it."""
-    places = (getattr(row, each, None) for each in ("owner", "project", "line"))
+    places = (getattr(row, attribute, None) for attribute in ("owner", "project", "line"))
     return f"{getattr(row, 'name', row)} of {next(filter(None, places), row._meta.verbose_name)}"
 
 

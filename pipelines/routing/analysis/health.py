@@ -66,8 +66,8 @@ def figure_value(key: str, value: float) -> str:
     return f"{value:.1f} ×" if key == CYCLE else f"{value:.0f}"
 
 
-def share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
+def share(part: int, total: int) -> float | None:
+    return part / total if total else None
 
 
 def cycle(now: float | None, baseline: float | None) -> Figure:

@@ -148,8 +148,10 @@ def _kept(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, s
     targets = next_stations(position.judge, position.station)
     gone = tuple(key for key in targets if landed(line, mapping, key) is None)
     effect = AGAIN if position.voted else STAYS
-    asked = tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
-    gates = tuple(key for key in asked if key not in position.approved)
+    gate_keys = (
+        tuple((position.answer or {}).get("gates") or ()) if position.status == "awaiting_review" else ()
+    )
+    gates = tuple(key for key in gate_keys if key not in position.approved)
     return MigrationEffect(
         position.token,
         effect,
@@ -167,16 +169,16 @@ def next_stations(line: ParsedLine, key: str) -> tuple[str, ...]:
     station = line.stations_by_key.get(key)
     if station is None:
         return ()
-    named = {target for rule in station.rules for target in rule.to if target != ORIGIN}
-    named |= {rule.exhausted_to for rule in station.rules if rule.exhausted_to}
-    named |= {knob.removeprefix("station:") for knob in (line.policy.on_failure,) if ":" in str(knob)}
+    targets = {target for rule in station.rules for target in rule.to if target != ORIGIN}
+    targets |= {rule.exhausted_to for rule in station.rules if rule.exhausted_to}
+    targets |= {knob.removeprefix("station:") for knob in (line.policy.on_failure,) if ":" in str(knob)}
     after = line.next_station(key)
     if after and (line.policy.no_rules if not station.rules else line.policy.no_match) in (
         "advance",
         "default",
     ):
-        named.add(after.key)
-    return tuple(each.key for each in line.stations if each.key in named)
+        targets.add(after.key)
+    return tuple(candidate.key for candidate in line.stations if candidate.key in targets)
 
 
 def begins(station: Station) -> str:
@@ -214,9 +216,9 @@ def _same_question(
     position: MigratingPosition, answer: Wait, line: ParsedLine, mapping: Mapping[str, str]
 ) -> bool:
     """The same gates before the same targets, and nobody has said a word yet that would be lost."""
-    asked = position.answer or {}
-    before = [landed(line, mapping, key) or key for key in asked.get("to") or ()]
-    same = (list(asked.get("gates") or ()), before) == (list(answer.gates), list(answer.to))
+    previous_answer = position.answer or {}
+    before = [landed(line, mapping, key) or key for key in previous_answer.get("to") or ()]
+    same = (list(previous_answer.get("gates") or ()), before) == (list(answer.gates), list(answer.to))
     lost = position.voted or position.approved
     return same and position.status == "awaiting_review" and not lost
 

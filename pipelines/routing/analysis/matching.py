@@ -39,7 +39,10 @@ class AskedRule:
 
 def without_gate(line: ParsedLine, station: str) -> ParsedLine:
     """The line in which every outcome of this station comes to its rules: no people and no checks stand before them."""
-    stations = tuple(replace(each, gate=None) if each.key == station else each for each in line.stations)
+    stations = tuple(
+        replace(candidate, gate=None) if candidate.key == station else candidate
+        for candidate in line.stations
+    )
     return replace(line, stations=stations)
 
 
@@ -57,10 +60,10 @@ def _asked(case: Case, route: TakenRoute, rule: Rule) -> AskedRule:
     case.steps = Steps()
     view = case.view(route)
     try:
-        held = rule.when.test(view)
+        matches = rule.when.test(view)
     except EvaluationFailed as fault:
         return AskedRule(rule, ConditionAnswer.FAILED, tuple(view.saw), fault.message)
     except NotAnswered as open_question:
         return AskedRule(rule, ConditionAnswer.UNKNOWN, tuple(view.saw), str(open_question))
-    answer = ConditionAnswer.MATCHES if held else ConditionAnswer.NO
+    answer = ConditionAnswer.MATCHES if matches else ConditionAnswer.NO
     return AskedRule(rule, answer, tuple(view.saw))

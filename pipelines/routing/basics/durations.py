@@ -27,10 +27,10 @@ def seconds(value: Any) -> int | float:
 def _length(value: Any) -> Decimal:
     if type(value) in (int, float, Decimal):
         return Decimal(repr(value)) if type(value) is float else Decimal(value)
-    found = _TEXT.match(value) if type(value) is str else None
-    if not found:
+    match = _TEXT.match(value) if type(value) is str else None
+    if not match:
         raise DurationError("a duration is a number of seconds, or a text like 90s, 5m, 2h, 1d")
-    return Decimal(found[1]) * _SECONDS[found[2]]
+    return Decimal(match[1]) * _SECONDS[match[2]]
 
 
 def written(length: int | float) -> str:

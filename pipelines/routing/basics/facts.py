@@ -111,11 +111,11 @@ PATHS: Final = tuple(f"{group}.{key}" for group, keys in GROUPS.items() for key 
 
 def read(value: Any, path: str) -> dict[str, dict[str, Any]]:
     """Groups and keys that are known, with values of their kind; null is absent. Raises Malformed with the place."""
-    found = shapes.mapping(value, path)
-    shapes.only(found, path, tuple(GROUPS))
+    groups = shapes.mapping(value, path)
+    shapes.only(groups, path, tuple(GROUPS))
     return {
         group: _group(members, join(path, group), GROUPS[group])
-        for group, members in found.items()
+        for group, members in groups.items()
         if members is not None
     }
 
@@ -143,10 +143,10 @@ def witnessed(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, An
     }
 
 
-def claimed(kind: str, said: Mapping[str, Any], facts: Facts | None = None) -> dict[str, dict[str, Any]]:
+def claimed(kind: str, claim: Mapping[str, Any], facts: Facts | None = None) -> dict[str, dict[str, Any]]:
     """The facts with one claim more. `kind`: `facts`, or `result` where a fact decided otherwise."""
     group = (facts or {}).get(CLAIMS, {})
-    made = [*group.get("made", ()), {"kind": kind, **said}]
+    made = [*group.get("made", ()), {"kind": kind, **claim}]
     return {**{key: dict(members) for key, members in (facts or {}).items()}, CLAIMS: {**group, "made": made}}
 
 

@@ -17,7 +17,7 @@ _FRACTION = re.compile(r"[.,](0+|9+)(?!\d)")
 
 def formatted(moment: datetime, layout: str) -> str:
     """`moment`, in its own zone, as the layout shows Go's reference time, Mon Jan 2 15:04:05 MST 2006."""
-    return _PART.sub(lambda found: _written(found[0], moment), layout)
+    return _PART.sub(lambda match: _written(match[0], moment), layout)
 
 
 def _written(part: str, moment: datetime) -> str:

@@ -134,8 +134,8 @@ def member(name: str) -> One:
 
 def _listed(one: One) -> Finder:
     def find(value: Any, root: Any, steps: Steps) -> list[Any]:
-        found = one(value)
-        return [] if found is MISSING else [found]
+        node = one(value)
+        return [] if node is MISSING else [node]
 
     return find
 
@@ -144,7 +144,7 @@ def _chain(segments: list[Finder]) -> Finder:
     def find(value: Any, root: Any, steps: Steps) -> list[Any]:
         values = [value]
         for segment in segments:
-            values = [found for each in values for found in segment(each, root, steps)]
+            values = [child for node in values for child in segment(node, root, steps)]
         return values
 
     return find
@@ -154,10 +154,10 @@ def _segment(segment: JSONPathSegment) -> Finder:
     selectors = [_selector(selector) for selector in segment.selectors]
 
     def children(value: Any, root: Any, steps: Steps) -> list[Any]:
-        return [found for select in selectors for found in select(value, root, steps)]
+        return [node for select in selectors for node in select(value, root, steps)]
 
     def descendants(value: Any, root: Any, steps: Steps) -> list[Any]:
-        return [found for each in _walk(value, steps) for found in children(each, root, steps)]
+        return [child for node in _walk(value, steps) for child in children(node, root, steps)]
 
     return descendants if isinstance(segment, JSONPathRecursiveDescentSegment) else children
 
@@ -189,9 +189,9 @@ def _selector(selector: JSONPathSelector) -> Finder:
 
 def _spending(find: Finder) -> Finder:
     def spend(value: Any, root: Any, steps: Steps) -> list[Any]:
-        found = find(value, root, steps)
-        steps.spend(1 + len(found))
-        return found
+        nodes = find(value, root, steps)
+        steps.spend(1 + len(nodes))
+        return nodes
 
     return spend
 
@@ -284,8 +284,8 @@ def _operand(expression: ast.Expression) -> Operand:
 
 def _only(find: Finder) -> Operand:
     def operand(value: Any, root: Any, steps: Steps) -> Any:
-        found = find(value, root, steps)
-        return found[0] if len(found) == 1 else MISSING
+        nodes = find(value, root, steps)
+        return nodes[0] if len(nodes) == 1 else MISSING
 
     return operand
 
@@ -301,7 +301,7 @@ def _function(call: ast.FunctionExtension) -> Operand:
 
 def _length(argument: Operand) -> Operand:
     def length(value: Any, root: Any, steps: Steps) -> Any:
-        found = argument(value, root, steps)
-        return len(found) if type(found) in (str, list, dict) else MISSING
+        argument_value = argument(value, root, steps)
+        return len(argument_value) if type(argument_value) in (str, list, dict) else MISSING
 
     return length

@@ -79,8 +79,8 @@ def _refuse_constant(name: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        keys: set[str] = set()
+        twice = next(key for key, _ in pairs if key in keys or keys.add(key))  # type: ignore[func-returns-value]
         raise JsonTextError(_("the key %(key)s appears twice in one object", key=quoted(twice)))
     return result
 

@@ -66,13 +66,15 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_outcome` reads back."""
-        given = {name: getattr(self, name) for name in _SINGLE}
+        values = {name: getattr(self, name) for name in _SINGLE}
         lists = {name: list(getattr(self, name)) for name in ("signals", "blockers", "artifacts")}
-        kept = {name: value for name, value in given.items() if value is not None}
-        kept |= {name: members for name, members in lists.items() if members}
-        kept |= {"output_error": self.output_error} if self.output_error else {}
-        kept |= {name: dict(getattr(self, name)) for name in ("usage", "git", "facts") if getattr(self, name)}
-        return kept if self.output is MISSING else {**kept, "output": self.output}
+        document = {name: value for name, value in values.items() if value is not None}
+        document |= {name: members for name, members in lists.items() if members}
+        document |= {"output_error": self.output_error} if self.output_error else {}
+        document |= {
+            name: dict(getattr(self, name)) for name in ("usage", "git", "facts") if getattr(self, name)
+        }
+        return document if self.output is MISSING else {**document, "output": self.output}
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -141,12 +143,12 @@ def _read(data: Any, at: str) -> Outcome:
     shapes.only(data, at, _KNOWN)
     check_members(data, at)
     # Most are absent, and of those nobody needs the place.
-    given = {
+    members = {
         name: read(value, f"{at}.{name}" if at else name)
         for name, read in _READERS
         if (value := data.get(name)) is not None
     }
-    outcome = Outcome(**given, output=data.get("output", MISSING))
+    outcome = Outcome(**members, output=data.get("output", MISSING))
     if (outcome.result, outcome.verdict, outcome.eval, outcome.exit_code) == (None, None, None, None):
         raise OutcomeError(at, "says none of result, verdict, eval and exit_code")
     return outcome

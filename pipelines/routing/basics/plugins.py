@@ -34,9 +34,9 @@ class PluginFault(Exception):
 def guarded(name: str, call: Callable[..., Made]) -> Callable[..., Made]:
     """The same call, which raises PluginFault whatever it raises: code of others may raise anything."""
 
-    def checked(*given: Any) -> Made:
+    def checked(*arguments: Any) -> Made:
         try:
-            return call(*given)
+            return call(*arguments)
         except Exception as fault:
             raise PluginFault(name, fault) from fault
 
@@ -48,10 +48,10 @@ def plugins(group: str) -> tuple[tuple[str, Any], ...]:
     """Names and what they load, in the order of their names; in its place a PluginFault where that failed."""
     # Loaded when it is asked for: it brings mail and sockets along, which a decision needs not.
     entry_points = import_module("importlib.metadata").entry_points
-    found = []
+    loaded = []
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
-            found.append((point.name, guarded(point.name, point.load)()))
+            loaded.append((point.name, guarded(point.name, point.load)()))
         except PluginFault as fault:
-            found.append((point.name, fault))
-    return tuple(found)
+            loaded.append((point.name, fault))
+    return tuple(loaded)

@@ -39,14 +39,18 @@ def problem(path: str, fault: SchemaFault) -> Problem:
 
 def _missing(fault: SchemaFault) -> str:
     """Each missing key is a fault of its own, which only its message tells."""
-    wanted = (key for key in fault.validator_value if key not in fault.instance)
-    return next((key for key in wanted if fault.message.startswith(f"{key!r} ")), "")
+    missing = (key for key in fault.validator_value if key not in fault.instance)
+    return next((key for key in missing if fault.message.startswith(f"{key!r} ")), "")
 
 
 def _type(fault: SchemaFault) -> str:
     types = fault.validator_value
-    wanted = [_TYPES.get(each, each) for each in ([types] if isinstance(types, str) else types)]
-    return _("has to be %(words)s, not %(value)s", words=joined(wanted, " or "), value=named(fault.instance))
+    expected = [
+        _TYPES.get(type_name, type_name) for type_name in ([types] if isinstance(types, str) else types)
+    ]
+    return _(
+        "has to be %(words)s, not %(value)s", words=joined(expected, " or "), value=named(fault.instance)
+    )
 
 
 def _one_of(fault: SchemaFault) -> str:

@@ -32,8 +32,8 @@ def one_or_more(member: Schema) -> Schema:
 
 def record(required: tuple[str, ...] = (), /, **members: Schema) -> Schema:
     """An object with these keys and no others."""
-    found: Schema = {"type": "object", "properties": members, "additionalProperties": False}
-    return {**found, "required": list(required)} if required else found
+    schema: Schema = {"type": "object", "properties": members, "additionalProperties": False}
+    return {**schema, "required": list(required)} if required else schema
 
 
 def form(name: str, value: Schema, **companions: Schema) -> Schema:

@@ -74,17 +74,17 @@ def count(value: Any, path: str) -> int | None:
 
 def counts(value: Any, path: str) -> dict[str, int]:
     """`{name: n}`; a null entry is absent."""
-    found = {key: count(member, join(path, key)) for key, member in mapping(value, path).items()}
-    return {key: member for key, member in found.items() if member is not None}
+    by_key = {key: count(member, join(path, key)) for key, member in mapping(value, path).items()}
+    return {key: member for key, member in by_key.items() if member is not None}
 
 
 def flags(value: Any, path: str) -> dict[str, bool]:
     """`{name: true or false}` in the order given; a null entry is absent."""
-    found = mapping(value, path)
-    for key, member in found.items():
+    members = mapping(value, path)
+    for key, member in members.items():
         if member is not None and type(member) is not bool:
             raise Malformed(join(path, key), "has to be true or false")
-    return {key: member for key, member in found.items() if member is not None}
+    return {key: member for key, member in members.items() if member is not None}
 
 
 def only(value: Mapping[str, Any], path: str, known: tuple[str, ...]) -> None:

@@ -56,7 +56,7 @@ def kind(value: Any) -> str:
     return KINDS[type(value)]
 
 
-NAMED: Final = {
+TYPE_NAMES: Final = {
     "null": "null",
     "boolean": "a boolean",
     "number": "a number",
@@ -69,7 +69,7 @@ NAMED: Final = {
 def named(value: Any) -> str:
     """Its kind in a sentence: a number, an object, null."""
     kind = KINDS.get(type(value))
-    return NAMED[kind] if kind else f"a {type(value).__name__}"
+    return TYPE_NAMES[kind] if kind else f"a {type(value).__name__}"
 
 
 def exact(value: Any) -> int | Decimal:
@@ -102,11 +102,11 @@ def less(left: Any, right: Any) -> bool:
     return is_number(left) and is_number(right) and exact(left) < exact(right)
 
 
-def contains(whole: Any, part: Any) -> bool:
+def contains(container: Any, part: Any) -> bool:
     """Substring of a string, element of a list."""
-    if type(whole) is str:
-        return type(part) is str and part in whole
-    return type(whole) is list and any(equal(member, part) for member in whole)
+    if type(container) is str:
+        return type(part) is str and part in container
+    return type(container) is list and any(equal(member, part) for member in container)
 
 
 def number_in(text: str) -> int | Decimal | None:
@@ -131,17 +131,17 @@ def size(value: Any) -> int:
 
 def is_larger(value: Any, most: int) -> bool:
     """Whether a value has more than `most` nodes. Looks at no more than that, level by level, however deep it is."""
-    level, seen = [value], 1
-    while level and seen <= most:
+    level, node_count = [value], 1
+    while level and node_count <= most:
         below: list[Any] = []
-        for each in level:
-            if type(each) is dict:
-                below += each.values()
-            elif type(each) is list:
-                below += each
-        seen += len(below)
+        for node in level:
+            if type(node) is dict:
+                below += node.values()
+            elif type(node) is list:
+                below += node
+        node_count += len(below)
         level = below
-    return seen > most
+    return node_count > most
 
 
 def check_document(value: Any) -> None:
@@ -176,18 +176,18 @@ def _is_sound(value: Any) -> bool:
     level = [value]
     for _level in range(MAX_DEPTH):
         below: list[Any] = []
-        for each in level:
-            is_a = type(each)
+        for node in level:
+            is_a = type(node)
             if is_a is str:
-                if not _is_storable(each):
+                if not _is_storable(node):
                     return False
             elif is_a is dict:
-                if not all(type(key) is str and _is_storable(key) for key in each):
+                if not all(type(key) is str and _is_storable(key) for key in node):
                     return False
-                below += each.values()
+                below += node.values()
             elif is_a is list:
-                below += each
-            elif _fault_in_leaf(each):
+                below += node
+            elif _fault_in_leaf(node):
                 return False
         if not below:
             return True
@@ -201,12 +201,12 @@ def _is_storable(text: str) -> bool:
 
 def fault_in_text(text: str) -> str:
     """Why a text cannot be stored, or nothing."""
-    found = _UNSTORABLE.search(text)
-    if not found:
+    match = _UNSTORABLE.search(text)
+    if not match:
         return ""
-    if found.group() == "\x00":
-        return _("the text holds a NUL character at position %(position)s", position=found.start())
-    return _("the text holds half of a surrogate pair at position %(position)s", position=found.start())
+    if match.group() == "\x00":
+        return _("the text holds a NUL character at position %(position)s", position=match.start())
+    return _("the text holds half of a surrogate pair at position %(position)s", position=match.start())
 
 
 def _fault(value: Any, trail: list[str | int]) -> str:

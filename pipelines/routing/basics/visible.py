@@ -23,9 +23,9 @@ def shortened(text: str, most: int) -> str:
     """Cut after a word, with “…” where something was left out; within the word where less than half would be left."""
     if len(text) <= most:
         return text
-    kept = text[: most - 1]
-    words = kept if text[most - 1] == " " else kept.rpartition(" ")[0]
-    return f"{words if len(words) >= most // 2 else kept}…"
+    prefix = text[: most - 1]
+    words = prefix if text[most - 1] == " " else prefix.rpartition(" ")[0]
+    return f"{words if len(words) >= most // 2 else prefix}…"
 
 
 def visible_json(text: str) -> str:
@@ -33,25 +33,25 @@ def visible_json(text: str) -> str:
     return HIDDEN.sub(_json_escape, text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    if _joins_what_is_shown(found):
-        return found.group()
-    code = ord(found.group())
+def _escape(match: re.Match[str]) -> str:
+    if _joins_what_is_shown(match):
+        return match.group()
+    code = ord(match.group())
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    if _joins_what_is_shown(found):
-        return found.group()
-    units = found.group().encode("utf-16-be").hex()
+def _json_escape(match: re.Match[str]) -> str:
+    if _joins_what_is_shown(match):
+        return match.group()
+    units = match.group().encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def _joins_what_is_shown(found: re.Match[str]) -> bool:
+def _joins_what_is_shown(match: re.Match[str]) -> bool:
     """A joiner inside an emoji of several people is seen as one picture, not hidden."""
-    text, at = found.string, found.start()
+    text, at = match.string, match.start()
     return (
-        found.group() == "\u200d"
+        match.group() == "\u200d"
         and 0 < at < len(text) - 1
         and (ord(text[at - 1]) >= 0x1F000 or text[at - 1] == "\ufe0f")
         and ord(text[at + 1]) >= 0x2190
@@ -70,7 +70,7 @@ def visible_page(html: str) -> str:
     if not HIDDEN.search(html):
         return html
     parts, end = [], 0
-    for kept in _AS_IT_IS.finditer(html):
-        parts += [visible(html[end : kept.start()]), kept.group()]
-        end = kept.end()
+    for match in _AS_IT_IS.finditer(html):
+        parts += [visible(html[end : match.start()]), match.group()]
+        end = match.end()
     return "".join([*parts, visible(html[end:])])

@@ -61,17 +61,17 @@ def words(value: object) -> str:
 
 def joined(values: Iterable[object], between: str) -> PartName:
     """One after the other. `between`: a sign, or a Wording."""
-    found = list(values)
-    return PartName(between.join(map(str, found)), lambda: words(between).join(map(words, found)))
+    parts = list(values)
+    return PartName(between.join(map(str, parts)), lambda: words(between).join(map(words, parts)))
 
 
 def as_sentence(value: object) -> str:
     """What people read of it, with a capital in front and a full stop behind."""
-    said = as_heading(value)
-    return said if not said or said[-1] in ".!?…:" else f"{said}."
+    sentence = as_heading(value)
+    return sentence if not sentence or sentence[-1] in ".!?…:" else f"{sentence}."
 
 
 def as_heading(value: object) -> str:
     """What people read of it, with a capital in front."""
-    said = words(value).strip()
-    return said[:1].upper() + said[1:]
+    heading = words(value).strip()
+    return heading[:1].upper() + heading[1:]

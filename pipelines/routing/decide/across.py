@@ -20,14 +20,19 @@ def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
     outcome has no tree of its own, the last tree seen on its path counts."""
     visits = list(past)
     tree = next(
-        (found for facts in (own, *(each for _, each in reversed(visits))) if (found := tree_of(facts))), None
+        (
+            candidate
+            for facts in (own, *(visit_facts for _, visit_facts in reversed(visits)))
+            if (candidate := tree_of(facts))
+        ),
+        None,
     )
-    seen: dict[str, dict[str, Any]] = {}
+    by_station: dict[str, dict[str, Any]] = {}
     for station, facts in visits if tree is not None else ():
         there = {group: members for group, members in facts.items() if _tree(members) == tree}
         if there:
-            seen[station] = {**seen.get(station, {}), **there}
-    return seen
+            by_station[station] = {**by_station.get(station, {}), **there}
+    return by_station
 
 
 def tree_of(facts: Facts) -> str | None:
@@ -37,5 +42,5 @@ def tree_of(facts: Facts) -> str | None:
 
 
 def _tree(members: Any) -> str | None:
-    found: str | None = members.get(SOURCE, {}).get("tree")
-    return found
+    tree: str | None = members.get(SOURCE, {}).get("tree")
+    return tree

@@ -83,14 +83,16 @@ def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
 def fills(voter: Voter, requirement: Requirement) -> bool:
     if requirement.kind == "user":
         return voter.person == requirement.name
-    found = {"role": voter.roles, "group": voter.groups, OWNER: voter.agents}[requirement.kind]
-    return requirement.asked in found
+    memberships = {"role": voter.roles, "group": voter.groups, OWNER: voter.agents}[requirement.kind]
+    return requirement.asked in memberships
 
 
 def fillable(voter: Voter) -> frozenset[tuple[str, str]]:
     """(kind, what is asked) of every requirement that this voter `fills`, so that SQL can ask the same."""
-    held = (("role", voter.roles), ("group", voter.groups), (OWNER, voter.agents))
-    return frozenset({("user", voter.person), *((kind, name) for kind, names in held for name in names)})
+    memberships = (("role", voter.roles), ("group", voter.groups), (OWNER, voter.agents))
+    return frozenset(
+        {("user", voter.person), *((kind, name) for kind, names in memberships for name in names)}
+    )
 
 
 def tally(
@@ -104,9 +106,9 @@ def tally(
     nothing. `eligible`: from `entitled`. `everyone`: of whom a requirement asks all, where that is more than
     `eligible`."""
     voters = {voter.person: voter for voter in eligible if any(fills(voter, need) for need in requirements)}
-    asked = tuple(voters.values()) if everyone is None else tuple(everyone)
+    required_voters = tuple(voters.values()) if everyone is None else tuple(everyone)
     approved: dict[str, Voter] = {}
-    said: set[str] = set()
+    approvers: set[str] = set()
     filled: dict[str, int] = {}
     for vote in votes:
         if vote.person not in voters:
@@ -114,12 +116,12 @@ def tally(
         if vote.word != APPROVE:
             return Tally("rejected", vote.word, vote.person, *_standing(requirements, filled, ()))
         approved[vote.person] = voters[vote.person]
-        said |= {vote.person, vote.by}
+        approvers |= {vote.person, vote.by}
         filled = _match(requirements, list(approved.values()))
-        missing = _missing(requirements, approved.values(), asked, said)
+        missing = _missing(requirements, approved.values(), required_voters, approvers)
         if len(filled) == _places(requirements) and not any(missing):
             return Tally("approved", APPROVE, vote.person, *_standing(requirements, filled, missing))
-    missing = _missing(requirements, approved.values(), asked, said)
+    missing = _missing(requirements, approved.values(), required_voters, approvers)
     possible = satisfiable(requirements, voters.values())
     return Tally(
         "open" if possible else "unsatisfiable", None, None, *_standing(requirements, filled, missing)
@@ -127,24 +129,27 @@ def tally(
 
 
 def outstanding(
-    requirements: Sequence[Requirement], everyone: Collection[Voter], said: Collection[str]
+    requirements: Sequence[Requirement], everyone: Collection[Voter], approvers: Collection[str]
 ) -> frozenset[str]:
     """Who of those of whom all have to approve has not. `said`: whoever did, on their own or in somebody's place."""
-    wanted = [need for need in requirements if need.everyone]
+    unanimous = [need for need in requirements if need.everyone]
     return frozenset(
-        v.person for v in everyone if v.person not in said and any(fills(v, need) for need in wanted)
+        v.person for v in everyone if v.person not in approvers and any(fills(v, need) for need in unanimous)
     )
 
 
 def _missing(
-    requirements: Sequence[Requirement], approved: Iterable[Voter], everyone: Sequence[Voter], said: set[str]
+    requirements: Sequence[Requirement],
+    approved: Iterable[Voter],
+    everyone: Sequence[Voter],
+    approvers: set[str],
 ) -> tuple[int, ...]:
     """How many approvals each requirement that asks all still lacks; one where nobody of them approved. No places are
     filled: whoever is one of all may fill a place of another requirement besides."""
     voters = tuple(approved)
     return tuple(
         max(
-            len(outstanding((need,), everyone, said)),
+            len(outstanding((need,), everyone, approvers)),
             int(not any(fills(voter, need) for voter in voters)),
         )
         if need.everyone
@@ -167,9 +172,9 @@ def _places(requirements: Sequence[Requirement]) -> int:
 def _standing(
     requirements: Sequence[Requirement], filled: dict[str, int], missing: Sequence[int]
 ) -> tuple[tuple[tuple[str, int], ...], tuple[int, ...]]:
-    taken = list(filled.values())
+    indices = list(filled.values())
     lacking = tuple(
-        missing[index] if missing and need.everyone else need.places - taken.count(index)
+        missing[index] if missing and need.everyone else need.places - indices.count(index)
         for index, need in enumerate(requirements)
     )
     return tuple(filled.items()), lacking

@@ -68,8 +68,8 @@ def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
             here = not budget.stations or source in budget.stations
             return here and step.failure_type in budget.failure_types
         case "same_stage":
-            mine = not budget.stations or line.stage(source) in budget.stations
-            return mine and rework(line, source, target) == SAME
+            in_stage = not budget.stations or line.stage(source) in budget.stations
+            return in_stage and rework(line, source, target) == SAME
         case "cross_stage":
             return rework(line, source, target) == CROSS
         case "restart":
@@ -105,8 +105,8 @@ def _edge_spends(line: ParsedLine, budget: Budget, edge: str, stage: str | None)
     source, _, target = edge.partition("->")
     if source not in line.stations_by_key:
         return False
-    mine = stage is None or line.stage(source) == stage
-    return mine and spends(line, budget, MoveTarget(source, target))
+    in_stage = stage is None or line.stage(source) == stage
+    return in_stage and spends(line, budget, MoveTarget(source, target))
 
 
 def _restarts(line: ParsedLine, budget: Budget, source: str, target: str) -> bool:

@@ -18,13 +18,15 @@ def composed(
     """Return the variables to set; later entries see those of earlier ones. `variables`: those that are there, of
     inputs too, which are merged as such. `document`: what conditions read; one
     matching node gives its value, several give a list, none fails. Raises ComposeFailed."""
-    found: dict[str, Any] = {}
+    new_variables: dict[str, Any] = {}
     for entry in entries:
         value = _value(entry, document, steps)
         if entry.strategy is not None:
-            value = merge(entry.strategy, value, found.get(entry.var, variables.get(entry.var, MISSING)))
-        found[entry.var] = value
-    return found
+            value = merge(
+                entry.strategy, value, new_variables.get(entry.var, variables.get(entry.var, MISSING))
+            )
+        new_variables[entry.var] = value
+    return new_variables
 
 
 def _value(entry: Compose, document: Any, steps: Steps) -> Any:

@@ -38,10 +38,10 @@ def circle(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
 
 
 def _back(came: Mapping[str, str], start: str, last: str) -> tuple[str, ...]:
-    found = [last]
-    while found[-1] != start:
-        found.append(came[found[-1]])
-    return tuple(reversed(found))
+    path = [last]
+    while path[-1] != start:
+        path.append(came[path[-1]])
+    return tuple(reversed(path))
 
 
 SUGGESTIONS: Final = {

@@ -35,9 +35,9 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     check_situation(line, situation)
     case = Case(line, situation, clock)
     step = _begin(case)
-    was_forced, standing = False, case.recorded.standing
+    was_forced, outcome_state = False, case.recorded.standing
     while isinstance(step, TakenRoute):
-        standing = step.seen.standing
+        outcome_state = step.seen.standing
         if step.forced and was_forced and not step.anew:
             step = _second(case, step)
         else:
@@ -45,7 +45,7 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
             step = _take(case, step)
     if isinstance(step, Move):
         # A gate did not let it through: a check failed, or a person said something other than approve.
-        step.standing = "failed" if step.by == "gate" else standing
+        step.standing = "failed" if step.by == "gate" else outcome_state
     if isinstance(step, Move | Finish):
         step.passed = case.visit_passed
     step.trace = Trace(case.trace)
@@ -99,10 +99,10 @@ def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
     if _without_rules(case, route):
         case.note("rules", None, True, "failure_rules: no")
         return on_failure(case, feedback=route.reason)
-    found = first_match(case, route)
-    if found is None:
+    matched = first_match(case, route)
+    if matched is None:
         return without_match(case, route)
-    return _lead(case, route, found) if isinstance(found, Match) else found
+    return _lead(case, route, matched) if isinstance(matched, Match) else matched
 
 
 def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
@@ -146,9 +146,9 @@ def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> 
     if not guards:
         return None
     guards = gates.unspoken(case, "rule_gates", guards, way.rule)
-    asked = gates.unrun(case, "rule_gates", guards, way.rule)
-    if asked is not None:
-        return asked
+    tool_question = gates.unrun(case, "rule_gates", guards, way.rule)
+    if tool_question is not None:
+        return tool_question
     by_tools = [gates.action_of(case, "rule_gates", gate, way.rule) for gate in guards]
     read = case.reader([gate.key for gate in guards])
     by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]

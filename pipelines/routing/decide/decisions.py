@@ -136,12 +136,12 @@ class Escalate(Traced):
     trace: Trace = NO_TRACE
 
     def plain(self) -> dict[str, Any]:
-        named = {"budget": self.budget, "role": self.role}
+        details = {"budget": self.budget, "role": self.role}
         return {
             "decision": self.kind,
             "trigger": self.trigger,
             "rule": self.rule,
-            **{key: value for key, value in named.items() if value is not None},
+            **{key: value for key, value in details.items() if value is not None},
         }
 
 

@@ -66,9 +66,9 @@ def staying(answer: Staying) -> Stay:
     """What the token waits for when nothing leads on. An evaluation is asked of a person: it never advances silently
     (ALP A26)."""
     if isinstance(answer, Wait):
-        said = answer.to_dict()
-        kept = ("gates", "to", "rule", "question", "missing", "evaluation")
-        return Stay(answer.status, {key: said.get(key) for key in kept})
+        document = answer.to_dict()
+        wait_keys = ("gates", "to", "rule", "question", "missing", "evaluation")
+        return Stay(answer.status, {key: document.get(key) for key in wait_keys})
     if isinstance(answer, Ask):
         return Stay("blocked", {"evaluation": dict(answer.evaluation)})
     if isinstance(answer, Escalate):
@@ -157,12 +157,12 @@ def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tu
     a person's word: neither an exhausted budget nor a vote moves by the rule."""
     if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
         return False
-    found = about.line.rules_by_id.get(answer.rule or "")
-    return found is not None and _resolved(found[1].to, about.origin) == targets
+    station_and_rule = about.line.rules_by_id.get(answer.rule or "")
+    return station_and_rule is not None and _resolved(station_and_rule[1].to, about.origin) == targets
 
 
 def _resolved(to: tuple[str, ...], origin: str | None) -> tuple[str, ...]:
-    return tuple((origin or "") if each == ORIGIN else each for each in to)
+    return tuple((origin or "") if target == ORIGIN else target for target in to)
 
 
 def added_up(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, int]:
@@ -184,16 +184,16 @@ def gathered(about: DecisionSubject, answer: Move | Finish) -> dict[str, dict[st
     context = output if isinstance(output, dict) and not about.failed else {}
     variables = dict(answer.variables) if isinstance(answer, Move) else {}
     unreadable = _unreadable(about, context)
-    found = {"context": context, "variables": variables}
-    return {**found, "unreadable": unreadable} if unreadable else found
+    changes = {"context": context, "variables": variables}
+    return {**changes, "unreadable": unreadable} if unreadable else changes
 
 
-def _unreadable(about: DecisionSubject, said: Mapping[str, Any]) -> dict[str, str]:
+def _unreadable(about: DecisionSubject, context: Mapping[str, Any]) -> dict[str, str]:
     """Output of a completed station that is not JSON is kept out of the context, and its keys are remembered with the
     station; "" for those that are said at last (Vibe Factory C25)."""
     if about.outcome.output_error and not about.failed:
         return dict.fromkeys(about.line.station(about.station).output_keys, about.station)
-    return {key: "" for key, by in about.unreadable.items() if by and key in said}
+    return {key: "" for key, by in about.unreadable.items() if by and key in context}
 
 
 # The same situation again
@@ -242,7 +242,7 @@ def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, An
     return {**frozen, **facts.get("now", {}), **now}
 
 
-SAID = ("result", "verdict", "eval", "exit_code", "summary", "comment")
+OUTCOME_FIELDS = ("result", "verdict", "eval", "exit_code", "summary", "comment")
 
 
 def shown_at(
@@ -250,15 +250,17 @@ def shown_at(
 ) -> dict[str, Any]:
     """What a gate asks about, without details that differ between runs, so that asking twice is recognised and a
     rejected question is not asked again (law §6, last sentence)."""
-    said = {name: outcome.get(name) for name in SAID}
-    found = line.rules_by_id.get(answer.rule or "")
+    reported = {name: outcome.get(name) for name in OUTCOME_FIELDS}
+    station_and_rule = line.rules_by_id.get(answer.rule or "")
     return {
         "gate": gate,
         "station": station,
-        "rule": {"id": found[1].id, "label": found[1].label} if found else None,
+        "rule": {"id": station_and_rule[1].id, "label": station_and_rule[1].label}
+        if station_and_rule
+        else None,
         "to": list(answer.to or []),
         "outcome": {
-            **{name: value for name, value in said.items() if value is not None},
+            **{name: value for name, value in reported.items() if value is not None},
             "output_digest": output_digest,
         },
         **_found(outcome.get("facts")),
@@ -271,12 +273,12 @@ def _found(facts: Any) -> dict[str, Any]:
         return {}
     groups = {name: members for name, members in facts.items() if isinstance(members, Mapping)}
     trees = [members.get("source", {}).get("tree") for members in groups.values()]
-    found: dict[str, Any] = {
+    evidence: dict[str, Any] = {
         name: {key: value for key, value in groups[name].items() if key != "source"}
         for name in ("tests", "findings", "coverage")
         if name in groups
     }
-    return {"facts": {"tree": groups.get("git", {}).get("tree") or next(filter(None, trees), ""), **found}}
+    return {"facts": {"tree": groups.get("git", {}).get("tree") or next(filter(None, trees), ""), **evidence}}
 
 
 # The first present decides; then the worst of the ends.

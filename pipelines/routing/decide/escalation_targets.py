@@ -8,11 +8,11 @@ from pipelines.routing.document.model import ParsedLine
 def ways(line: ParsedLine, station: str) -> tuple[str, ...]:
     """Stations to which a person may send what is escalated at this one: targets of its rules that no gate guards. A
     gate is never passed by hand, so from a station with a gate of its own only those that stand before it."""
-    found = line.stations_by_key.get(station)
-    if found is None:
+    parsed_station = line.stations_by_key.get(station)
+    if parsed_station is None:
         return ()
-    targets = [to for rule in found.rules if not rule.gates and not rule.fault for to in rule.to]
+    targets = [to for rule in parsed_station.rules if not rule.gates and not rule.fault for to in rule.to]
     known = [to for to in dict.fromkeys(targets) if to in line.stations_by_key]
-    if found.gate is None:
+    if parsed_station.gate is None:
         return tuple(known)
     return tuple(to for to in known if line.position(to) <= line.position(station))

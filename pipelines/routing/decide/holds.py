@@ -42,6 +42,6 @@ def joined(waits: Sequence[Wait]) -> Wait:
     return {**first, **({THEN: others} if others else {})}
 
 
-def convened(notify: Sequence[str], role: str, asked: Collection[str]) -> list[str]:
+def convened(notify: Sequence[str], role: str, consulted: Collection[str]) -> list[str]:
     """The roles that a review of an escalation asks: those that it notifies, else its own; none of them twice."""
-    return [each for each in dict.fromkeys(notify or (role,)) if each not in asked]
+    return [candidate for candidate in dict.fromkeys(notify or (role,)) if candidate not in consulted]

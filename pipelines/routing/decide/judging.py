@@ -93,12 +93,12 @@ def _ended_otherwise(outcome: Outcome) -> bool:
 def _decided(station: Station, outcome: Outcome, kind: str, saw: tuple[Seen, ...]) -> Judged:
     word = station.outcome_of.get(kind) or FAILURES[kind][1]
     forced = FORCED["success" if word == REVIEW else word]
-    told: dict[str, Any] = {name: getattr(forced, name) for name in ("result", "verdict", "eval")}
-    told["failure_type"] = kind
-    said = {name: value for name in told if (value := getattr(outcome, name)) is not None}
-    if said != told:
-        facts = claimed("result", {"said": said}, outcome.facts) if said else outcome.facts
-        outcome = replace(outcome, **told, facts=facts)
+    decided: dict[str, Any] = {name: getattr(forced, name) for name in ("result", "verdict", "eval")}
+    decided["failure_type"] = kind
+    reported = {name: value for name in decided if (value := getattr(outcome, name)) is not None}
+    if reported != decided:
+        facts = claimed("result", {"said": reported}, outcome.facts) if reported else outcome.facts
+        outcome = replace(outcome, **decided, facts=facts)
     return Judged(replace(outcome, signals=tuple(_kept(outcome))), kind, word, saw)
 
 
@@ -112,7 +112,7 @@ def _kept(outcome: Outcome) -> Iterator[dict[str, Any]]:
 
 def as_expected(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """A made-up outcome with the files that the station is expected to leave, so that none is missing."""
-    paths = [each.path for each in station.artifacts if each.required]
+    paths = [artifact.path for artifact in station.artifacts if artifact.required]
     if not paths and expects(station) == expected.OUTPUT and "output" not in outcome:
         paths = ["output"]
     return {**outcome, "artifacts": [{"path": path} for path in paths]} if paths else dict(outcome)
@@ -161,8 +161,8 @@ class Observed:
     @property
     def missing(self) -> tuple[Seen, ...]:
         """Declared artifacts that are not there, or that there is neither output nor artifact."""
-        left = {str(name) for each in self.outcome.artifacts for name in _names(each)}
-        required = [each.path for each in self.station.artifacts if each.required]
+        left = {str(name) for artifact in self.outcome.artifacts for name in _names(artifact)}
+        required = [artifact.path for artifact in self.station.artifacts if artifact.required]
         gone = [path for path in required if path not in left and path.rpartition("/")[2] not in left]
         if gone:
             return tuple(Seen("artifact", None, path) for path in gone)

@@ -42,8 +42,8 @@ class GateWord:
     reason: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        given = {"decision": self.decision, "route": self.route, "reason": self.reason}
-        return {key: value for key, value in given.items() if value is not None}
+        members = {"decision": self.decision, "route": self.route, "reason": self.reason}
+        return {key: value for key, value in members.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +122,16 @@ class Facts:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON that `read_situation` reads back; defaults are left out."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
-        given["visited"] = None if self.visited is None else list(self.visited)
-        given["beside"] = list(self.beside)
-        given["now"] = {name: list(v) if type(v) is tuple else v for name, v in self.now.items()}
-        given["answers"] = [answer.to_dict() for answer in self.answers]
-        given["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
-        given["stands"] = {key: stands.to_dict() for key, stands in self.stands.items()}
-        given["agents"] = {key: agent.to_dict() for key, agent in self.agents.items()}
+        document: dict[str, Any] = {name: getattr(self, name) for name in _FACTS}
+        document["visited"] = None if self.visited is None else list(self.visited)
+        document["beside"] = list(self.beside)
+        document["now"] = {name: list(v) if type(v) is tuple else v for name, v in self.now.items()}
+        document["answers"] = [answer.to_dict() for answer in self.answers]
+        document["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
+        document["stands"] = {key: stands.to_dict() for key, stands in self.stands.items()}
+        document["agents"] = {key: agent.to_dict() for key, agent in self.agents.items()}
         texts_and_lists = {"visited", "origin"}
-        return {k: v for k, v in given.items() if v or (k in texts_and_lists and v is not None)}
+        return {k: v for k, v in document.items() if v or (k in texts_and_lists and v is not None)}
 
 
 NO_FACTS: Final = Facts()
@@ -227,26 +227,26 @@ def assumed(
     """The preconditions that an engine would look up, assumed to be met where there is no engine: in scenarios and
     samples. A handoff in the outcome is still checked. `but`: those that are missing."""
     known = (GATE_PASSED, HANDOFF) if outcome.get("handoff") is not None else (GATE_PASSED,)
-    met = {name: True for name in line.requires(station) if name not in known}
-    return {**met, **dict.fromkeys(but, False)}
+    preconditions = {name: True for name in line.requires(station) if name not in known}
+    return {**preconditions, **dict.fromkeys(but, False)}
 
 
 def read_facts(data: Any, at: str) -> Facts:
     """Raises Malformed."""
-    given = {} if data is None else _read(data, at, _KNOWN_FACTS)
-    return Facts(**given) if given else NO_FACTS
+    members = {} if data is None else _read(data, at, _KNOWN_FACTS)
+    return Facts(**members) if members else NO_FACTS
 
 
 def _read(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     facts = shapes.mapping(data, at)
     shapes.only(facts, at, known)
-    found = {}
+    members = {}
     for key, value in facts.items():
         path = f"{at}.{key}" if at else key
         check(value, path)
         if value is not None:
-            found[key] = _FACTS[key](value, path)
-    return found
+            members[key] = _FACTS[key](value, path)
+    return members
 
 
 def _now(value: Any, path: str) -> dict[str, Any]:
@@ -285,20 +285,20 @@ def _answer(value: Any, path: str) -> EvaluationAnswer:
 
 def _named(value: Any, path: str) -> dict[str, str]:
     """{key: station} of the context that could not be read; "" once another station has said it."""
-    found = shapes.mapping(value, path)
-    return {key: shapes.text(member, join(path, key)) or "" for key, member in found.items()}
+    members = shapes.mapping(value, path)
+    return {key: shapes.text(member, join(path, key)) or "" for key, member in members.items()}
 
 
 def _words(value: Any, path: str, known: Collection[str] = WORDS) -> dict[str, str]:
     """{gate: the last word at it}, on earlier visits of this task, or another word of each gate."""
-    found = shapes.mapping(value, path)
-    said = {key: shapes.word(member, join(path, key), known) for key, member in found.items()}
-    return {key: word for key, word in said.items() if word is not None}
+    members = shapes.mapping(value, path)
+    words = {key: shapes.word(member, join(path, key), known) for key, member in members.items()}
+    return {key: word for key, word in words.items() if word is not None}
 
 
 def _gates(value: Any, path: str) -> dict[str, GateWord]:
-    found = shapes.mapping(value, path)
-    return {key: _word(member, join(path, key)) for key, member in found.items() if member is not None}
+    members = shapes.mapping(value, path)
+    return {key: _word(member, join(path, key)) for key, member in members.items() if member is not None}
 
 
 def _word(value: Any, path: str) -> GateWord:
@@ -313,8 +313,8 @@ def _word(value: Any, path: str) -> GateWord:
 
 
 def _stands(value: Any, path: str) -> dict[str, SamePatch]:
-    found = shapes.mapping(value, path)
-    return {key: _standing(member, join(path, key)) for key, member in found.items() if member is not None}
+    members = shapes.mapping(value, path)
+    return {key: _standing(member, join(path, key)) for key, member in members.items() if member is not None}
 
 
 def _standing(value: Any, path: str) -> SamePatch:
@@ -326,15 +326,15 @@ def _standing(value: Any, path: str) -> SamePatch:
 
 
 def _observed(value: Any, path: str) -> dict[str, Any]:
-    found = shapes.mapping(value, path)
+    members = shapes.mapping(value, path)
     return {
-        key: observed.read(member, join(path, key)) for key, member in found.items() if member is not None
+        key: observed.read(member, join(path, key)) for key, member in members.items() if member is not None
     }
 
 
 def _agents(value: Any, path: str) -> dict[str, AgentFact]:
-    found = shapes.mapping(value, path)
-    return {key: _agent(member, join(path, key)) for key, member in found.items() if member is not None}
+    members = shapes.mapping(value, path)
+    return {key: _agent(member, join(path, key)) for key, member in members.items() if member is not None}
 
 
 def _agent(value: Any, path: str) -> AgentFact:

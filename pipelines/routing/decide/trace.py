@@ -37,7 +37,7 @@ class TraceEntry:
             "step": self.step,
             "rule": self.rule,
             "result": self.result,
-            "saw": [seen.to_dict() for seen in self.saw],
+            "saw": [observation.to_dict() for observation in self.saw],
             "why": self.why,
             **took,
         }
@@ -134,14 +134,14 @@ class Trace(Sequence[TraceEntry]):
     @property
     def tested(self) -> tuple[tuple[str, bool | str], ...]:
         """The rules that were true or false, by id, in their order."""
-        found: list[tuple[str, bool | str]] = []
+        results: list[tuple[str, bool | str]] = []
         for part in self.parts:
             if isinstance(part, TestedRules):
                 false, rules = part.untaken, part.rules
-                found += [(rule.id, False) for rule in rules[:false]]
+                results += [(rule.id, False) for rule in rules[:false]]
                 if part.result is True:
-                    found.append((rules[false].id, True))
-        return tuple(found)
+                    results.append((rules[false].id, True))
+        return tuple(results)
 
     def __len__(self) -> int:
         return sum(part.count if isinstance(part, TestedRules) else 1 for part in self.parts)

@@ -125,24 +125,30 @@ def feedback_of(word: str, reason: str, decided: bool) -> str | None:
 
 
 def meeting(
-    merge: Merge, line: ParsedLine, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
+    merge: Merge,
+    line: ParsedLine,
+    branch_values: Mapping[str, Mapping[str, Any]],
+    other_stations: Sequence[str],
 ) -> Transition:
     """Let the one token in which branches meet begin: it visits the station, or may not begin there.
     `said`: by branch, the values under the keys that they contradict each other under; `beside`: stations in
     which other tokens stand."""
-    if merge.verdict == PASS and (hindered := _hindered(merge, line, said, beside)):
+    if merge.verdict == PASS and (hindered := _hindered(merge, line, branch_values, other_stations)):
         return Transition(stays=hindered)
     return Transition({"visits": {merge.station: 1}})
 
 
 def _hindered(
-    merge: Merge, line: ParsedLine, said: Mapping[str, Mapping[str, Any]], beside: Sequence[str]
+    merge: Merge,
+    line: ParsedLine,
+    branch_values: Mapping[str, Mapping[str, Any]],
+    other_stations: Sequence[str],
 ) -> Stay | None:
-    if said and line.policy.contradiction == "escalate":
-        keys = sorted({key for values in said.values() for key in values})
-        return Stay("held", {"trigger": CONTRADICTION, "keys": keys, "values": said})
+    if branch_values and line.policy.contradiction == "escalate":
+        keys = sorted({key for values in branch_values.values() for key in values})
+        return Stay("held", {"trigger": CONTRADICTION, "keys": keys, "values": branch_values})
     pairs = [set(pair) for pair in line.forbidden_parallel]
-    other = next((other for other in beside if {merge.station, other} in pairs), None)
+    other = next((other for other in other_stations if {merge.station, other} in pairs), None)
     if other is None:
         return None
     return Stay("stuck", {"message": f"{merge.station} and {other} must never run in parallel."}, FORBIDDEN)

@@ -163,9 +163,9 @@ class EdgeTaken:
 
     def test(self, view: View) -> bool:
         edge = f"{self.source}->{self.target}"
-        taken = view.edges.get(edge, 0)
-        view.saw.append(Seen("edge", taken, edge))
-        return taken >= self.at_least
+        count = view.edges.get(edge, 0)
+        view.saw.append(Seen("edge", count, edge))
+        return count >= self.at_least
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,12 +72,12 @@ class Counted(Texts):
         return kind in NEEDS and key == KINDS[kind][0]
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.texts(key)
-        if not found:
+        keys = reader.texts(key)
+        if not keys:
             return self.absent(reader, key, around)
-        for index, member in enumerate(found):
+        for index, member in enumerate(keys):
             self.look_up(member, index, reader, key, around)
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(keys))
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         if self.needed(reader, key):
@@ -149,7 +149,7 @@ class Budget:
 
     `on_exhausted` and `exhausted_to` as of a rule. `role`: who is told of an escalation."""
 
-    key: str = declared(Key(label="Key"), given=True)
+    key: str = declared(Key(label="Key"), required=True)
     kind: str = declared(
         Choice(
             WORDS,
@@ -158,7 +158,7 @@ class Budget:
             remedy=one_of(WORDS, WORDS),
             label="What is counted",
         ),
-        given=True,
+        required=True,
     )
     rules: tuple[str, ...] = declared(Counted(part="rules", what="rule", label="Rules, by their ids"))
     edges: tuple[str, ...] = declared(Edges(label="Paths, each as from->to"))
@@ -168,7 +168,7 @@ class Budget:
     failure_types: tuple[str, ...] = declared(Counted(label="Types of failure"))
     most: int | None = declared(
         Most(label="So many are allowed", help="A number, or none for no limit.", code=True),
-        given=True,
+        required=True,
         kw_only=True,
     )
     on_exhausted: str | None = declared(Exhausted(label="After that"))
@@ -212,9 +212,9 @@ def spelt(name: str) -> tuple[str, ...]:
 
 def standard(stations: Collection[str], declared: Collection[str] = ()) -> tuple[Budget, ...]:
     """The numbers of AEEF for a line with these stations; a declared budget of the same key takes its place."""
-    given = [*_LIMITS, *_of_types()]
+    budgets = [*_LIMITS, *_of_types()]
     if "deployment" in stations:
-        given.append(
+        budgets.append(
             Budget(
                 "deployment-retry",
                 "same_stage",
@@ -224,7 +224,7 @@ def standard(stations: Collection[str], declared: Collection[str] = ()) -> tuple
                 role="human-investigation",
             )
         )
-    return tuple(each for each in given if each.key not in declared)
+    return tuple(budget for budget in budgets if budget.key not in declared)
 
 
 _LIMITS: Final = (

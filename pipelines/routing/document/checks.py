@@ -107,9 +107,9 @@ class Check:
                 " facts.tests.failed."
             ),
         ),
-        given=True,
+        required=True,
     )
-    operator: str = declared(Choice(WORDS, required=True, default="exists", label="Operator"), given=True)
+    operator: str = declared(Choice(WORDS, required=True, default="exists", label="Operator"), required=True)
     value: Any = declared(Operand(label="Value", help="A number, true, a text, or JSON."))
     severity: str = declared(Choice(SEVERITIES, default="required", label="How grave it is"))
     action: str = declared(Choice(ACTIONS, default="hold", label="If it fails"))
@@ -148,7 +148,7 @@ class CheckGroup:
     @property
     def counted(self) -> tuple[Check | CheckGroup, ...]:
         """Without warnings, which are shown and belong to no group, and without the groups of nothing else."""
-        return tuple(each for each in self.members if _counts(each))
+        return tuple(member for member in self.members if _counts(member))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ def _read_member(value: Any, path: str, problems: Problems, depth: int) -> Check
 
 def _write_member(member: Check | CheckGroup) -> dict[str, Any]:
     if isinstance(member, CheckGroup):
-        return {member.kind: [_write_member(each) for each in member.members]}
+        return {member.kind: [_write_member(inner) for inner in member.members]}
     return CHECK.write(member)
 
 
@@ -260,7 +260,7 @@ def _is_reason(member: CheckGroup | Check, results: dict[int, CheckResult]) -> b
         result = results[id(member)]
         return result.passed or bool(result.why)
     decide = all if member.kind == "all" else any
-    return bool(member.members) and decide(_is_reason(each, results) for each in member.members)
+    return bool(member.members) and decide(_is_reason(inner, results) for inner in member.members)
 
 
 def worst(actions: list[str]) -> str:
@@ -277,7 +277,7 @@ def _run(check: Check, read: Read) -> CheckResult:
     operator = OPERATORS[check.operator]
     if check.field == "eval" and check.operator == "in":
         return CheckResult(
-            check, any(equal(_eval_beside(value, each), each) for each in check.prepared), value
+            check, any(equal(_eval_beside(value, operand), operand) for operand in check.prepared), value
         )
     value = _eval_beside(value, check.value) if check.field == "eval" else value
     return CheckResult(check, operator(value, check.prepared), value)
@@ -295,11 +295,11 @@ def _worst(member: CheckGroup | Check, results: dict[int, CheckResult]) -> int:
         return 0 if results[id(member)].passed else RANK.get(member.action, 0)
     if member.kind == "any" and _passes(member, results):
         return 0
-    return max((_worst(each, results) for each in member.counted), default=0)
+    return max((_worst(inner, results) for inner in member.counted), default=0)
 
 
 def _passes(member: CheckGroup | Check, results: dict[int, CheckResult]) -> bool:
     if isinstance(member, Check):
         return results[id(member)].passed
     decide = all if member.kind == "all" else any
-    return decide(_passes(each, results) for each in member.counted)
+    return decide(_passes(inner, results) for inner in member.counted)

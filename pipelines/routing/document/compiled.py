@@ -93,21 +93,21 @@ def _eval(condition: EvalTest) -> Test:
 def _output(condition: OutputTest) -> Test:
     one = _one(condition)
     if one is None:
-        found, holds_of = condition.found, condition.holds_of
+        nodes_of, holds_of = condition.found, condition.holds_of
 
         def of_all(view: View) -> bool:
             condition.refuse_unreadable(view)
-            return holds_of(found(view.document, view.steps), view.steps)
+            return holds_of(nodes_of(view.document, view.steps), view.steps)
 
         return of_all
-    holds, named = _holds(condition), condition.prepared
+    holds, operand = _holds(condition), condition.prepared
 
     def test(view: View) -> bool:
         if view.unreadable or view.unreadable_keys:
             condition.refuse_unreadable(view)
         view.steps.spend()
         value = one(view.document)
-        return value is not MISSING and holds(value, named)
+        return value is not MISSING and holds(value, operand)
 
     return test
 
@@ -115,14 +115,14 @@ def _output(condition: OutputTest) -> Test:
 def _fact(condition: FactTest) -> Test:
     one = _one(condition)
     if one is None:
-        found, holds_of = condition.found, condition.holds_of
-        return lambda view: holds_of(found(view.facts, view.steps), view.steps)
-    holds, named = _holds(condition), condition.prepared
+        nodes_of, holds_of = condition.found, condition.holds_of
+        return lambda view: holds_of(nodes_of(view.facts, view.steps), view.steps)
+    holds, operand = _holds(condition), condition.prepared
 
     def test(view: View) -> bool:
         view.steps.spend()
         value = one(view.facts)
-        return value is not MISSING and holds(value, named)
+        return value is not MISSING and holds(value, operand)
 
     return test
 
@@ -157,8 +157,8 @@ def _all(condition: All) -> Test:
     tests = tuple(map(compiled, condition.members))
 
     def test(view: View) -> bool:
-        for each in tests:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
-            if not each(view):
+        for member_test in tests:  # noqa: SIM110  (a loop is twice as fast as a generator, and this is hot)
+            if not member_test(view):
                 return False
         return True
 
@@ -169,8 +169,8 @@ def _any(condition: AnyOf) -> Test:
     tests = tuple(map(compiled, condition.members))
 
     def test(view: View) -> bool:
-        for each in tests:  # noqa: SIM110
-            if each(view):
+        for member_test in tests:  # noqa: SIM110
+            if member_test(view):
                 return True
         return False
 

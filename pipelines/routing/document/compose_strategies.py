@@ -12,27 +12,27 @@ class ComposeFailed(ValueError):
     """Nothing was found, or what was found cannot be merged so."""
 
 
-def override(found: Any, existing: Any) -> Any:
+def override(incoming: Any, existing: Any) -> Any:
     """Two objects: the keys found win. One object: that one. None: what was found."""
-    if type(found) is dict and type(existing) is dict:
-        return {**existing, **found}
-    return existing if type(existing) is dict else found
+    if type(incoming) is dict and type(existing) is dict:
+        return {**existing, **incoming}
+    return existing if type(existing) is dict else incoming
 
 
-def merge_chat_histories(found: Any, existing: Any) -> Any:
+def merge_chat_histories(incoming: Any, existing: Any) -> Any:
     """The messages of the variable first, then those found; a model is kept only if both name the same."""
-    if not _is_history(found) or not _is_history(existing):
+    if not _is_history(incoming) or not _is_history(existing):
         raise ComposeFailed("both have to be chat histories: objects with a list of messages")
-    merged = {**existing, **found, "messages": [*existing["messages"], *found["messages"]]}
-    if found.get("model") != existing.get("model"):
+    merged = {**existing, **incoming, "messages": [*existing["messages"], *incoming["messages"]]}
+    if incoming.get("model") != existing.get("model"):
         merged.pop("model", None)
     return merged
 
 
-def append_string_to_chat_history(found: Any, existing: Any) -> Any:
+def append_string_to_chat_history(incoming: Any, existing: Any) -> Any:
     """The text becomes the last message, by the assistant, of the chat history. A text that is there is the history of
     one message, by the user."""
-    history, text = (existing, found) if type(found) is str else (found, existing)
+    history, text = (existing, incoming) if type(incoming) is str else (incoming, existing)
     if type(history) is str:
         history = {"messages": [{"role": "user", "content": history}]}
     if not _is_history(history) or type(text) is not str:
@@ -49,11 +49,11 @@ STRATEGIES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def merge(strategy: str, found: Any, existing: Any) -> Any:
+def merge(strategy: str, incoming: Any, existing: Any) -> Any:
     """Raises ComposeFailed, also for a variable that does not exist."""
     if existing is MISSING:
         raise ComposeFailed("the variable does not exist yet")
-    return STRATEGIES[strategy](found, existing)
+    return STRATEGIES[strategy](incoming, existing)
 
 
 def _is_history(value: Any) -> bool:

@@ -38,9 +38,11 @@ def end_words(key: str, label: str) -> str:
 @dataclass(frozen=True)
 class End:
     key: str = declared(
-        Key(label="Key", help="Rules name the end so. What leads here follows a new key."), given=True
+        Key(label="Key", help="Rules name the end so. What leads here follows a new key."), required=True
     )
-    kind: str = declared(Choice(KINDS, required=True, default="completed", label="The task has"), given=True)
+    kind: str = declared(
+        Choice(KINDS, required=True, default="completed", label="The task has"), required=True
+    )
     label: str = declared(
         Text(label="Label", help="What a task is called that ends here, like DEPLOYED or ROLLED_BACK.")
     )

@@ -67,7 +67,7 @@ class EscalationRule:
             label="When",
             help="What the line escalates by itself; or any word with which a person does.",
         ),
-        given=True,
+        required=True,
     )
     role: str = declared(
         Text(
@@ -77,7 +77,7 @@ class EscalationRule:
             help="A group of the project by its name or key, or one of Gateline's own roles.",
             placeholder="Development Manager",
         ),
-        given=True,
+        required=True,
     )
     sla: float | None = declared(Duration(label="Time to answer", help="Leave empty for no limit."))
     on_breach: tuple[str, ...] = declared(Several(ACTIONS, "the action", label="When it has passed"))

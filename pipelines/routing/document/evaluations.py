@@ -82,9 +82,9 @@ def by_key(answers: Iterable[EvaluationAnswer]) -> dict[str, EvaluationAnswer]:
 def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
     """Who answers: whom the question names, else the first of `EVALUATORS` that can. `able`: the machines that can. A
     machine that is named and missing is replaced by a person, never by another machine."""
-    named = question.get("agentic", {}).get("evaluator")
-    wanted = (named,) if named else MACHINES
-    return next((each for each in wanted if each in able), PERSON)
+    evaluator = question.get("agentic", {}).get("evaluator")
+    candidates = (evaluator,) if evaluator else MACHINES
+    return next((candidate for candidate in candidates if candidate in able), PERSON)
 
 
 def answer_of(question: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ COUNTS_AS: Final = {
     REVIEW: "Ask a person at the gate of the station",
 }
 OUTCOME_OF: Final[Record[Mapping[str, str]]] = Record(
-    lambda **said: {kind: word for kind, word in said.items() if word},
+    lambda **members: {kind: word for kind, word in members.items() if word},
     {kind: Choice(COUNTS_AS, default="", label=label) for kind, (label, _usual) in FAILURES.items()},
 )
 
@@ -70,7 +70,7 @@ class DeclaredArtifact:
     """A file that the work leaves below its workspace."""
 
     path: str = declared(
-        Text(required=True, longest=1_000, label="File", help="Its path in the workspace."), given=True
+        Text(required=True, longest=1_000, label="File", help="Its path in the workspace."), required=True
     )
     kind: str = declared(Choice(KINDS_OF_ARTIFACT, default="file", label="What it is"))
     required: bool = declared(

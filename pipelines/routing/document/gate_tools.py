@@ -65,11 +65,11 @@ class Environment(Object):
     written: Written = Written.ALWAYS
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.object(key)
-        for name, value in found.items():
+        members = reader.object(key)
+        for name, value in members.items():
             if type(value) is not str:
                 reader.problems.note(join(reader.at(key), name), "has to be a text")
-        return found
+        return members
 
     def schema(self) -> Schema:
         return {"type": "object", "additionalProperties": schema_parts.TEXT}
@@ -181,7 +181,7 @@ class Tool:
             placeholder="coverage json -o -",
             rows=2,
         ),
-        given=True,
+        required=True,
     )
     cwd: str = declared(Text(default=".", written=Written.ALWAYS, label="Folder", placeholder=".", code=True))
     env: Mapping[str, str] = declared(
@@ -220,8 +220,8 @@ class Tool:
         """What is run and how it is judged, as the document says it."""
         document = TOOL.write(self)
         return {
-            key: said
-            for key, said in document.items()
+            key: value
+            for key, value in document.items()
             if key not in ("action", "approve_warnings", "enabled")
         }
 
@@ -242,8 +242,8 @@ def answer_of(tool: Tool, question: Mapping[str, Any], outcome: Mapping[str, Any
     if outcome.get("result") == "cancelled":
         return {**question, "answer": UNANSWERED, "text": "The tool could not be run to its end."}
     word, why = judged(tool, outcome)
-    said = outcome.get("feedback") or outcome.get("summary")
-    text = "\n".join(part for part in (why, said) if isinstance(part, str) and part)
+    feedback = outcome.get("feedback") or outcome.get("summary")
+    text = "\n".join(part for part in (why, feedback) if isinstance(part, str) and part)
     return {**question, "answer": word, **({"text": text} if text else {})}
 
 

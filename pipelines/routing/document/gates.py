@@ -74,12 +74,12 @@ class Approval:
     @property
     def unanimous(self) -> bool:
         """Whether somewhere all who are asked have to approve."""
-        return any(each.everyone for each in self.who)
+        return any(requirement.everyone for requirement in self.who)
 
     @property
     def votes(self) -> int:
         """Approvals that it takes at least."""
-        return max(1, sum(each.places for each in self.who))
+        return max(1, sum(requirement.places for requirement in self.who))
 
 
 APPROVAL: Final = Record.of(Approval, first=("max_rounds",))
@@ -105,7 +105,7 @@ class DuePolicy:
             label="A decision is wanted within",
             help="Shown, and sorted by. Nothing is ever approved because time has passed.",
         ),
-        given=True,
+        required=True,
     )
     then: str = declared(Choice(DUE_WORDS, default="remind", label="When that time has passed"))
     business: bool = declared(
@@ -134,10 +134,10 @@ class DuePolicy:
 
 
 def _check_due(reader: Reader, around: Around) -> None:
-    found = reader.values
-    if found["before"] and found["after"] and found["before"] >= found["after"]:
+    values = reader.values
+    if values["before"] and values["after"] and values["before"] >= values["after"]:
         reader.note("before", "is as long as the time for the decision, or longer")
-    if found["every"] and found["then"] == "reject":
+    if values["every"] and values["then"] == "reject":
         reader.note("every", "reminds of a review that was rejected by then", "leave it out")
 
 
@@ -156,15 +156,15 @@ class Fields(Each):
     """What an approval fills in: fields as those of the line's form. They become variables of the task (law §6)."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = super().read(reader, key, around)
-        for index, each in enumerate(found):
-            if each.type not in FIELD_TYPES:
+        gate_fields = super().read(reader, key, around)
+        for index, gate_field in enumerate(gate_fields):
+            if gate_field.type not in FIELD_TYPES:
                 path = join(join(reader.at(key), index), "type")
                 known = ", ".join(FIELD_TYPES)
                 reader.problems.note(path, _("a field of a gate is one of %(known)s", known=known))
-        if len(found) > MAX_FIELDS:
+        if len(gate_fields) > MAX_FIELDS:
             reader.note(key, _("are at most %(most)s", most=MAX_FIELDS))
-        return found
+        return gate_fields
 
     def schema(self) -> Schema:
         types = {"properties": {"type": {"enum": list(FIELD_TYPES)}}}
@@ -189,7 +189,7 @@ class SamplePolicy:
             label="Ask about one task in",
             help="Gateline draws the tasks; nobody can choose them. Leave empty to ask about every task.",
         ),
-        given=True,
+        required=True,
     )
     always: CheckGroup | None = declared(Checks())
 
@@ -253,18 +253,18 @@ class Offers(Texts):
     default: tuple[str, ...] = OFFERS
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.texts(key)
-        for index, word in enumerate(found):
+        offers = reader.texts(key)
+        for index, word in enumerate(offers):
             if word not in WORDS:
                 path = join(reader.at(key), index)
                 machine = _("has to be one of %(known)s", known=", ".join(WORDS))
                 # Machines read every word in the message already.
                 hint = _.of("", one_of(WORDS, WORDS))
                 reader.problems.note(path, _.of(machine, unknown_word(word)), hint)
-        note_twins(reader, key, found, "the word")
+        note_twins(reader, key, offers, "the word")
         if reader.given[key] == []:
             reader.note(key, "a gate offers at least one word", "leave the key out for the usual ones")
-        return found or self.absent(reader, key, around)
+        return offers or self.absent(reader, key, around)
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         return FLUX_OFFERS if around.preset == "flux" else self.default
@@ -282,9 +282,9 @@ class Gate:
             label="Key",
             help="Stations and rules refer to it. They follow a new key.",
         ),
-        given=True,
+        required=True,
     )
-    name: str = declared(Name(label="Name"), given=True)
+    name: str = declared(Name(label="Name"), required=True)
     description: str = declared(Text(label="What is asked", help="Whoever decides reads it.", rows=2))
     mode: str = declared(Mode(MODES, label="Who decides"))
     requires_approval: bool = declared(

@@ -26,7 +26,7 @@ class NeverReached:
     station or gate before; "" in a guarantee with `after`."""
 
     reach: str = declared(
-        Reference("named", "station, end or gate", required=True, label="Nothing reaches"), given=True
+        Reference("named", "station, end or gate", required=True, label="Nothing reaches"), required=True
     )
     without: str = declared(Reference("passable", "station or gate", default="", label="Without"))
 
@@ -35,12 +35,14 @@ class NeverReached:
 class VisitsAtMost:
     """No task enters the station more often."""
 
-    visit: str = declared(Reference("stations", "station", required=True, label="A task visits"), given=True)
+    visit: str = declared(
+        Reference("stations", "station", required=True, label="A task visits"), required=True
+    )
     times: int = declared(
         Count(
             required=True, default=0, most=MAX_MOVES, written=Written.ALWAYS, label="At most so many times"
         ),
-        given=True,
+        required=True,
     )
 
 
@@ -48,7 +50,9 @@ class VisitsAtMost:
 class AfterWord:
     """From this word at the gate on, until the gate is approved."""
 
-    gate: str = declared(Reference("gates", "gate", required=True, label="After a decision at"), given=True)
+    gate: str = declared(
+        Reference("gates", "gate", required=True, label="After a decision at"), required=True
+    )
     word: str = declared(
         Choice(
             {REJECT: "Reject", SEND_BACK: "Send back"},
@@ -57,7 +61,7 @@ class AfterWord:
             written=Written.ALWAYS,
             label="The decision",
         ),
-        given=True,
+        required=True,
     )
 
 
@@ -68,14 +72,14 @@ class Dollars(Text):
     longest: int = 20
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        said = super().read(reader, key, around)
+        amount_text = super().read(reader, key, around)
         try:
-            amount = Decimal(said)
+            amount = Decimal(amount_text)
         except InvalidOperation:
             amount = Decimal("NaN")
         if not amount.is_finite() or amount < 0:
             reader.note(key, "has to be an amount in dollars, as a text", 'such as "41.50"')
-        return said
+        return amount_text
 
     def schema(self) -> Schema:
         return {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$", "maxLength": self.longest}
@@ -90,7 +94,7 @@ VISITS: Final = Record.of(VisitsAtMost)
 class Guarantee:
     """Exactly one form; see FORMS."""
 
-    id: str = declared(Key(label="Id", help="What it is known by in problems and plans."), given=True)
+    id: str = declared(Key(label="Id", help="What it is known by in problems and plans."), required=True)
     never: NeverReached | None = declared(One(NEVER))
     after: AfterWord | None = declared(One(AFTER))
     at_most: VisitsAtMost | None = declared(One(VISITS))

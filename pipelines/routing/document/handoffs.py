@@ -78,26 +78,26 @@ def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Pro
         return (Problem(at, _("is longer than %(most)s characters", most=LARGEST)),)
     validator = _validator(jsontext.dumps(schema))
     try:
-        found = [problem(at, error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
+        problems = [problem(at, error) for error in islice(validator.iter_errors(_plain(text)), MOST)]
     except RecursionError:
         return (Problem(at, "its schema refers to itself without end"),)
-    return tuple(sorted(found, key=lambda fault: fault.path))
+    return tuple(sorted(problems, key=lambda fault: fault.path))
 
 
 def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
     """What keeps a schema from being used; the paths begin below it."""
-    found = list(_unsupported(schema, ""))
-    if not found:
+    schema_problems = list(_unsupported(schema, ""))
+    if not schema_problems:
         try:
             Draft202012Validator.check_schema(schema)
             _validator(jsontext.dumps(schema)).is_valid({})
         except SchemaError as error:
-            found.append(problem("", error))
+            schema_problems.append(problem("", error))
         except RecursionError:
-            found.append(Problem("", "refers to itself without end"))
+            schema_problems.append(Problem("", "refers to itself without end"))
         except Unresolvable as error:
-            found.append(Problem("", _("refers to nothing: %(ref)s", ref=error.ref)))
-    return tuple(found)
+            schema_problems.append(Problem("", _("refers to nothing: %(ref)s", ref=error.ref)))
+    return tuple(schema_problems)
 
 
 def _unsupported(schema: Any, path: str) -> Iterator[Problem]:

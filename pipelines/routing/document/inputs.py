@@ -46,12 +46,12 @@ class Endings(Texts):
     """Of the names of files: `.csv`."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = super().read(reader, key, around)
-        for ending in found:
+        endings = super().read(reader, key, around)
+        for ending in endings:
             if not ENDING.fullmatch(ending):
                 wrong = _("%(ending)s is no ending of a file's name", ending=quote(ending))
                 reader.note(key, wrong, "Write it like .csv, in small letters.")
-        return found
+        return endings
 
     def schema(self) -> Schema:
         return schema_parts.listed({"type": "string", "pattern": ENDING.pattern})
@@ -61,7 +61,9 @@ class Endings(Texts):
 class Input:
     """One field. Which types have `choices`, `minimum`, `maximum`, `pattern` and `accept`: `RULES`."""
 
-    key: str = declared(Key(label="Key", help="Templates and checks name it so: {{input.key}}."), given=True)
+    key: str = declared(
+        Key(label="Key", help="Templates and checks name it so: {{input.key}}."), required=True
+    )
     type: str = declared(Choice(TYPES, default="text", written=Written.ALWAYS, label="Type"))
     label: str = declared(Text(label="Label", help="Shown above the field."))
     help: str = declared(Text(label="Help", help="Shown below the field."))
@@ -99,26 +101,28 @@ class Input:
 
 
 def _check(reader: Reader, around: Around) -> None:
-    said = reader.values
-    if (said["type"] == "choice") != bool(said["choices"]):
+    values = reader.values
+    if (values["type"] == "choice") != bool(values["choices"]):
         reader.note("choices", "a choice lists its choices, no other type does")
     for rule, types in RULES.items():
-        if rule != "choices" and said["type"] not in types and reader.has(rule):
+        if rule != "choices" and values["type"] not in types and reader.has(rule):
             has = _("Types that have it: %(types)s.", types=", ".join(types))
-            reader.note(rule, _("an input of the type %(type)s has none", type=said["type"]), has)
-    if None not in (said["minimum"], said["maximum"]) and said["minimum"] > said["maximum"]:
+            reader.note(rule, _("an input of the type %(type)s has none", type=values["type"]), has)
+    if None not in (values["minimum"], values["maximum"]) and values["minimum"] > values["maximum"]:
         reader.note("maximum", "is smaller than the minimum")
     try:
-        compile_pattern(said["pattern"])
+        compile_pattern(values["pattern"])
     except OperandError as error:
         reader.note("pattern", str(error))
 
 
 def _only(rule: str, types: tuple[str, ...]) -> Schema:
     """Other types do not have it; an absent type is a text."""
-    others = {"properties": {"type": {"enum": [each for each in TYPES if each not in types]}}}
-    said = {} if TEXT not in types else {"required": ["type"]}
-    return {"if": {**others, **said}, "then": {"not": {"required": [rule]}}}
+    others = {
+        "properties": {"type": {"enum": [input_type for input_type in TYPES if input_type not in types]}}
+    }
+    requirement = {} if TEXT not in types else {"required": ["type"]}
+    return {"if": {**others, **requirement}, "then": {"not": {"required": [rule]}}}
 
 
 INPUT: Final = Record.of(
@@ -131,5 +135,5 @@ INPUT: Final = Record.of(
 
 def read_inputs(rows: Any) -> tuple[Input, ...]:
     """What can be read of these rows; what cannot is at its default."""
-    given = {"rows": rows} if type(rows) is list else {}
-    return Reader(given, "", Problems()).each("rows", lambda row: INPUT.read(row, NOWHERE))
+    document = {"rows": rows} if type(rows) is list else {}
+    return Reader(document, "", Problems()).each("rows", lambda row: INPUT.read(row, NOWHERE))

@@ -65,39 +65,39 @@ def _around(document: dict[str, Any], keep: bool) -> Around:
 
 def _rules(document: dict[str, Any]) -> dict[str, object]:
     """Each by its label, else by its number at its station."""
-    found: dict[str, object] = {}
+    labels: dict[str, object] = {}
     for station in _members(document, "stations"):
         rules = station.get("rules")
         name = _text(station, "name") or _text(station, "key")
         for number, rule in enumerate(rules if type(rules) is list else (), start=1):
             if type(rule) is dict and type(rule.get("id")) is str:
-                said = _text(rule, "label") or _("%(station)s, rule %(number)s", station=name, number=number)
-                found[rule["id"]] = said
-    return found
+                label = _text(rule, "label") or _("%(station)s, rule %(number)s", station=name, number=number)
+                labels[rule["id"]] = label
+    return labels
 
 
 def _agents(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    named = (
+    pairs = (
         (station.get("key"), (_text(station, "agent"), _text(station, "second_agent")))
         for station in _members(document, "stations")
     )
-    return {key: tuple(dict.fromkeys(filter(None, agents))) for key, agents in named if type(key) is str}
+    return {key: tuple(dict.fromkeys(filter(None, agents))) for key, agents in pairs if type(key) is str}
 
 
 def _named(document: dict[str, Any], part: str, naming: str) -> dict[str, str]:
     """By key: what the member says under `naming`, else its key."""
-    keys = ((each.get("key"), each) for each in _members(document, part))
-    return {key: _text(each, naming) or key for key, each in keys if type(key) is str}
+    keys = ((member.get("key"), member) for member in _members(document, part))
+    return {key: _text(member, naming) or key for key, member in keys if type(key) is str}
 
 
 def _members(document: dict[str, Any], part: str) -> list[dict[str, Any]]:
     members = document.get(part)
-    return [each for each in members if type(each) is dict] if type(members) is list else []
+    return [member for member in members if type(member) is dict] if type(members) is list else []
 
 
 def _text(member: dict[str, Any], key: str) -> str:
-    found = member.get(key)
-    return found if type(found) is str else ""
+    value = member.get(key)
+    return value if type(value) is str else ""
 
 
 __all__ = [

@@ -73,8 +73,8 @@ class Stations(Each):
     least: int = 1
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = super().read(reader, key, around)
-        return found if found or reader.given[key] else self.absent(reader, key, around)
+        value = super().read(reader, key, around)
+        return value if value or reader.given[key] else self.absent(reader, key, around)
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         reader.note(key, "a line has at least one station")
@@ -106,7 +106,11 @@ class Pairs(Field):
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         pairs = []
         for member, path in reader.members(key):
-            if type(member) is not list or len(member) != 2 or not all(type(each) is str for each in member):
+            if (
+                type(member) is not list
+                or len(member) != 2
+                or not all(type(station_key) is str for station_key in member)
+            ):
                 reader.problems.note(path, "has to be a pair of stations")
                 continue
             for index, station in enumerate(member):
@@ -137,8 +141,8 @@ FLAGS: Final[Record[Mapping[str, bool]]] = Record(
 @dataclass(frozen=True, kw_only=True)
 class ParsedLine:
     gateline: int = declared(Law())
-    key: str = declared(Key(), given=True)
-    name: str = declared(Name(label="Name"), given=True)
+    key: str = declared(Key(), required=True)
+    name: str = declared(Name(label="Name"), required=True)
     description: str = declared(Text(label="Description", rows=3))
     preset: str = declared(
         Choice(
@@ -154,14 +158,14 @@ class ParsedLine:
             help="Default for the settings below.",
         )
     )
-    policy: Policy = declared(PolicyOfPreset(POLICY), given=True)
+    policy: Policy = declared(PolicyOfPreset(POLICY), required=True)
     flags: Mapping[str, bool] = declared(
         One(FLAGS, default={"agentic_conditions": False}, written=Written.ALWAYS)
     )
     workspace: GitWorkspace | None = declared(WorkspaceKey())
     start: str = declared(
         Start("stations", "station", written=Written.ALWAYS, blank=True, label="A task starts at"),
-        given=True,
+        required=True,
     )
     inputs: tuple[Input, ...] = declared(Each(INPUT, unique="key", what="the input", written=Written.ALWAYS))
     stations: tuple[Station, ...] = declared(
@@ -282,8 +286,8 @@ class ParsedLine:
     @cached_property
     def agents(self) -> tuple[str, ...]:
         """The keys of the agents that its stations name, each once."""
-        named = ((station.agent, station.second_agent) for station in self.stations)
-        return tuple(dict.fromkeys(agent for agents in named for agent in agents if agent))
+        agent_pairs = ((station.agent, station.second_agent) for station in self.stations)
+        return tuple(dict.fromkeys(agent for agents in agent_pairs for agent in agents if agent))
 
     @cached_property
     def stations_by_key(self) -> dict[str, Station]:
@@ -363,13 +367,13 @@ def _check(reader: Reader, around: Around) -> None:
 
 
 def _check_rule_ids(reader: Reader, stations: tuple[Station, ...]) -> None:
-    seen: set[str] = set()
+    rule_ids: set[str] = set()
     for s, station in enumerate(stations):
         for r, rule in enumerate(station.rules):
-            if rule.id and rule.id in seen:
+            if rule.id and rule.id in rule_ids:
                 path = f"stations[{s}].rules[{r}].id"
                 reader.problems.note(path, _("the id %(id)s appears twice in the line", id=quote(rule.id)))
-            seen.add(rule.id)
+            rule_ids.add(rule.id)
 
 
 LINE: Final = Record.of(ParsedLine, first=("gateline", "preset"), check=_check)

@@ -41,8 +41,10 @@ def _stating(document: Mapping[str, Any], network: str) -> dict[str, Any]:
     stations = document.get("stations")
     if not isinstance(stations, list):
         return dict(document)
-    with_tools = {each["key"] for each in _objects(document.get("gates")) if "tool" in each and _is_key(each)}
-    stated = [_stated(each, network, lambda station: _runs(station, with_tools)) for each in stations]
+    with_tools = {gate["key"] for gate in _objects(document.get("gates")) if "tool" in gate and _is_key(gate)}
+    stated = [
+        _stated(raw_station, network, lambda station: _runs(station, with_tools)) for raw_station in stations
+    ]
     return {**document, "stations": stated}
 
 
@@ -78,7 +80,7 @@ def _asks_a_hook(condition: Any) -> bool:
 
 
 def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
-    return (each for each in _list(value) if isinstance(each, Mapping))
+    return (member for member in _list(value) if isinstance(member, Mapping))
 
 
 def _list(value: Any) -> list[Any]:

@@ -117,14 +117,14 @@ OUTPUT: Final[Mapping[str, Operator]] = {
     "not_in": Operator(_not(_in), "is none of", takes="list"),
     "type": Operator(lambda value, name: kind(value) == name, "has the type", takes="type"),
 }
-COMMON: Final[Mapping[str, Operator]] = {key: each for key, each in OUTPUT.items() if each.evals}
-ORDERED: Final = tuple(key for key, each in OUTPUT.items() if each.takes == "number")
+COMMON: Final[Mapping[str, Operator]] = {key: operator for key, operator in OUTPUT.items() if operator.evals}
+ORDERED: Final = tuple(key for key, operator in OUTPUT.items() if operator.takes == "number")
 ALONE: Final[Mapping[str, str]] = {"exists": "is there", "missing": "is missing"}
 """What an `output` condition knows besides, without a value, with its words."""
 RANGE: Final = "is between"
 """What an `eval` condition knows besides: `range`."""
 WORDS: Final[Mapping[str, str]] = {
-    **{key: each.words for key, each in OUTPUT.items()},
+    **{key: operator.words for key, operator in OUTPUT.items()},
     **ALONE,
     "range": RANGE,
 }
@@ -133,8 +133,8 @@ WORDS: Final[Mapping[str, str]] = {
 
 def takes(operator: Any) -> str:
     """What kind of value a condition with this operator names; any, where the operator is none."""
-    found = OUTPUT.get(operator) if type(operator) is str else None
-    return found.takes if found else "anything"
+    output_operator = OUTPUT.get(operator) if type(operator) is str else None
+    return output_operator.takes if output_operator else "anything"
 
 
 def _pattern(value: Any) -> Any:
@@ -155,7 +155,7 @@ def _type(value: Any) -> Any:
     return value
 
 
-TAKEN: Final[Mapping[str, tuple[Callable[[Any], Any], Schema]]] = {
+OPERAND_TYPES: Final[Mapping[str, tuple[Callable[[Any], Any], Schema]]] = {
     "pattern": (_pattern, TEXT),
     "list": (_list, {"type": "array"}),
     "type": (_type, words(TYPES)),
@@ -166,5 +166,5 @@ of any other value the operator is false."""
 
 def prepare(operator: str, value: Any) -> Any:
     """The value as the operator wants it: a pattern compiled, the rest as it is. Raises OperandError."""
-    taken = TAKEN.get(takes(operator))
-    return taken[0](value) if taken else value
+    operand_type = OPERAND_TYPES.get(takes(operator))
+    return operand_type[0](value) if operand_type else value

@@ -46,8 +46,8 @@ class OutputPath:
         """Whether it names one of these keys of the document: as a key, or as its first step."""
         if self.is_key:
             return self.text in keys or self.text.partition(".")[0] in keys
-        found = _FIRST.match(self.text)
-        return found is not None and (found[1] or found[2] or found[3]) in keys
+        match = _FIRST.match(self.text)
+        return match is not None and (match[1] or match[2] or match[3]) in keys
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,8 +94,8 @@ def _key(text: str) -> Finders:
     one = (lambda document: look_up(document, text)) if "." in text else jsonpath.member(text)
 
     def find(document: Any, steps: Steps) -> Nodes:
-        found = one(document)
-        return [] if found is MISSING else [found]
+        node = one(document)
+        return [] if node is MISSING else [node]
 
     return find, one
 

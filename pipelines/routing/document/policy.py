@@ -144,7 +144,7 @@ class Policy:
             },
             label="A station without rules",
         ),
-        given=True,
+        required=True,
     )
     no_match: str = declared(
         Knob(
@@ -157,7 +157,7 @@ class Policy:
             },
             label="No rule matches a passed outcome",
         ),
-        given=True,
+        required=True,
     )
     on_failure: str = declared(
         RouteKnob(
@@ -165,21 +165,21 @@ class Policy:
             "station",
             label="No rule matches a failure",
         ),
-        given=True,
+        required=True,
     )
     failure_rules: bool = declared(
         YesNo(
             {"yes": "Yes", "no": "No: a failure follows the setting above"},
             label="Rules also apply to failures",
         ),
-        given=True,
+        required=True,
     )
     revisit: str = declared(
         Revisit(
             {"allow": "Allowed", "forbid": "Never: the task is stuck"},
             label="Coming to a station again",
         ),
-        given=True,
+        required=True,
     )
     self_loop_limit: int | None = declared(
         Loops(
@@ -187,15 +187,17 @@ class Policy:
             label="A rule back to its own station",
             help="Where the rule says no number itself.",
         ),
-        given=True,
+        required=True,
     )
-    on_reject: str = declared(RouteKnob(ON_REJECT, "route", label="After a rejection at a gate"), given=True)
+    on_reject: str = declared(
+        RouteKnob(ON_REJECT, "route", label="After a rejection at a gate"), required=True
+    )
     on_exhausted: str = declared(
         Knob(
             {"fail": "The task fails", "stuck": STUCK, "escalate": ESCALATED},
             label="A limit is used up",
         ),
-        given=True,
+        required=True,
     )
     condition_scope: str = declared(
         Knob(
@@ -205,21 +207,21 @@ class Policy:
             },
             label="Conditions read",
         ),
-        given=True,
+        required=True,
     )
     contradiction: str = declared(
         Knob(
             {"later_wins": "The later one counts", "escalate": ESCALATED},
             label="Branches that say different things under one key",
         ),
-        given=True,
+        required=True,
     )
     visit_cap: int = declared(
         Cap(
             label="Most runs of one station per task",
             help="Regardless of the rules. Beyond it, the task is stuck.",
         ),
-        given=True,
+        required=True,
     )
     standard_budgets: bool = declared(
         NewerYesNo(

@@ -40,7 +40,7 @@ class Preconditions(Field):
         if type(value) is not list:
             reader.note(key, _("has to be a list of texts, not %(value)s", value=named(value)))
             return None
-        found = []
+        requirements = []
         for index, member in enumerate(value):
             path = join(reader.at(key), index)
             if type(member) is not str:
@@ -49,8 +49,8 @@ class Preconditions(Field):
                 hint = expected(member, (*STANDARD_REQUIREMENTS, f"{METADATA}<name>"))
                 reader.problems.note(path, unknown_word(member), hint)
             else:
-                found.append(member)
-        return tuple(dict.fromkeys(found))
+                requirements.append(member)
+        return tuple(dict.fromkeys(requirements))
 
     def write(self, value: Any) -> Any:
         return None if value is None else list(value)

@@ -40,7 +40,7 @@ def _workspace(line: ParsedLine) -> Iterator[Problem]:
     if workspace is None:
         return
     path = "workspace.git"
-    inputs = {each.key: each for each in line.inputs}
+    inputs = {line_input.key: line_input for line_input in line.inputs}
     if workspace.input and workspace.input not in inputs:
         message = _("the line has no input “%(key)s”", key=workspace.input)
         yield Problem(f"{path}.repository", message, "declare the input, or name a repository")
@@ -126,7 +126,7 @@ def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterato
         return
     if not entries and not kind.hosts(station.work):
         yield Problem(path, "names no host", "name one, or set the network to none")
-    repositories = {each.key for each in line.inputs if each.type == "repository"}
+    repositories = {line_input.key for line_input in line.inputs if line_input.type == "repository"}
     for key in inputs_of(entries):
         if key not in repositories:
             message = _("%(key)s is no input of the type Repository", key=quote(key))
@@ -140,7 +140,7 @@ def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
     except TemplateError as error:
         yield Problem(where, str(error))
         return
-    inputs = {each.key for each in line.inputs}
+    inputs = {line_input.key for line_input in line.inputs}
     for family, name in names:
         if family == "input" and name not in inputs and name.partition(".")[0] not in inputs:
             message = _(

@@ -136,7 +136,9 @@ class Approvers(Each):
     def write(self, value: Any) -> Any:
         written = super().write(value)
         return [
-            each for number, each in enumerate(written) if OWNER not in each or each not in written[:number]
+            requirement
+            for number, requirement in enumerate(written)
+            if OWNER not in requirement or requirement not in written[:number]
         ]
 
 

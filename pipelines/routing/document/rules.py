@@ -73,7 +73,7 @@ class Found(Field):
 class Compose:
     """Stores what `path` finds (the whole output if there is none) in the variable `var`, merged by `strategy`."""
 
-    var: str = declared(Variable(label="Variable", code=True), given=True)
+    var: str = declared(Variable(label="Variable", code=True), required=True)
     path: OutputPath | None = declared(Found(label="Path"))
     strategy: str | None = declared(Choice(tuple(STRATEGIES), default=None, label="With what it held"))
 
@@ -152,9 +152,10 @@ def _targets(values: list[Any], path: str, around: Around, own: Problems) -> tup
         own.note(path, _("a fork has between 1 and %(most)s targets", most=MAX_TARGETS))
     for index, value in enumerate(values):
         if type(value) is not str or value not in around.names.stations:
-            shown = called(around.names.ends, value) if type(value) is str else named(value)
+            target_name = called(around.names.ends, value) if type(value) is str else named(value)
             own.note(
-                join(path, index), _("a fork leads to stations of the line, not to %(shown)s", shown=shown)
+                join(path, index),
+                _("a fork leads to stations of the line, not to %(shown)s", shown=target_name),
             )
         elif value in values[:index]:
             twice = called(around.names.stations, value)
@@ -174,9 +175,9 @@ class Asked(Late):
             return ()
         for index, gate in enumerate(value):
             if type(gate) is not str or gate not in around.names.gates:
-                shown = quote(gate) if type(gate) is str else named(gate)
+                gate_name = quote(gate) if type(gate) is str else named(gate)
                 hint = expected(str(gate), around.names.gates)
-                own.note(join(path, index), _("the line has no gate %(shown)s", shown=shown), hint)
+                own.note(join(path, index), _("the line has no gate %(shown)s", shown=gate_name), hint)
         return tuple(dict.fromkeys(map(str, value)))
 
     def schema(self) -> Schema:
@@ -196,7 +197,7 @@ class Rule:
 
     id: str = declared(
         Id(label="Id", help="What the rule is known by, whatever its place. Unique in the line."),
-        given=True,
+        required=True,
     )
     label: str = declared(Text(label="Label", help="Shown on the canvas in place of the condition."))
     when: Condition = declared(When())
@@ -264,10 +265,10 @@ class RuleRecord(Record[Rule]):
         return {**values, "fault": _together(own) if around.keep else None, "source": source}
 
     def write(self, value: Rule) -> dict[str, Any]:
-        said = super().write(value)
+        document = super().write(value)
         return {
-            key: value.source.get(key, each)
-            for key, each in said.items()
+            key: value.source.get(key, member)
+            for key, member in document.items()
             if key not in LATE or key in value.source
         }
 

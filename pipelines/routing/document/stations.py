@@ -78,7 +78,7 @@ class Limits:
 LIMITS: Final = Record.of(Limits)
 
 RESOURCES: Final[Record[Mapping[str, int]]] = Record(
-    lambda **said: {key: number for key, number in said.items() if number is not None},
+    lambda **members: {key: number for key, number in members.items() if number is not None},
     {
         "cpu_seconds": Count(least=1, label="Processor time (s)", help="Of all its processes."),
         "memory_mb": Count(least=1, label="Memory (MB)"),
@@ -103,15 +103,15 @@ class Branches(Texts):
     required: bool = True
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.texts(key)
+        stations = reader.texts(key)
         if not reader.given[key]:
             reader.note(key, "names no station")
-        for index, station in enumerate(found):
+        for index, station in enumerate(stations):
             if station not in around.names.stations:
                 path = join(reader.at(key), index)
                 reader.problems.note(path, no_such("station", station))
-        note_twins(reader, key, found, "the station", around.names.stations)
-        return found
+        note_twins(reader, key, stations, "the station", around.names.stations)
+        return stations
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         reader.note(key, "names no station")
@@ -136,7 +136,7 @@ class Join:
             label="Joins the branches from",
             help="A fork ends here: the station waits for all of these.",
         ),
-        given=True,
+        required=True,
     )
     aggregation: str = declared(Choice(AGGREGATIONS, default="all-pass", label="Continues when"))
 
@@ -179,9 +179,9 @@ class Station:
             label="Key",
             help="Rules refer to the station by this key. If you change it, the rules that lead here are changed too.",
         ),
-        given=True,
+        required=True,
     )
-    name: str = declared(Name(), given=True)
+    name: str = declared(Name(), required=True)
     work: Mapping[str, Any] = declared(Work(default={"kind": DEFAULT_WORK}))
     output_keys: tuple[str, ...] = declared(
         Texts(
@@ -281,7 +281,9 @@ class Station:
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
         """What its rules ask, each question once."""
-        return tuple({each.key: each for rule in self.rules for each in rule.evaluations}.values())
+        return tuple(
+            {evaluation.key: evaluation for rule in self.rules for evaluation in rule.evaluations}.values()
+        )
 
     @cached_property
     def walked_paths(self) -> int:

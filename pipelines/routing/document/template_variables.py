@@ -60,8 +60,8 @@ class Macro:
 
 def read(inner: str) -> Macro | None:
     """None for what is no macro."""
-    found = _MACRO.fullmatch(inner)
-    return Macro(inner, found) if found else None
+    match = _MACRO.fullmatch(inner)
+    return Macro(inner, match) if match else None
 
 
 def needs(macro: Macro) -> tuple[str, ...]:

@@ -43,12 +43,12 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
     """
     parts: list[str] = []
     length = end = 0
-    for found in _places(text):
-        parts += [text[end : found.start()], _inserted(found, text, scope)]
+    for match in _places(text):
+        parts += [text[end : match.start()], _inserted(match, text, scope)]
         length += len(parts[-2]) + len(parts[-1])
         if length > MAX_RENDERED:
             raise TemplateError(_("the rendered text is longer than %(most)s characters", most=MAX_RENDERED))
-        end = found.end()
+        end = match.end()
     return "".join([*parts, text[end:]])
 
 
@@ -64,35 +64,35 @@ def texts(work: Any) -> Iterator[str]:
 
 def wanted(work: Any) -> frozenset[tuple[str, str]]:
     """What all templates of a station's work look up, as `asked` has it. What is no template is told elsewhere."""
-    found: set[tuple[str, str]] = set()
+    lookups: set[tuple[str, str]] = set()
     for text in texts(work):
         try:
-            found.update(asked(text))
+            lookups.update(asked(text))
         except TemplateError:
             continue
-    return frozenset(found)
+    return frozenset(lookups)
 
 
 def asked(text: str) -> tuple[tuple[str, str], ...]:
     """The look-ups of a template as (family, name): `("task", "title")`, `("", "x")` for `{{.x}}`. Macros are none, but
     `{{var:x}}` asks for `("variables", "x")`. Raises TemplateError."""
-    found = []
+    lookups = []
     for place in _places(text):
         inner = place[1].strip()
         macro = template_variables.read(inner)
         if macro is not None:
-            found += [("variables", name) for name in template_variables.needs(macro)]
+            lookups += [("variables", name) for name in template_variables.needs(macro)]
         elif _literal(place) is None:
             family, _, name = _parsed(place, text)
-            found.append((family, name))
-    return tuple(dict.fromkeys(found))
+            lookups.append((family, name))
+    return tuple(dict.fromkeys(lookups))
 
 
 def edges(text: str) -> tuple[tuple[str, str], ...]:
     """The edges that a template counts, each once, in order."""
-    found = (template_variables.read(place[1].strip()) for place in _places(text))
-    named = (template_variables.edge(macro) for macro in found if macro is not None)
-    return tuple(dict.fromkeys(edge for edge in named if edge is not None))
+    macros = (template_variables.read(place[1].strip()) for place in _places(text))
+    counted_edges = (template_variables.edge(macro) for macro in macros if macro is not None)
+    return tuple(dict.fromkeys(edge for edge in counted_edges if edge is not None))
 
 
 def _places(text: str) -> Iterator[re.Match[str]]:
@@ -101,51 +101,51 @@ def _places(text: str) -> Iterator[re.Match[str]]:
 
 
 def _names(text: str) -> Iterator[str]:
-    for found in _places(text):
-        macro = template_variables.read(found[1].strip())
+    for match in _places(text):
+        macro = template_variables.read(match[1].strip())
         if macro is not None:
             yield macro.text
-        elif _literal(found) is None:
-            yield "".join(_parsed(found, text))
+        elif _literal(match) is None:
+            yield "".join(_parsed(match, text))
 
 
-def _inserted(found: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
-    macro = template_variables.read(found[1].strip())
+def _inserted(match: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
+    macro = template_variables.read(match[1].strip())
     if macro is not None:
         return template_variables.write(macro, scope)
-    literal = _literal(found)
+    literal = _literal(match)
     if literal is not None:
         return literal
-    family, _, name = _parsed(found, text)
-    for each in (family,) if family else SHORT_ORDER:
-        value = look_up(dict(scope.get(each) or {}), name)
+    family, _, name = _parsed(match, text)
+    for scope_name in (family,) if family else SHORT_ORDER:
+        value = look_up(dict(scope.get(scope_name) or {}), name)
         if value is not MISSING:
             return value if type(value) is str else jsontext.dumps(value)
     raise UndefinedVariable(f"{family}.{name}")
 
 
-def _parsed(found: re.Match[str], text: str) -> tuple[str, str, str]:
+def _parsed(match: re.Match[str], text: str) -> tuple[str, str, str]:
     """(family or nothing, dot, name)."""
-    name = _NAME.match(found[1].strip())
+    name = _NAME.match(match[1].strip())
     if name is None:
-        line = text.count("\n", 0, found.start()) + 1
+        line = text.count("\n", 0, match.start()) + 1
         known = ", ".join(f"{{{{{family}.…}}}}" for family in FAMILIES)
         raise TemplateError(
             _(
                 "line %(line)s: %(found)s is no look-up; there are %(known)s and {{.…}}",
                 line=line,
-                found=found[0][:60],
+                found=match[0][:60],
                 known=known,
             )
         )
     return name[1] or "", ".", name[2]
 
 
-def _literal(found: re.Match[str]) -> str | None:
-    inner = found[1].strip()
+def _literal(match: re.Match[str]) -> str | None:
+    inner = match[1].strip()
     if not inner.startswith('"'):
         return None
     try:
         return str(jsontext.loads(inner))
     except jsontext.JsonTextError as error:
-        raise TemplateError(_("%(found)s: %(error)s", found=found[0][:60], error=str(error))) from None
+        raise TemplateError(_("%(found)s: %(error)s", found=match[0][:60], error=str(error))) from None

@@ -35,7 +35,7 @@ class GitWorkspace:
             label="Repository",
             help="Tasks change the files of this repository, each on a branch of its own.",
         ),
-        given=True,
+        required=True,
     )
     base: str = declared(
         Text(
@@ -89,9 +89,9 @@ class WorkspaceKey(Field):
         inner = Reader(value, reader.at(key), reader.problems)
         if not inner.has(GIT):
             inner.note(GIT, "is missing")
-        found = inner.one(GIT, lambda each: GIT_WORKSPACE.read(each, around))
+        workspace = inner.one(GIT, lambda git_reader: GIT_WORKSPACE.read(git_reader, around))
         inner.done()
-        return found
+        return workspace
 
     def write(self, value: Any) -> Any:
         return None if value is None else {GIT: GIT_WORKSPACE.write(value)}

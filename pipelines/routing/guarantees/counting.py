@@ -74,15 +74,15 @@ class LineCounts:
 
     def _moves(self) -> Iterator[tuple[str, str, int | None]]:
         """Each with its own limit, but for `rework` signals; what a rule takes counts once for each of its targets."""
-        found: set[tuple[str, str, int | None, str]] = set()
+        moves: set[tuple[str, str, int | None, str]] = set()
         for own in self.ways.values():
             for way in own:
                 if way.by == "signal":
                     continue
                 rule = f"{way.by}:{way.rule.id}" if way.rule and way.by != "gate" else f"{way.by}:{way.at}"
                 for target in self._targets(way):
-                    found.add((way.source, target, self._limit(way), rule))
-        for source, target, limit, _ in sorted(found, key=str):
+                    moves.add((way.source, target, self._limit(way), rule))
+        for source, target, limit, _ in sorted(moves, key=str):
             yield source, target, limit
 
     def _targets(self, way: WayOut) -> tuple[str, ...]:
@@ -97,21 +97,21 @@ class LineCounts:
         if way.by != "rule" or way.rule is None:
             return None
         waits = self.line.waits_at(way.target, way.source)
-        given = [limit for (kind, _), limit in rule_limits(self.line, way) if kind == "rules" or not waits]
-        return min(given) if given else None
+        limits = [limit for (kind, _), limit in rule_limits(self.line, way) if kind == "rules" or not waits]
+        return min(limits) if limits else None
 
     # The walk
 
-    def longest(self, wanted: int, station: str = "") -> bool:
+    def longest(self, bound: int, station: str = "") -> bool:
         """Whether a token could enter `station` more than `wanted` times; without one: make more than `wanted` moves.
         Raises TooMany."""
         keys = self._counted(station)
         at = {key: index for index, key in enumerate(keys)}
         begin = self._begin(keys)
-        if station == self.line.start and wanted < 1:
+        if station == self.line.start and bound < 1:
             return True
         level, looked = {CountedPlace(self.line.start, "", begin)}, 0
-        seen, depth = set(level), 0
+        visited, depth = set(level), 0
         while level:
             depth += 1
             after: set[CountedPlace] = set()
@@ -120,27 +120,27 @@ class LineCounts:
                 if looked > MOST_PLACES:
                     raise TooMany
                 for new in self._next(place, at):
-                    if not station and depth > wanted:
+                    if not station and depth > bound:
                         return True
                     if new is None:
                         continue
-                    if station == new.station and new.counts[at["visits", station]] > wanted:
+                    if station == new.station and new.counts[at["visits", station]] > bound:
                         return True
                     if not station:
                         after.add(new)
-                    elif new not in seen:
+                    elif new not in visited:
                         after.add(new)
-                        seen.add(new)
+                        visited.add(new)
             level = after
         return False
 
     def _counted(self, station: str) -> list[Limit]:
-        found: dict[Limit, None] = {("visits", station): None} if station else {}
+        limits: dict[Limit, None] = {("visits", station): None} if station else {}
         for own in self.ways.values():
             for way in own:
                 for key, _ in self._limits(way):
-                    found[key] = None
-        return list(found)
+                    limits[key] = None
+        return list(limits)
 
     def marked(self, mark: Mark) -> bool:
         """Tell if a token could enter what the mark guards while it forbids that; True where branches are possible,
@@ -213,28 +213,28 @@ class LineCounts:
         """Whether the limit may be reached whose target this is."""
         if way.rule is None:
             return True
-        targets = [place.origin if each == ORIGIN else each for each in way.rule.to]
+        targets = [place.origin if target == ORIGIN else target for target in way.rule.to]
         limits = [limit for target in targets for limit in rule_limits(self.line, way, target)]
         return any(key not in at or place.counts[at[key]] >= most for key, most in limits)
 
     def _limits(self, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
         """Everything that holds this move, with how much it allows."""
         target = target or way.target
-        found: list[tuple[Limit, int]] = []
+        limits: list[tuple[Limit, int]] = []
         station = self.line.stations_by_key.get(target)
         if way.by == "signal":
             if station is None:
                 return []
-            found.append((("signals", way.source), station.limits.signal_retries))
+            limits.append((("signals", way.source), station.limits.signal_retries))
         if way.by == "rule" and way.rule is not None:
-            found += rule_limits(self.line, way, target)
+            limits += rule_limits(self.line, way, target)
         if way.by == "gate" and way.words.get(way.at) == SEND_BACK:
-            found.append((("rounds", way.at), gate_of(self.line, way.at).approval.max_rounds))
+            limits.append((("rounds", way.at), gate_of(self.line, way.at).approval.max_rounds))
         if station is not None and station.limits.max_visits is not None:
-            found.append((("visits", target), station.limits.max_visits))
+            limits.append((("visits", target), station.limits.max_visits))
         if way.by != "exhausted":
-            found += self._budgets(way.source, target, way.rule if way.by == "rule" else None)
-        return found
+            limits += self._budgets(way.source, target, way.rule if way.by == "rule" else None)
+        return limits
 
     def _budgets(self, source: str, target: str, rule: Rule | None) -> Iterator[tuple[Limit, int]]:
         """Named ones that every such move spends of, whatever its type of failure."""
@@ -262,17 +262,17 @@ def rule_limits(line: ParsedLine, way: WayOut, target: str = "") -> list[tuple[L
     """Of the rule that is taken: its own and the revisit policy's."""
     rule, target = way.rule, target or way.target
     assert rule is not None
-    found: list[tuple[Limit, int]] = []
+    limits: list[tuple[Limit, int]] = []
     if rule.max_retries is not None:
-        found.append((("rules", rule.id), rule.max_retries))
+        limits.append((("rules", rule.id), rule.max_retries))
     if rule.max_visits is not None:
-        found.append((("visits", target), rule.max_visits))
+        limits.append((("visits", target), rule.max_visits))
     free = rule.max_retries is None and rule.max_visits is None
     if free and line.policy.self_loop_limit is not None and way.source in (target, *rule.to):
-        found.append((("rules", rule.id), line.policy.self_loop_limit))
+        limits.append((("rules", rule.id), line.policy.self_loop_limit))
     if target in line.stations_by_key and rule.allow_revisit is not True:
         if rule.allow_revisit is False or line.policy.forbids_revisits:
-            found.append((("visits", target), 1))
+            limits.append((("visits", target), 1))
         elif line.policy.revisit_limit is not None:
-            found.append((("visits", target), line.policy.revisit_limit + 1))
-    return found
+            limits.append((("visits", target), line.policy.revisit_limit + 1))
+    return limits

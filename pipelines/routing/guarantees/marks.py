@@ -34,12 +34,12 @@ class Mark:
         """Once the token has left `source`; `passed`: whether that visit did."""
         if self.station:
             return not passed if source == self.station else mark
-        said = words.get(self.gate)
-        if said == APPROVE:
+        word = words.get(self.gate)
+        if word == APPROVE:
             return False
         if self.word:
-            return mark or said == self.word
-        return mark or said is not None
+            return mark or word == self.word
+        return mark or word is not None
 
     def joined(self, marks: Collection[bool]) -> bool:
         """Mark of what branches become together."""
@@ -59,7 +59,7 @@ def mark_of(line: ParsedLine, guarantee: Guarantee) -> Mark:
 
 def opens(line: ParsedLine, mark: Mark, forbidden: bool, way: WayOut) -> bool:
     """Tell whether the way comes to the guarded gate while the mark forbids it."""
-    for gate, said in way.opened:
+    for gate, words in way.opened:
         if gate == mark.reach and gate not in line.stations_by_key:
-            return mark.after(forbidden, way.source, way.passed, dict(said))
+            return mark.after(forbidden, way.source, way.passed, dict(words))
     return False

@@ -82,11 +82,11 @@ def prove(
     line: ParsedLine, subject: LintSubject | None = None, guarantees: tuple[Guarantee, ...] | None = None
 ) -> tuple[GuaranteeAnswer, ...]:
     """Of every guarantee of the line, or of these; in their order."""
-    asked = line.guarantees if guarantees is None else guarantees
-    if not asked:
+    selected = line.guarantees if guarantees is None else guarantees
+    if not selected:
         return ()
     proving = _Proving(line, subject or LintSubject(line))
-    return tuple(map(proving.answer, asked))
+    return tuple(map(proving.answer, selected))
 
 
 def proofs(subject: LintSubject, guarantees: tuple[Guarantee, ...] | None = None) -> tuple[bool, ...]:
@@ -128,13 +128,13 @@ class _Proving:
             return GuaranteeAnswer(guarantee, sentence, UNKNOWN, most)
         if proved:
             return GuaranteeAnswer(guarantee, sentence, PROVED, why)
-        found = self._refuting.find(guarantee, self._near(guarantee))
-        if found.steps is not None:
-            path, moves = walked(self._line, found.steps), moves_of_walk(self._line, found.steps)
-            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", found.steps, path, moves)
+        refutation = self._refuting.find(guarantee, self._near(guarantee))
+        if refutation.steps is not None:
+            path, moves = walked(self._line, refutation.steps), moves_of_walk(self._line, refutation.steps)
+            return GuaranteeAnswer(guarantee, sentence, REFUTED, "", refutation.steps, path, moves)
         tried = (
             _("no path that breaks it was found in %(steps)s steps", steps=f"{MOST_STEPS:,}")
-            if found.cut
+            if refutation.cut
             else "no path that breaks it was found"
         )
         return GuaranteeAnswer(guarantee, sentence, UNKNOWN, why, tried=tried)
@@ -158,7 +158,8 @@ class _Proving:
         def near(walk: SimulatedTask, _watched: WatchedWalk) -> int:
             left = times - walk.visits.get(station, 0)
             return left * around + min(
-                (away.get((each.station, False), FAR) for each in walk.positions if each.here), default=FAR
+                (away.get((position.station, False), FAR) for position in walk.positions if position.here),
+                default=FAR,
             )
 
         return near
@@ -234,7 +235,11 @@ def _bounded(bound: CostBound) -> str:
 
 def _near_break(away: dict[Spot, int]) -> Near:
     def near(walk: SimulatedTask, watched: WatchedWalk) -> int:
-        spots = ((each.station, watched.mark_of(each.token)) for each in walk.positions if not each.over)
+        spots = (
+            (position.station, watched.mark_of(position.token))
+            for position in walk.positions
+            if not position.over
+        )
         return min((away.get(spot, FAR) for spot in spots), default=FAR)
 
     return near

@@ -102,7 +102,7 @@ class MarkedReach:
         join = self._line.station(station).join
         assert join is not None
         origins = sorted({source for source, _, _ in arrived}) if self._returns else [""]
-        for merged in {each for _, _, each in arrived}:
+        for merged in {mark for _, _, mark in arrived}:
             for origin in origins:
                 self._add(MarkedPlace(station, origin, merged, judged=True))
         for merged in set(self._passing(join.aggregation, join.wait_for, arrived)):
@@ -120,14 +120,14 @@ class MarkedReach:
             return
         marks = [{mark for at, passed, mark in arrived if at == source and passed} for source in sources]
         if all(marks):
-            yield self._mark.joined([True in each for each in marks])
-            yield self._mark.joined([False not in each for each in marks])
+            yield self._mark.joined([True in branch_marks for branch_marks in marks])
+            yield self._mark.joined([False not in branch_marks for branch_marks in marks])
 
 
 def distances(leads: Mapping[Spot, Iterable[Spot]], breaking: Iterable[Spot]) -> dict[Spot, int]:
     """`leads`: from where each is entered."""
-    found, level = dict.fromkeys(breaking, 1), set(breaking)
+    by_spot, level = dict.fromkeys(breaking, 1), set(breaking)
     while level:
-        level = {spot for each in level for spot in leads.get(each, ()) if spot not in found}
-        found |= dict.fromkeys(level, max(found.values()) + 1)
-    return found
+        level = {spot for entered in level for spot in leads.get(entered, ()) if spot not in by_spot}
+        by_spot |= dict.fromkeys(level, max(by_spot.values()) + 1)
+    return by_spot

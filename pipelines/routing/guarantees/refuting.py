@@ -71,20 +71,20 @@ class Refuting:
         todo = [(0, 0, first)]
         while todo:
             _, _, node = heapq.heappop(todo)
-            for step, taken in self._steps(node.walk, guarantee):
+            for step, record in self._steps(node.walk, guarantee):
                 most -= 1
                 self._left -= 1
                 if most < 0:
                     return Refutation(None, cut=True)
-                watched = watch.step(node.watched, node.walk, step, taken)
-                new = WatchedNode(taken.walk, node, step, watched=watched, depth=node.depth + 1)
+                watched = watch.step(node.watched, node.walk, step, record)
+                new = WatchedNode(record.walk, node, step, watched=watched, depth=node.depth + 1)
                 if watched.broken:
                     return Refutation(new.steps())
                 key = self._key(new, guarantee)
-                if not taken.walk.over and key not in known:
+                if not record.walk.over and key not in known:
                     known.add(key)
                     number += 1
-                    heapq.heappush(todo, (new.depth + 3 * near(taken.walk, watched), number, new))
+                    heapq.heappush(todo, (new.depth + 3 * near(record.walk, watched), number, new))
         return Refutation(None)
 
     def _key(self, node: WatchedNode, guarantee: Guarantee) -> Hashable:
@@ -107,8 +107,8 @@ class Refuting:
         def tried(position: SimulatedPosition) -> Iterator[Candidate]:
             return map(Candidate, self._tried(walk, position, guarantee))
 
-        for candidate, taken in followed(self._line, walk, tried):
-            yield candidate.step, taken
+        for candidate, record in followed(self._line, walk, tried):
+            yield candidate.step, record
 
     def _tried(
         self, walk: SimulatedTask, position: SimulatedPosition, guarantee: Guarantee

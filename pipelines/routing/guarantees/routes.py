@@ -109,11 +109,11 @@ class Routes:
 
     # Where the rules begin
 
-    def reported(self, standing: str) -> RulePass:
+    def reported(self, outcome_state: str) -> RulePass:
         """Begin with what was reported, before the gate of the station."""
         return RulePass(
-            next(outcome for outcome in RECORDED if outcome.standing == standing)
-            if standing != BLOCKED
+            next(outcome for outcome in RECORDED if outcome.standing == outcome_state)
+            if outcome_state != BLOCKED
             else FALLBACK
         )
 

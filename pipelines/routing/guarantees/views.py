@@ -54,27 +54,27 @@ REWORKED = SeenOutcome(FAILED, "failure", "fail", "error")
 """Forced routes (law §5)."""
 
 
-def can_be(condition: Condition, seen: SeenOutcome) -> bool | None:
+def can_be(condition: Condition, outcome: SeenOutcome) -> bool | None:
     """True or false where that is settled by what is seen; None where something else decides."""
     if isinstance(condition, Always):
         return True
     if isinstance(condition, ResultIs):
-        return seen.result in condition.results
+        return outcome.result in condition.results
     if isinstance(condition, VerdictIs):
-        return seen.verdict in condition.verdicts
+        return outcome.verdict in condition.verdicts
     if isinstance(condition, EvalTest):
-        return None if seen.eval is None else condition.test(_view(seen, seen.eval))
+        return None if outcome.eval is None else condition.test(_view(outcome, outcome.eval))
     if isinstance(condition, Not):
-        inner = can_be(condition.inner, seen)
+        inner = can_be(condition.inner, outcome)
         return None if inner is None else not inner
     if isinstance(condition, All | AnyOf):
         settles = isinstance(condition, AnyOf)
-        members = [can_be(member, seen) for member in condition.members]
+        members = [can_be(member, outcome) for member in condition.members]
         if settles in members:
             return settles
         return None if None in members else not settles
     return None
 
 
-def _view(seen: SeenOutcome, said: str) -> View:
-    return View(seen.result, seen.verdict, said, None, MISSING, False, {}, {}, Steps())
+def _view(outcome: SeenOutcome, eval_text: str) -> View:
+    return View(outcome.result, outcome.verdict, eval_text, None, MISSING, False, {}, {}, Steps())

@@ -41,10 +41,10 @@ def walked(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
     """“Build (rule 1 of Build with n = 5) → Review (blocked) → Merge”."""
     if not steps:
         return "a task begins there"
-    told = list(_places(line, steps))
-    if len(told) > MOST:
-        told = [*told[: MOST // 2], "…", *told[-MOST // 2 :]]
-    return _("%(path)s", path=joined(told, " → "))
+    places = list(_places(line, steps))
+    if len(places) > MOST:
+        places = [*places[: MOST // 2], "…", *places[-MOST // 2 :]]
+    return _("%(path)s", path=joined(places, " → "))
 
 
 def moves_of_walk(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
@@ -86,13 +86,13 @@ def _values(decision: Move | Finish) -> Iterator[str]:
     for entry in decision.trace:
         if entry.step != "rules" or entry.rule != decision.rule or entry.result is not True:
             continue
-        for seen in entry.saw:
-            if isinstance(seen, Seen) and seen.operand in ("output", "fact"):
-                for value in seen.value:
+        for observation in entry.saw:
+            if isinstance(observation, Seen) and observation.operand in ("output", "fact"):
+                for value in observation.value:
                     words = dumps(value)
-                    yield f"{seen.path} = {words if len(words) <= LONGEST else f'{words[:LONGEST]}…'}"
-            elif isinstance(seen, Seen) and seen.operand in ("eval", "failure_type"):
-                yield f"{seen.operand} = {dumps(seen.value)}"
+                    yield f"{observation.path} = {words if len(words) <= LONGEST else f'{words[:LONGEST]}…'}"
+            elif isinstance(observation, Seen) and observation.operand in ("eval", "failure_type"):
+                yield f"{observation.operand} = {dumps(observation.value)}"
 
 
 def _with(at: object, remark: list[object]) -> object:
@@ -110,5 +110,5 @@ def _said(line: ParsedLine, step: ScenarioStep) -> Iterator[object]:
     elif step.outcome.get("verdict") == "fail":
         yield RESULTS["failure"]
     for key, word in step.gates.items():
-        said = WORDS[word["decision"]]
-        yield _(said, gate=gate_by_name(line, key))
+        template = WORDS[word["decision"]]
+        yield _(template, gate=gate_by_name(line, key))

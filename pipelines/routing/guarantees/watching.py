@@ -42,8 +42,10 @@ class WatchedWalk:
 
     def key(self, walk: SimulatedTask) -> tuple[tuple[bool, int], ...]:
         """Key that two walks have in common that promise the same from here on."""
-        found = (self.pasts.get(each.token, PastOfToken()) for each in walk.positions if not each.over)
-        return tuple((past.mark, past.moves) for past in found)
+        token_pasts = (
+            self.pasts.get(position.token, PastOfToken()) for position in walk.positions if not position.over
+        )
+        return tuple((past.mark, past.moves) for past in token_pasts)
 
 
 class GuaranteeWatch:
@@ -62,30 +64,30 @@ class GuaranteeWatch:
         return self._counted(start, walk)
 
     def step(
-        self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, taken: StepRecord
+        self, before: WatchedWalk, walk: SimulatedTask, step: ScenarioStep, record: StepRecord
     ) -> WatchedWalk:
         moved = self._moved(walk, step)
         if moved is None:
-            return replace(before, broken=before.broken or self._over(taken.walk))
+            return replace(before, broken=before.broken or self._over(record.walk))
         old = before.pasts.get(moved.token, PastOfToken())
-        words = self._words(moved, step, taken.decision)
-        broken = self._opens(old.mark, moved, step, taken.decision)
+        words = self._words(moved, step, record.decision)
+        broken = self._opens(old.mark, moved, step, record.decision)
         pasts = dict(before.pasts)
-        if isinstance(taken.decision, Move | Finish):
-            new = self._after(old, moved.station, taken.decision.passed, words)
-            broken = broken or self._entered(new.mark, moved.station, taken.decision)
+        if isinstance(record.decision, Move | Finish):
+            new = self._after(old, moved.station, record.decision.passed, words)
+            broken = broken or self._entered(new.mark, moved.station, record.decision)
             pasts.pop(moved.token)
-            if isinstance(taken.decision, Move):
-                pasts |= dict.fromkeys(self._children(walk, moved, taken.decision), new)
+            if isinstance(record.decision, Move):
+                pasts |= dict.fromkeys(self._children(walk, moved, record.decision), new)
             broken = broken or self._too_far(new)
-        pasts, at_joins = self._joined(pasts, taken)
-        return self._counted(WatchedWalk(pasts, before.broken or broken or at_joins), taken.walk)
+        pasts, at_joins = self._joined(pasts, record)
+        return self._counted(WatchedWalk(pasts, before.broken or broken or at_joins), record.walk)
 
     # One token
 
     def _moved(self, walk: SimulatedTask, step: ScenarioStep) -> SimulatedPosition | None:
-        living = [each for each in walk.positions if each.here]
-        at = [each for each in living if step.at is None or each.station == step.at]
+        living = [position for position in walk.positions if position.here]
+        at = [position for position in living if step.at is None or position.station == step.at]
         return at[0] if at else None
 
     def _after(self, old: PastOfToken, station: str, passed: bool, words: Mapping[str, str]) -> PastOfToken:
@@ -134,7 +136,7 @@ class GuaranteeWatch:
         self, moved: SimulatedPosition, step: ScenarioStep, decision: Decision | None
     ) -> dict[str, str]:
         """The last word at each gate on the way, an approval by checks alone among them."""
-        found: dict[str, str] = {}
+        words: dict[str, str] = {}
         for entry in decision.trace if decision else ():
             for gate in self.line.gates:
                 alone = not gate.has_people and gate.enforces_checks
@@ -144,18 +146,18 @@ class GuaranteeWatch:
                     and entry.why == f"{gate.key}: proceed"
                     and entry.result is True
                 ):
-                    found[gate.key] = APPROVE
-        asked = moved.asked
-        if asked is not None:
-            for key, word in {**asked.situation["facts"].get("gates", {}), **asked.words}.items():
-                found[key] = word["decision"]
-        return {**found, **{key: word["decision"] for key, word in step.gates.items()}}
+                    words[gate.key] = APPROVE
+        open_review = moved.asked
+        if open_review is not None:
+            for key, word in {**open_review.situation["facts"].get("gates", {}), **open_review.words}.items():
+                words[key] = word["decision"]
+        return {**words, **{key: word["decision"] for key, word in step.gates.items()}}
 
     def _outcome(self, moved: SimulatedPosition, step: ScenarioStep) -> Mapping[str, Any]:
         if step.kind == "outcome" or moved.asked is None:
             return step.outcome
-        found: Mapping[str, Any] = moved.asked.situation["outcome"]
-        return found
+        outcome: Mapping[str, Any] = moved.asked.situation["outcome"]
+        return outcome
 
     def _reported(self, moved: SimulatedPosition, step: ScenarioStep) -> bool:
         """Tell whether the outcome passed with which the token comes to a gate; `proceed` makes no failed one pass."""
@@ -164,13 +166,13 @@ class GuaranteeWatch:
     # Joins
 
     def _joined(
-        self, pasts: dict[int, PastOfToken], taken: StepRecord
+        self, pasts: dict[int, PastOfToken], record: StepRecord
     ) -> tuple[dict[int, PastOfToken], bool]:
-        living = {each.token for each in taken.walk.positions if not each.over}
-        if not taken.joined:
+        living = {position.token for position in record.walk.positions if not position.over}
+        if not record.joined:
             return {token: past for token, past in pasts.items() if token in living}, False
-        kept = _keeping(taken, pasts)
-        gone = [past for token, past in pasts.items() if token not in living or token in kept]
+        continuing = _keeping(record, pasts)
+        gone = [past for token, past in pasts.items() if token not in living or token in continuing]
         if not gone:
             return pasts, False
         marks = [past.mark for past in gone]
@@ -178,15 +180,17 @@ class GuaranteeWatch:
             self.mark.joined(marks) if self.mark else False, max(past.moves for past in gone)
         )
         broken = False
-        for each in taken.joined:
-            entered = each.merge.verdict == PASSED[:4]
-            broken = broken or bool(self.mark and entered and merged.mark and each.station == self.mark.reach)
-            if isinstance(each.decision, Move | Finish):
-                merged = self._after(merged, each.station, False, {})
+        for join in record.joined:
+            entered = join.merge.verdict == PASSED[:4]
+            broken = broken or bool(self.mark and entered and merged.mark and join.station == self.mark.reach)
+            if isinstance(join.decision, Move | Finish):
+                merged = self._after(merged, join.station, False, {})
                 broken = (
-                    broken or self._entered(merged.mark, each.station, each.decision) or self._too_far(merged)
+                    broken or self._entered(merged.mark, join.station, join.decision) or self._too_far(merged)
                 )
-        return {token: merged if token in kept else pasts.get(token, merged) for token in living}, broken
+        return {
+            token: merged if token in continuing else pasts.get(token, merged) for token in living
+        }, broken
 
     # The whole task
 
@@ -211,9 +215,13 @@ def _of_gate(entry: Any, gate: str) -> bool:
     return entry.step in GATE_STEPS and str(entry.why).startswith(f"{gate}:")
 
 
-def _keeping(taken: StepRecord, pasts: Mapping[int, PastOfToken]) -> set[int]:
+def _keeping(record: StepRecord, pasts: Mapping[int, PastOfToken]) -> set[int]:
     """Tokens that keep their number at a join: outside of any fork the first that arrived stands for all."""
-    alone = {each.station for each in taken.joined if each.merge.fork is None}
-    moved_on = {to for each in taken.joined if isinstance(each.decision, Move) for to in each.decision.to}
+    alone = {join.station for join in record.joined if join.merge.fork is None}
+    moved_on = {to for join in record.joined if isinstance(join.decision, Move) for to in join.decision.to}
     places = alone | (moved_on if alone else set())
-    return {each.token for each in taken.walk.positions if each.station in places and each.token in pasts}
+    return {
+        position.token
+        for position in record.walk.positions
+        if position.station in places and position.token in pasts
+    }

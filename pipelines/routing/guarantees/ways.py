@@ -104,13 +104,15 @@ class _Ways:
     ) -> Iterator[WayOut]:
         """List the way there, if it may go on; and where a named limit leads that such a move spends."""
         words = route.words if words is None else words
-        standing = FAILED if by == "gate" else route.seen.standing
+        outcome_state = FAILED if by == "gate" else route.seen.standing
         if self._may_go_on(target, route):
-            yield WayOut(self.station.key, target, by, standing, route.passed, rule, words, (), at)
+            yield WayOut(self.station.key, target, by, outcome_state, route.passed, rule, words, (), at)
         if target in self.line.stations_by_key or target.startswith("@"):
             for instead in self.spent:
                 if self._may_go_on(instead, route):
-                    yield WayOut(self.station.key, instead, "exhausted", standing, route.passed, None, words)
+                    yield WayOut(
+                        self.station.key, instead, "exhausted", outcome_state, route.passed, None, words
+                    )
 
     def _come_to(self, opened: Opened, route: RulePass) -> Iterator[WayOut]:
         """A task comes to gates, whatever follows there: it may never leave the station again."""
@@ -206,8 +208,8 @@ class _Ways:
     def _of_signals(self) -> Iterator[WayOut]:
         """Leave at once. A visit that a signal ends counts as one that did not pass, since one that reports a failure
         with it is ended so, too."""
-        for standing in (PASSED, FAILED, BLOCKED_STANDING):
-            route = self.routes.reported(standing)
+        for outcome_state in (PASSED, FAILED, BLOCKED_STANDING):
+            route = self.routes.reported(outcome_state)
             yield from self._way("failed", "signal", route)
             yield from self._way(self.station.key, "signal", route)
             for target in self.line.jump_targets:

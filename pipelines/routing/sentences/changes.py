@@ -174,8 +174,13 @@ def _removed(change: ChangeOfDocument, old: Document) -> str:
 
 
 def _field(change: ChangeOfDocument, old: Document, new: Document) -> str:
-    said = field_change(change, old, new)
-    return _("%(what)s: %(before)s → %(now)s.", what=said.what, before=said.before, now=said.now)
+    field_values = field_change(change, old, new)
+    return _(
+        "%(what)s: %(before)s → %(now)s.",
+        what=field_values.what,
+        before=field_values.before,
+        now=field_values.now,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +200,14 @@ def is_of_field(change: ChangeOfDocument) -> bool:
 
 def field_change(change: ChangeOfDocument, old: Document, new: Document) -> FieldChange:
     """Of a change for which `is_of_field` holds."""
-    whole = _values(change, old, new, str)
-    before, now = (str(each) for each in whole)
+    full_values = _values(change, old, new, str)
+    before, now = (str(value) for value in full_values)
     is_long = max(len(before), len(now)) > MAX_VALUE
-    said = _values(change, old, new, cuts_of(before, now)) if is_long else whole
+    values = _values(change, old, new, cuts_of(before, now)) if is_long else full_values
     of_line = change.kind == "line"
     field = _named(change, _declared(change, new))
     what = field if of_line else _("%(thing)s: %(field)s", thing=thing(change, new), field=field)
-    return FieldChange(what, *said, whole if is_long else None)
+    return FieldChange(what, *values, full_values if is_long else None)
 
 
 def _values(
@@ -258,12 +263,12 @@ def _leads(rule: Any, document: Document) -> str:
 def condition(value: Any, document: Document, short: bool = False) -> str:
     """In words, with names of the `document`, `short` for a drawing; one that cannot be read, as it is written."""
     problems = Problems()
-    found = read_condition(value, "", problems, ())
+    parsed = read_condition(value, "", problems, ())
     # An edge condition names stations, which nobody looks up here.
     readable = all(problem.path.startswith("edge") for problem in problems.found)
     if not readable:
         return cut(jsontext.dumps(value))
-    return describe(found, short, lambda key: _called(document, key))
+    return describe(parsed, short, lambda key: _called(document, key))
 
 
 def _condition(value: Any, document: Document) -> str:
@@ -289,9 +294,9 @@ def _label(rule: Any) -> str:
 def _rule(document: Document, change: ChangeOfDocument) -> str:
     """“Build, rule 2”, with its label if it has one."""
     station = _station(document, change.station)
-    for place, each in enumerate(_rules(document, change.station), start=1):
-        if each.get("id") == change.key:
-            parts = {"station": station, "place": place, "label": _label(each)}
+    for place, rule in enumerate(_rules(document, change.station), start=1):
+        if rule.get("id") == change.key:
+            parts = {"station": station, "place": place, "label": _label(rule)}
             if parts["label"]:
                 return _("%(station)s, rule %(place)s, %(label)s", **parts)
             return _("%(station)s, rule %(place)s", **parts)
@@ -301,7 +306,7 @@ def _rule(document: Document, change: ChangeOfDocument) -> str:
 def _in_order(ids: Any, before: Any, document: Document, station: str) -> PartName:
     """Rules by their labels; one without by its number before, since its number is what changes."""
     numbers = {key: number for number, key in enumerate(before, start=1)}
-    labels = {each.get("id"): _label(each) for each in _rules(document, station)}
+    labels = {rule.get("id"): _label(rule) for rule in _rules(document, station)}
     return joined((labels.get(key) or _numbered(numbers.get(key)) for key in ids), ", ")
 
 
@@ -311,7 +316,7 @@ def _numbered(number: int | None) -> str:
 
 def _rules(document: Document, station: str) -> list[Mapping[str, Any]]:
     rules = _member(document, "stations", station).get("rules")
-    return [each for each in rules if isinstance(each, Mapping)] if isinstance(rules, list) else []
+    return [rule for rule in rules if isinstance(rule, Mapping)] if isinstance(rules, list) else []
 
 
 def _targets(document: Document, value: Any) -> PartName | str:
@@ -336,13 +341,13 @@ def _called(document: Document, key: str) -> str:
 
 
 def _name(document: Document, kind: str, key: str) -> str:
-    found = _member(document, f"{kind}s", key)
-    name = found.get("label") if kind in ("end", "input") else found.get("name")
+    member = _member(document, f"{kind}s", key)
+    name = member.get("label") if kind in ("end", "input") else member.get("name")
     name = name if isinstance(name, str) else ""
     return end_words(key, name) if kind == "end" else name or key
 
 
 def _member(document: Document, what: str, key: str) -> Mapping[str, Any]:
     members = document.get(what)
-    found = members if isinstance(members, list) else []
-    return next((each for each in found if isinstance(each, Mapping) and each.get("key") == key), {})
+    entries = members if isinstance(members, list) else []
+    return next((entry for entry in entries if isinstance(entry, Mapping) and entry.get("key") == key), {})

@@ -12,39 +12,39 @@ from pipelines.routing.sentences.values import brief
 
 
 def circumstances(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> str:
-    said = [*_words_said(old, new, facts), *_counted(new, facts), *_answered(facts)]
+    parts = [*_words_said(old, new, facts), *_counted(new, facts), *_answered(facts)]
     if facts.get("open_escalations"):
-        said.append("while an escalation is open")
+        parts.append("while an escalation is open")
     if facts.get("origin"):
-        said.append(_("of tasks that came from %(station)s", station=named.place(new, facts["origin"])))
+        parts.append(_("of tasks that came from %(station)s", station=named.place(new, facts["origin"])))
     if facts.get("context"):
-        said.append(_("with %(values)s in the context", values=brief(facts["context"])))
-    return _(" (%(facts)s)", facts=joined(said, ", ")) if said else ""
+        parts.append(_("with %(values)s in the context", values=brief(facts["context"])))
+    return _(" (%(facts)s)", facts=joined(parts, ", ")) if parts else ""
 
 
 def _words_said(old: ParsedLine, new: ParsedLine, facts: dict[str, Any]) -> list[str]:
-    said: list[str] = []
+    parts: list[str] = []
     for key, word in facts.get("gates", {}).items():
         gate = named.gate_by_name(new if key in new.gates_by_key else old, key)
-        said.append(_("%(gate)s: %(word)s", gate=gate, word=named.decision(word["decision"])))
-    return said
+        parts.append(_("%(gate)s: %(word)s", gate=gate, word=named.decision(word["decision"])))
+    return parts
 
 
 def _counted(line: ParsedLine, facts: dict[str, Any]) -> list[str]:
-    said: list[str] = [
+    parts: list[str] = [
         _("rule %(rule)s taken %(times)s", rule=named.rule(line, rule), times=_times(count))
         for rule, count in facts.get("rules", {}).items()
     ]
-    said += [
+    parts += [
         _("%(place)s entered %(times)s", place=named.place(line, key), times=_times(count))
         for key, count in facts.get("visits", {}).items()
     ]
-    said += [
+    parts += [
         _("%(edge)s taken %(times)s", edge=named.edge(line, edge), times=_times(count))
         for edge, count in facts.get("edges", {}).items()
     ]
     reworks = facts.get("signal_reworks")
-    return [*said, _("reworked %(times)s", times=_times(reworks))] if reworks else said
+    return [*parts, _("reworked %(times)s", times=_times(reworks))] if reworks else parts
 
 
 def _times(count: int) -> str:
@@ -52,11 +52,11 @@ def _times(count: int) -> str:
 
 
 def _answered(facts: dict[str, Any]) -> list[str]:
-    found: list[str] = []
+    parts: list[str] = []
     for answer in facts.get("answers", ()):
         evaluation = {key: answer[key] for key in ("agentic", "hook") if key in answer}
-        found.append(_("%(asked)s: %(answer)s", asked=asked(evaluation), answer=answer["answer"]))
-    return found
+        parts.append(_("%(asked)s: %(answer)s", asked=asked(evaluation), answer=answer["answer"]))
+    return parts
 
 
 def asked(evaluation: dict[str, Any]) -> str:

@@ -85,13 +85,13 @@ def _members(
     if not members:
         return [Leaf(prefix + words[1], "")]
     brackets = nested and len(members) > 1
-    found: list[Leaf] = []
+    parts: list[Leaf] = []
     for place, member in enumerate(members):
         before = f"{prefix}{'(' if brackets else ''}" if place == 0 else f"{words[0]} "
-        found += _leaves(member, before, way, nested=True)
+        parts += _leaves(member, before, way, nested=True)
     if brackets:
-        found[-1] = replace(found[-1], words=f"{found[-1].words})")
-    return found
+        parts[-1] = replace(parts[-1], words=f"{parts[-1].words})")
+    return parts
 
 
 def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
@@ -115,17 +115,17 @@ def _leaf(condition: c.Condition, prefix: str, way: _Way) -> Leaf:
             text = f"observed {_subject(condition)}"
             return Leaf(f"{prefix}{text} {comparison(op, value, way.short)}", "fact", path.text)
         case c.EdgeTaken(source=source, target=target, at_least=least):
-            taken = {"source": way.called(source), "target": way.called(target), "least": least}
-            text = "{source} → {target} was taken {least} times or more".format(**taken)
+            edge_values = {"source": way.called(source), "target": way.called(target), "least": least}
+            text = "{source} → {target} was taken {least} times or more".format(**edge_values)
             return Leaf(prefix + text, "edge", f"{source}->{target}")
         case c.Answered(evaluation=evaluation, answer=answer):
-            said = {"asked": _asked(evaluation.payload), "answer": answer}
+            answer_values = {"asked": _asked(evaluation.payload), "answer": answer}
             text = (
                 "the evaluator says %(answer)s to “%(asked)s”"
                 if evaluation.kind == "agentic"
                 else "the hook “%(asked)s” says %(answer)s"
             )
-            return Leaf(prefix + text % said, evaluation.kind)
+            return Leaf(prefix + text % answer_values, evaluation.kind)
     return Leaf(prefix + "always", "")
 
 
@@ -154,5 +154,5 @@ def _either(sentence: str, words: tuple[str, ...]) -> str:
 
 def _asked(payload: Mapping[str, Any]) -> str:
     """The question, or the command line of a hook; a long one is cut."""
-    said = str(payload.get("question") or " ".join(map(str, payload.get("argv", ()))))
-    return said if len(said) <= MAX_ASKED else f"{said[: MAX_ASKED - 1]}…"
+    question = str(payload.get("question") or " ".join(map(str, payload.get("argv", ()))))
+    return question if len(question) <= MAX_ASKED else f"{question[: MAX_ASKED - 1]}…"

@@ -46,9 +46,9 @@ def sentence(line: ParsedLine, station: str, answer: Mapping[str, Any], stopped:
 
 
 def _by(line: ParsedLine, station: str, answer: Mapping[str, Any]) -> str:
-    found = line.rules_by_id.get(str(answer.get("rule") or ""))
-    if found:
-        where, rule = found
+    station_and_rule = line.rules_by_id.get(str(answer.get("rule") or ""))
+    if station_and_rule:
+        where, rule = station_and_rule
         words = {"number": where.rules.index(rule) + 1, "station": where.name, "label": rule.label}
         if rule.label:
             return "Rule {number} of {station}, “{label}”, matched".format(**words)

@@ -40,36 +40,36 @@ class DefinitionChange(Protocol):
 Say = Callable[[VersionPair, DefinitionChange], str]
 
 
-def of_structural(pair: VersionPair, found: DefinitionChange) -> str:
-    what = SAID[found.what](pair, found)
-    if found.sample is None:
+def of_structural(pair: VersionPair, change: DefinitionChange) -> str:
+    what = SENTENCES[change.what](pair, change)
+    if change.sample is None:
         return _("%(what)s.", what=what)
-    return _("%(what)s. %(sample)s", what=what, sample=of_sample(pair, found.sample))
+    return _("%(what)s. %(sample)s", what=what, sample=of_sample(pair, change.sample))
 
 
-def _start(pair: VersionPair, found: DefinitionChange) -> str:
+def _start(pair: VersionPair, change: DefinitionChange) -> str:
     return _(
         "New tasks started at %(old)s; now they start at %(new)s",
-        old=station_name(pair.old, found.old),
-        new=station_name(pair.new, found.new),
+        old=station_name(pair.old, change.old),
+        new=station_name(pair.new, change.new),
     )
 
 
-def _station(pair: VersionPair, found: DefinitionChange) -> str:
-    words = {"old": found.old, "new": found.new}
-    if found.new is None:
+def _station(pair: VersionPair, change: DefinitionChange) -> str:
+    words = {"old": change.old, "new": change.new}
+    if change.new is None:
         return Wording.of(
-            f"Station {found.old} ({found.key}) is gone; tasks that stand there have no place in the new version",
+            f"Station {change.old} ({change.key}) is gone; tasks that stand there have no place in the new version",
             _("Station %(old)s is gone; tasks there have no place in the new version", **words),
         )
-    return Wording.of(f"Station {found.new} ({found.key}) is new", _("Station %(new)s is new", **words))
+    return Wording.of(f"Station {change.new} ({change.key}) is new", _("Station %(new)s is new", **words))
 
 
-def _station_gate(pair: VersionPair, found: DefinitionChange) -> str:
+def _station_gate(pair: VersionPair, change: DefinitionChange) -> str:
     words = {
-        "station": station_name(pair.new, found.key),
-        "old": _gate(pair.old, found.old),
-        "new": _gate(pair.new, found.new),
+        "station": station_name(pair.new, change.key),
+        "old": _gate(pair.old, change.old),
+        "new": _gate(pair.new, change.new),
     }
     if str(words["old"]) == str(words["new"]):
         return _("The gate %(new)s of station %(station)s is defined otherwise", **words)
@@ -80,34 +80,34 @@ def _gate(line: ParsedLine, key: str | None) -> PartName | str:
     return named.gate_by_name(line, key) if key else "no gate"
 
 
-def _end(pair: VersionPair, found: DefinitionChange) -> str:
-    line = pair.old if found.new is None else pair.new
-    words = {"end": named.target(line, found.key), "old": found.old, "new": found.new}
-    if found.new is None:
+def _end(pair: VersionPair, change: DefinitionChange) -> str:
+    line = pair.old if change.new is None else pair.new
+    words = {"end": named.target(line, change.key), "old": change.old, "new": change.new}
+    if change.new is None:
         return _("End %(end)s is gone", **words)
-    if found.old is None:
+    if change.old is None:
         return _("End %(end)s (%(new)s) is new", **words)
     return _("End %(end)s was %(old)s; now it is %(new)s", **words)
 
 
-def _approval(pair: VersionPair, found: DefinitionChange) -> str:
+def _approval(pair: VersionPair, change: DefinitionChange) -> str:
     parts = [
-        _("%(part)s was %(old)s, now %(new)s", **_part_of_gate(pair, found, key))
-        for key in found.new
-        if found.old[key] != found.new[key]
+        _("%(part)s was %(old)s, now %(new)s", **_part_of_gate(pair, change, key))
+        for key in change.new
+        if change.old[key] != change.new[key]
     ]
-    gate = named.gate_by_name(pair.new, found.key)
+    gate = named.gate_by_name(pair.new, change.key)
     return _("Gate %(gate)s asks otherwise: %(parts)s", gate=gate, parts=joined(parts, "; "))
 
 
-def _part_of_gate(pair: VersionPair, found: DefinitionChange, key: str) -> dict[str, object]:
+def _part_of_gate(pair: VersionPair, change: DefinitionChange, key: str) -> dict[str, object]:
     field = field_of("gate", f"approval.{key}") or field_of("gate", key)
-    sides = (("old", pair.old, found.old[key]), ("new", pair.new, found.new[key]))
-    said = _who if key == "who" else lambda value: value
+    sides = (("old", pair.old, change.old[key]), ("new", pair.new, change.new[key]))
+    convert = _who if key == "who" else lambda value: value
     return {
         "part": PartName(key, lambda: words(PARTS[key]) if key in PARTS else label(field, key)),
         **{
-            side: PartName(plain(value), partial(_shown, line, field, said(value)))
+            side: PartName(plain(value), partial(_shown, line, field, convert(value)))
             for side, line, value in sides
         },
     }
@@ -127,34 +127,34 @@ def _shown(line: ParsedLine, field: Field | None, value: Any) -> str:
     return shown_words(field, value, partial(place_name, line))
 
 
-def _order(pair: VersionPair, found: DefinitionChange) -> str:
-    old, new = (", ".join(station_name(pair.new, key) for key in keys) for keys in (found.old, found.new))
+def _order(pair: VersionPair, change: DefinitionChange) -> str:
+    old, new = (", ".join(station_name(pair.new, key) for key in keys) for keys in (change.old, change.new))
     return _("The order of the stations was %(old)s; now it is %(new)s", old=old, new=new)
 
 
-def _values(pair: VersionPair, found: DefinitionChange, field: Field | None) -> dict[str, object]:
+def _values(pair: VersionPair, change: DefinitionChange, field: Field | None) -> dict[str, object]:
     """Before and now, with names."""
-    sides = (("old", pair.old, found.old), ("new", pair.new, found.new))
+    sides = (("old", pair.old, change.old), ("new", pair.new, change.new))
     return {side: _shown(line, field, value) for side, line, value in sides}
 
 
 def _option(machine: str, what: str, path: str) -> Say:
     """Of the line: what machines call it, what people do, and where the document says it."""
 
-    def say(pair: VersionPair, found: DefinitionChange) -> str:
-        values = _values(pair, found, field_of("line", path))
+    def say(pair: VersionPair, change: DefinitionChange) -> str:
+        values = _values(pair, change, field_of("line", path))
         people = _("%(what)s: %(old)s → %(new)s", what=what, **values)
-        return Wording.of(f"{machine} was {plain(found.old)}; now it is {plain(found.new)}", people)
+        return Wording.of(f"{machine} was {plain(change.old)}; now it is {plain(change.new)}", people)
 
     return say
 
 
 def _of_station(machine: str, what: str, path: str = "") -> Say:
-    def say(pair: VersionPair, found: DefinitionChange) -> str:
-        name = station_name(pair.new, found.key)
-        old, new = ("none" if value is None else plain(value) for value in (found.old, found.new))
-        field = EXPECTED if found.what == "expects" else field_of("station", path)
-        values = _values(pair, found, field)
+    def say(pair: VersionPair, change: DefinitionChange) -> str:
+        name = station_name(pair.new, change.key)
+        old, new = ("none" if value is None else plain(value) for value in (change.old, change.new))
+        field = EXPECTED if change.what == "expects" else field_of("station", path)
+        values = _values(pair, change, field)
         people = _("%(station)s, %(what)s: %(old)s → %(new)s", what=what, station=name, **values)
         return Wording.of(f"{machine} {name}: was {old}, now {new}", people)
 
@@ -173,7 +173,7 @@ EXPECTED = One(
     )
 )
 """What `difference` compares as one: the parts of a station that say what is expected of it."""
-SAID: dict[str, Say] = {
+SENTENCES: dict[str, Say] = {
     "start": _start,
     "revisit": _option("The policy revisit", "Coming to a station again", "policy.revisit"),
     "visit_cap": _option("The cap of visits", "Most runs of one station", "policy.visit_cap"),

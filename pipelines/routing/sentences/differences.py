@@ -69,13 +69,13 @@ def of_change(pair: VersionPair, change: RegionChange) -> str:
 
 
 def of_sample(pair: VersionPair, sample: DecidedSample) -> str:
-    given = sample.situation
+    situation = sample.situation
     past, now = went(pair, sample)
     return _(
         "Outcomes of %(station)s such as %(outcome)s%(when)s %(past)s; now they %(now)s.",
-        station=station_name(pair.new, given["station"]),
-        outcome=_outcome(pair, given["outcome"]),
-        when=circumstances(pair.old, pair.new, given.get("facts", {})),
+        station=station_name(pair.new, situation["station"]),
+        outcome=_outcome(pair, situation["outcome"]),
+        when=circumstances(pair.old, pair.new, situation.get("facts", {})),
         past=past,
         now=now,
     )
@@ -84,9 +84,9 @@ def of_sample(pair: VersionPair, sample: DecidedSample) -> str:
 def _outcome(pair: VersionPair, outcome: dict[str, Any]) -> PartName:
     """As JSON. People read the station that a signal names by its name; any other word may be the work's own."""
     signals = outcome.get("signals") or ()
-    named_here = [{**each, **_meta(pair, each)} for each in signals]
-    shown = {**outcome, "signals": named_here} if signals else outcome
-    return PartName(brief(outcome), lambda: brief(shown))
+    named_here = [{**signal, **_meta(pair, signal)} for signal in signals]
+    readable = {**outcome, "signals": named_here} if signals else outcome
+    return PartName(brief(outcome), lambda: brief(readable))
 
 
 def _meta(pair: VersionPair, signal: dict[str, Any]) -> dict[str, Any]:
@@ -156,13 +156,13 @@ def _move(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
 
 
 def _carried(decision: dict[str, Any]) -> PartName:
-    said = []
+    parts = []
     if decision["feedback"] is not None:
-        said.append(_(" with feedback “%(feedback)s”", feedback=decision["feedback"]))
+        parts.append(_(" with feedback “%(feedback)s”", feedback=decision["feedback"]))
     if decision["variables"]:
         values = ", ".join(f"{key} = {plain(value)}" for key, value in decision["variables"].items())
-        said.append(_(" with %(values)s", values=values))
-    return joined(said, "")
+        parts.append(_(" with %(values)s", values=values))
+    return joined(parts, "")
 
 
 def _finish(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
@@ -238,8 +238,8 @@ _BY = {"policy": " by the policy", "signal": " by a signal", "gate": " by a gate
 def _by(line: ParsedLine, decision: dict[str, Any]) -> str:
     rule = decision.get("rule")
     if rule and rule in line.rules_by_id:
-        station, found = line.rules_by_id[rule]
-        return _(" by rule %(number)s", number=station.rules.index(found) + 1)
+        station, parsed_rule = line.rules_by_id[rule]
+        return _(" by rule %(number)s", number=station.rules.index(parsed_rule) + 1)
     return _BY.get(decision.get("by") or "", "")
 
 

@@ -53,13 +53,13 @@ ROLES = {
 
 def answered_by(line: ParsedLine, trigger: str, role: str) -> str:
     """Who answers an escalation, how soon, and what is done when they do not."""
-    said = line.escalation(trigger)
-    words = {"role": role_words(role), "time": written(said.sla or 0)}
-    if said.sla is None:
+    escalation = line.escalation(trigger)
+    words = {"role": role_words(role), "time": written(escalation.sla or 0)}
+    if escalation.sla is None:
         return "It is for {role}, without a limit of time.".format(**words)
-    if not said.on_breach:
+    if not escalation.on_breach:
         return "It is for {role}, within {time}.".format(**words)
-    late = ", ".join(BREACHED[action] for action in said.on_breach)
+    late = ", ".join(BREACHED[action] for action in escalation.on_breach)
     return "It is for {role}, within {time}; after that {late}.".format(**words, late=late)
 
 
@@ -75,8 +75,8 @@ BREACHED = {
 def late_words(role: str, trigger: str) -> str:
     """That nobody of the role answered an escalation in time."""
     words = {"role": role_words(role), "what": trigger_words(trigger)}
-    said = "{role} did not answer in time: {what}".format(**words)
-    return said[:1].upper() + said[1:]
+    sentence = "{role} did not answer in time: {what}".format(**words)
+    return sentence[:1].upper() + sentence[1:]
 
 
 def action_words(action: str) -> str:

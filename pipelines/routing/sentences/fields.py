@@ -62,27 +62,27 @@ GROUPS: Final = {"all": "all of: %(checks)s", "any": "any of: %(checks)s"}
 def field_of(kind: str, path: str, work: str = "") -> Field | None:
     """The declaration of `policy.no_match` of a line, `work.argv` of a station whose work is of the kind `work`; of a
     member of a list as of the list: `inputs[0].type`, `offers[1]`."""
-    record, found = RECORDS.get(kind), None
+    record, declaration = RECORDS.get(kind), None
     for step in INDEX.sub("", path).split("."):
         fields: Mapping[str, Field] = record.fields if record else {}
-        if found is not None and found is STATION.fields["work"]:
+        if declaration is not None and declaration is STATION.fields["work"]:
             fields = KINDS[work].keys if work in KINDS else {}
-        found = fields.get(step)
-        if found is None:
+        declaration = fields.get(step)
+        if declaration is None:
             return None
-        record = found.record if isinstance(found, One | Each) else None
-    return found
+        record = declaration.record if isinstance(declaration, One | Each) else None
+    return declaration
 
 
 def value_words(field: Field | None, value: Any, called: Called) -> str:
     """`called`: the name of what a key names; any other text as it is. Any JSON will do."""
-    if isinstance(value, str) and field is not None and (said := _escalated(field, value)):
-        return said
+    if isinstance(value, str) and field is not None and (trigger_text := _escalated(field, value)):
+        return trigger_text
     choices = _choices(field)
     if type(value) is bool and not choices:
         return words(YES if value else NO)
-    if choices and (found := _chosen(choices, value, called)):
-        return found
+    if choices and (choice_text := _chosen(choices, value, called)):
+        return choice_text
     if isinstance(field, Duration) and type(value) in (int, float):
         return written(value)
     if isinstance(value, list):
@@ -96,8 +96,8 @@ def shown_words(field: Field | None, value: Any, called: Called, cut: Callable[[
     """The same in quotes where it is a text or one of few words. A text is said by name only where it is a key."""
     if isinstance(value, str) and not (_choices(field) or isinstance(field, Reference)):
         return f"“{cut(value)}”"
-    said = cut(value_words(field, value, called))
-    return f"“{said}”" if isinstance(value, str | bool) else said
+    text = cut(value_words(field, value, called))
+    return f"“{text}”" if isinstance(value, str | bool) else text
 
 
 def _escalated(field: Field, value: str) -> str:
@@ -113,8 +113,8 @@ def _choices(field: Field | None) -> Mapping[str, str]:
         field = POLICY.fields["on_exhausted"]
     if field is not None and type(field) in WORDS_OF:
         return WORDS_OF[type(field)]
-    found = getattr(field, "choices", None)
-    return found if isinstance(found, Mapping) else {}
+    choices = getattr(field, "choices", None)
+    return choices if isinstance(choices, Mapping) else {}
 
 
 def _chosen(choices: Mapping[str, str], value: Any, called: Called) -> str:
@@ -138,12 +138,12 @@ def _listed(field: Field | None, value: list[Any], called: Called) -> str:
     if isinstance(field, ArgumentsKey):
         return shlex.join(map(str, value))
     if isinstance(field, Each):
-        return "; ".join(_record(field.record, each, called) for each in value)
+        return "; ".join(_record(field.record, member, called) for member in value)
     return ", ".join(
-        " + ".join(map(called, map(str, each)))
-        if isinstance(each, list)
-        else value_words(field, each, called)
-        for each in value
+        " + ".join(map(called, map(str, member)))
+        if isinstance(member, list)
+        else value_words(field, member, called)
+        for member in value
     )
 
 
@@ -165,19 +165,19 @@ def _record(record: Record[Any], value: Any, called: Called) -> str:
     if record is GUARANTEE and (promise := _promise(value, called)):
         return promise
     return "; ".join(
-        f"{label(record.fields.get(key), key)}: {value_words(record.fields.get(key), each, called)}"
-        for key, each in value.items()
+        f"{label(record.fields.get(key), key)}: {value_words(record.fields.get(key), member, called)}"
+        for key, member in value.items()
     )
 
 
 def _checks(value: Any, called: Called) -> str:
     """“all of: exit_code is 0 (Required, Hold: ask a person)”."""
-    for kind, said in GROUPS.items():
+    for kind, template in GROUPS.items():
         if isinstance(value, Mapping) and isinstance(value.get(kind), list):
-            return words(_(said, checks=", ".join(_checks(each, called) for each in value[kind])))
+            return words(_(template, checks=", ".join(_checks(check, called) for check in value[kind])))
     if not isinstance(value, Mapping):
         return jsontext.dumps(value)
-    said_of = {key: value_words(CHECK.fields.get(key), each, called) for key, each in value.items()}
+    said_of = {key: value_words(CHECK.fields.get(key), member, called) for key, member in value.items()}
     test = " ".join(said_of[key] for key in ("field", "operator", "value") if key in said_of)
     more = ", ".join(said_of[key] for key in ("label", "severity", "action") if key in said_of)
     return f"{test} ({more})" if more else test
@@ -186,15 +186,15 @@ def _checks(value: Any, called: Called) -> str:
 def _promise(value: Mapping[str, Any], called: Called) -> str:
     """A guarantee by what it promises; "" where it cannot be read."""
     problems = Problems()
-    found = GUARANTEE.read(Reader(value, "", problems), NOWHERE)
-    promises = any(getattr(found, form) is not None for form in FORMS)
-    return f"“{words(guarantees.sentence(found, called))}”" if promises else ""
+    guarantee = GUARANTEE.read(Reader(value, "", problems), NOWHERE)
+    promises = any(getattr(guarantee, form) is not None for form in FORMS)
+    return f"“{words(guarantees.sentence(guarantee, called))}”" if promises else ""
 
 
 def need_words(name: str) -> str:
     """What going forward needs; a `metadata:<name>` by its name."""
-    found = WORDS_OF[Preconditions].get(name)
-    return found if found else name.removeprefix(METADATA)
+    phrase = WORDS_OF[Preconditions].get(name)
+    return phrase if phrase else name.removeprefix(METADATA)
 
 
 def label(field: Field | None, key: str) -> str:

@@ -20,8 +20,8 @@ def promised(line: ParsedLine, guarantee: Guarantee) -> str:
 def sentence(guarantee: Guarantee, called: Callable[[str], str | PartName]) -> str:
     """`called`: the name of a place."""
     if guarantee.after is not None and guarantee.never is not None:
-        said = AFTER[guarantee.after.word]
-        return _(said, gate=called(guarantee.after.gate), place=called(guarantee.never.reach))
+        template = AFTER[guarantee.after.word]
+        return _(template, gate=called(guarantee.after.gate), place=called(guarantee.never.reach))
     if guarantee.never is not None:
         reach, without = called(guarantee.never.reach), called(guarantee.never.without)
         return _("Nothing reaches %(place)s without %(without)s", place=reach, without=without)

@@ -86,14 +86,17 @@ def sentence(
 
 def _kept(effect: Effect, token: Position, judge: ParsedLine, words: dict[str, str]) -> str:
     if token.status == "running":
-        said = "Its work at %(station)s finishes under the version it started with; after that it follows %(version)s."
+        template = (
+            "Its work at %(station)s finishes under the version it started with; "
+            "after that it follows %(version)s."
+        )
     else:
-        said = "A person's word is not overruled: it follows %(version)s from its next move on."
+        template = "A person's word is not overruled: it follows %(version)s from its next move on."
     if not effect.next_gone:
-        return said % words
+        return template % words
     gone = ", ".join(station_name(judge, key) for key in effect.next_gone)
     warning = f"If that leads to {gone}, which is gone, it gets stuck; a mapping helps."
-    return f"{said % words} {warning}"
+    return f"{template % words} {warning}"
 
 
 def _again(effect: Effect, line: ParsedLine, words: dict[str, str]) -> str:

@@ -8,12 +8,12 @@ def judgement_words(why: str) -> str:
     if why.endswith(REMARK) and why.removesuffix(REMARK) in REMARKS:
         return REMARKS[why.removesuffix(REMARK)]
     kind, _between, word = why.partition(" counts as ")
-    if kind not in SEEN or word not in COUNTS:
+    if kind not in FACT_SENTENCES or word not in COUNTS:
         return why
-    return f"{SEEN[kind]} {COUNTS[word]}"
+    return f"{FACT_SENTENCES[kind]} {COUNTS[word]}"
 
 
-SEEN = {
+FACT_SENTENCES = {
     "budget_exceeded": "It cost more than it may.",
     "provider_unavailable": "The provider of its model did not answer.",
     "no_final_event": "It ended before it was done.",
@@ -26,7 +26,7 @@ SEEN = {
 }
 REMARK = " decides nothing"
 REMARKS = {
-    **{kind: SEEN[kind] for kind in ("refused", "unreadable_output", "empty_answer")},
+    **{kind: FACT_SENTENCES[kind] for kind in ("refused", "unreadable_output", "empty_answer")},
     "signal_only": "All that it wrote as output is a signal, which is no output.",
     "agent_error": "The agent told of an error, and reported success.",
 }

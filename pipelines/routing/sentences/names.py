@@ -11,15 +11,15 @@ from pipelines.routing.document.rules import BLOCKED, ORIGIN
 
 
 def station_name(line: ParsedLine, key: str) -> str:
-    found = line.stations_by_key.get(key)
-    return found.name if found else key
+    station = line.stations_by_key.get(key)
+    return station.name if station else key
 
 
 def gate_name(line: ParsedLine, key: str) -> str:
     if key == JUMP:
         return "Review of a jump"
-    found = line.gates_by_key.get(key)
-    return found.name if found else key
+    gate = line.gates_by_key.get(key)
+    return gate.name if gate else key
 
 
 def place_name(line: ParsedLine, key: str) -> str:

@@ -12,7 +12,7 @@ from pipelines.routing.sentences.decisions import STOPS, policy_words
 from pipelines.routing.sentences.judgements import judgement_words
 from pipelines.routing.sentences.names import gate_name, target_name
 
-SHOWN = ", shown only"
+DISPLAY_ONLY = ", shown only"
 WAITS = "waits for "
 
 
@@ -23,13 +23,13 @@ def note_words(line: ParsedLine, why: str) -> str:
         if all(_is_gate(line, key) for key in keys):
             return f"Waits for {', '.join(gate_name(line, key) for key in keys)}."
         return why
-    key, _colon, said = why.partition(": ")
+    key, _colon, detail = why.partition(": ")
     if key in POLICIES:
-        return _policy(line, key, said)
+        return _policy(line, key, detail)
     if _is_gate(line, key):
-        return _gate(gate_name(line, key), said)
-    if found := GOES.fullmatch(why):
-        return _goes(line, found["to"], found["by"])
+        return _gate(gate_name(line, key), detail)
+    if match := GOES.fullmatch(why):
+        return _goes(line, match["to"], match["by"])
     return _refused(line, why) or judgement_words(why)
 
 
@@ -43,8 +43,8 @@ def _goes(line: ParsedLine, to: str, by: str) -> str:
 def _refused(line: ParsedLine, why: str) -> str:
     """Why it does not enter a station, by name; "" where it says something else."""
     for pattern, words in REFUSED:
-        if found := pattern.fullmatch(why):
-            return words % {part: target_name(line, said) for part, said in found.groupdict().items()}
+        if match := pattern.fullmatch(why):
+            return words % {part: target_name(line, value) for part, value in match.groupdict().items()}
     return ""
 
 
@@ -52,40 +52,40 @@ def _is_gate(line: ParsedLine, key: str) -> bool:
     return key == JUMP or key in line.gates_by_key
 
 
-def _policy(line: ParsedLine, key: str, said: str) -> str:
-    knob = said.partition(" after ")[0]
+def _policy(line: ParsedLine, key: str, detail: str) -> str:
+    knob = detail.partition(" after ")[0]
     return POLICIES[key] % {"then": policy_words(line, knob)}
 
 
-def _gate(gate: str, said: str) -> str:
-    if said.startswith(SAMPLE):
-        return _sample(gate, said.removeprefix(SAMPLE))
-    if said.startswith(SAME):
-        return _same(gate, said.removeprefix(SAME))
-    only = said.endswith(SHOWN)
-    word = said.removesuffix(SHOWN)
+def _gate(gate: str, detail: str) -> str:
+    if detail.startswith(SAMPLE):
+        return _sample(gate, detail.removeprefix(SAMPLE))
+    if detail.startswith(SAME):
+        return _same(gate, detail.removeprefix(SAME))
+    only = detail.endswith(DISPLAY_ONLY)
+    word = detail.removesuffix(DISPLAY_ONLY)
     if only and word in CHECKED:
         return f"{gate}: its checks are shown only, a person decides."
     if word in STOPS:
         return STOPS[word] % {"gate": gate} + "."
-    return CHECKED[word] % {"gate": gate} if word in CHECKED else f"{gate}: {said}"
+    return CHECKED[word] % {"gate": gate} if word in CHECKED else f"{gate}: {detail}"
 
 
-def _sample(gate: str, said: str) -> str:
-    draw, _comma, rate = said.rpartition(", ")
-    if said == ALWAYS:
+def _sample(gate: str, detail: str) -> str:
+    draw, _comma, rate = detail.rpartition(", ")
+    if detail == ALWAYS:
         return f"{gate} asks about a sample, and a check always asks about this."
-    return SAMPLED[draw] % {"gate": gate, "rate": rate} if draw in SAMPLED else f"{gate}: {said}"
+    return SAMPLED[draw] % {"gate": gate, "rate": rate} if draw in SAMPLED else f"{gate}: {detail}"
 
 
-def _same(gate: str, said: str) -> str:
-    found = SAME_TREES.match(said)
-    if found is None:
+def _same(gate: str, detail: str) -> str:
+    match = SAME_TREES.match(detail)
+    if match is None:
         return f"{gate}: the change is the same on the moved branch, and a check asks for people."
     return (
         "{gate} approved this change as {approved}. It is the same on the moved branch, as {tree}, and "
         "was checked again: nobody was asked."
-    ).format(gate=gate, **found.groupdict())
+    ).format(gate=gate, **match.groupdict())
 
 
 SAME = "same change: "

@@ -76,8 +76,8 @@ def rule(line: ParsedLine, key: str) -> PartName:
 
 
 def _rule(line: ParsedLine, key: str) -> str:
-    found = line.rules_by_id.get(key)
-    return f"{_number(*found)} of {found[0].name}" if found else key
+    station_and_rule = line.rules_by_id.get(key)
+    return f"{_number(*station_and_rule)} of {station_and_rule[0].name}" if station_and_rule else key
 
 
 def rules(line: ParsedLine, keys: Sequence[str]) -> PartName:
@@ -86,20 +86,22 @@ def rules(line: ParsedLine, keys: Sequence[str]) -> PartName:
 
 
 def _rules(line: ParsedLine, keys: Sequence[str]) -> str:
-    found = [line.rules_by_id[key] for key in keys if key in line.rules_by_id]
-    if len(found) != len(keys):
+    station_rules = [line.rules_by_id[key] for key in keys if key in line.rules_by_id]
+    if len(station_rules) != len(keys):
         return ", ".join(keys)
-    numbers = ", ".join(str(_number(*each)) for each in found)
-    said = "rule %(numbers)s of %(station)s" if len(found) == 1 else "rules %(numbers)s of %(station)s"
-    return said % {"numbers": numbers, "station": found[0][0].name}
+    numbers = ", ".join(str(_number(*pair)) for pair in station_rules)
+    template = (
+        "rule %(numbers)s of %(station)s" if len(station_rules) == 1 else "rules %(numbers)s of %(station)s"
+    )
+    return template % {"numbers": numbers, "station": station_rules[0][0].name}
 
 
 def _number(of: Station, rule: Rule) -> int:
     return of.rules.index(rule) + 1
 
 
-def condition(asked: Condition) -> str:
-    return describe(asked)
+def condition(rule_condition: Condition) -> str:
+    return describe(rule_condition)
 
 
 def trigger(word: str) -> PartName:

@@ -40,9 +40,9 @@ def in_names(value: Any, called: Callable[[str], str]) -> Any:
 
 def _named(value: Any, called: Callable[[str], str]) -> Any:
     if isinstance(value, Mapping):
-        return {key: _named(each, called) for key, each in value.items()}
+        return {key: _named(member, called) for key, member in value.items()}
     if isinstance(value, list):
-        return [_named(each, called) for each in value]
+        return [_named(member, called) for member in value]
     return _edge(called(value) if isinstance(value, str) else value, called)
 
 

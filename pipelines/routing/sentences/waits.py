@@ -54,11 +54,11 @@ def waiting(token: WaitingToken, line: ParsedLine, summary: str = "") -> Sentenc
 def stuck(token: WaitingToken, line: ParsedLine) -> Sentence:
     rule = token.wait.get("rule")
     words = {"station": station_name(line, token.station), "rule": rule or ""}
-    found = STUCK.get(token.error)
-    if found is None:
+    entry = STUCK.get(token.error)
+    if entry is None:
         text = str(token.wait.get("message") or "The engine could not decide where this task goes.")
         return Sentence(text, "Retry the station, or change the line and publish it.", token.error)
-    sentence, remedy = found
+    sentence, remedy = entry
     return Sentence(sentence % words, remedy, token.error)
 
 
@@ -147,8 +147,8 @@ def blocker_words(blocker: Any) -> str:
     """`{title, description}`, a text, or whatever a station says keeps it from going on."""
     if not isinstance(blocker, dict):
         return str(blocker)[:500]
-    said = [str(blocker[key]) for key in ("title", "description") if blocker.get(key)]
-    return ": ".join(said)[:500] or "Something keeps it from going on."
+    parts = [str(blocker[key]) for key in ("title", "description") if blocker.get(key)]
+    return ": ".join(parts)[:500] or "Something keeps it from going on."
 
 
 def blocked(wait: Mapping[str, Any], summary: str = "") -> Sentence:
@@ -239,4 +239,4 @@ SUPPLIED = {
 
 
 def budget_name(line: ParsedLine, key: str) -> str:
-    return next((each.name for each in line.named_limits if each.key == key), key)
+    return next((budget.name for budget in line.named_limits if budget.key == key), key)

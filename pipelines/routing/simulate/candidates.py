@@ -66,20 +66,22 @@ class Candidates:
     def _of_station(self, key: str) -> tuple[Candidate, ...]:
         if key not in self._outcomes:
             station = self._line.station(key)
-            found = [
-                each for c in _outcomes(self._line, station, self._subject) for each in _reported(station, c)
+            candidates = [
+                candidate
+                for c in _outcomes(self._line, station, self._subject)
+                for candidate in _reported(station, c)
             ]
             first: dict[str, Candidate] = {}
-            for each in found:
-                first.setdefault(jsontext.dumps(each.step.to_dict()), each)
+            for candidate in candidates:
+                first.setdefault(jsontext.dumps(candidate.step.to_dict()), candidate)
             self._outcomes[key] = tuple(first.values())
         return self._outcomes[key]
 
     def _words(self, position: SimulatedPosition) -> Iterator[ScenarioStep]:
         """Approve everything that is open, or one word against at one gate. Sending back leads nowhere new."""
-        asked = position.asked
-        assert asked is not None and isinstance(asked.decision, Wait)
-        keys = [key for key in asked.decision.gates if key not in asked.words]
+        open_review = position.asked
+        assert open_review is not None and isinstance(open_review.decision, Wait)
+        keys = [key for key in open_review.decision.gates if key not in open_review.words]
         yield ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         for key in keys:
             gate = gate_of(self._line, key)
@@ -103,10 +105,10 @@ def answers_to(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
         yield ScenarioStep("answers", answers=({**evaluation, "answer": word},))
 
 
-def _reported(station: Station, found: Candidate) -> Iterator[Candidate]:
+def _reported(station: Station, candidate: Candidate) -> Iterator[Candidate]:
     """As whoever works there can report it."""
-    for outcome in made_up.reported(station, found.step.outcome):
-        yield replace(found, step=replace(found.step, outcome=outcome))
+    for outcome in made_up.reported(station, candidate.step.outcome):
+        yield replace(candidate, step=replace(candidate.step, outcome=outcome))
 
 
 def _outcomes(line: ParsedLine, station: Station, subject: Analysed) -> Iterator[Candidate]:
@@ -114,9 +116,9 @@ def _outcomes(line: ParsedLine, station: Station, subject: Analysed) -> Iterator
     if not station.rules:
         yield Candidate(ScenarioStep("outcome", outcome={"result": "success"}))
     analysis = subject.analysis(station)
-    for standing in analysis.standings:
-        if standing.witness:
-            yield from _tried(line, station, standing.witness, standing.rule.id, standing.rule.gates)
+    for liveness in analysis.standings:
+        if liveness.witness:
+            yield from _tried(line, station, liveness.witness, liveness.rule.id, liveness.rule.gates)
     for name in STANDINGS:
         rest = analysis.rest(name)
         if rest and rest.witness:
@@ -130,12 +132,12 @@ def _tried(
     answers = tuple(witness.situation.get("facts", {}).get("answers", ()))
     keys = [*([station.gate] if station.gate else []), *gates]
     checks = [check for key in keys for check in _checks(line.gate(key))]
-    for each in [
+    for variant in [
         outcome,
         *([_suiting(outcome, checks)] if checks else []),
         *_spelled_out(line, station, outcome),
     ]:
-        yield Candidate(ScenarioStep("outcome", outcome=each, answers=answers), rule)
+        yield Candidate(ScenarioStep("outcome", outcome=variant, answers=answers), rule)
 
 
 def _spelled_out(line: ParsedLine, station: Station, outcome: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -172,19 +174,19 @@ def _checks(gate: Gate) -> list[Check]:
 
 def _suiting(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
     """With a value that suits each check, where the outcome says nothing of that field yet."""
-    said = dict(outcome)
+    fitting = dict(outcome)
     for check in checks:
         name = ALIASES.get(check.field, check.field)
         family, _, rest = name.partition(".")
         if family == "output" and rest:
-            output = said.get("output", {})
+            output = fitting.get("output", {})
             if isinstance(output, dict):
-                said["output"] = {rest: _value(check), **output}
+                fitting["output"] = {rest: _value(check), **output}
         elif family == "usage" and rest:
-            said["usage"] = {rest: _value(check), **said.get("usage", {})}
-        elif name in ("exit_code", "failure_type", "eval", "verdict") and name not in said:
-            said[name] = _value(check)
-    return said
+            fitting["usage"] = {rest: _value(check), **fitting.get("usage", {})}
+        elif name in ("exit_code", "failure_type", "eval", "verdict") and name not in fitting:
+            fitting[name] = _value(check)
+    return fitting
 
 
 def _value(check: Check) -> Any:
@@ -202,9 +204,9 @@ def _value(check: Check) -> Any:
 def plain(value: Any) -> Any:
     """Without numbers that no store of JSON holds: a Decimal becomes the nearest integer or double."""
     if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: plain(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [plain(each) for each in value]
+        return [plain(member) for member in value]
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() and value.adjusted() < 300 else float(value)
     return value

@@ -75,17 +75,17 @@ def choices(
 
 
 def _at_token(
-    walk: SimulatedTask, position: SimulatedPosition, found: Iterator[SimulationChoice]
+    walk: SimulatedTask, position: SimulatedPosition, token_choices: Iterator[SimulationChoice]
 ) -> Iterator[SimulationChoice]:
     """While branches run side by side a step names its station."""
-    several = sum(each.here for each in walk.positions) > 1
-    for choice in found:
+    several = sum(other.here for other in walk.positions) > 1
+    for choice in token_choices:
         if choice.kind == RESOLVE:
             # It names what is resolved, which need not stand here any more.
             yield choice
             continue
-        named = choice.step and replace(choice.step, at=position.station if several else None)
-        yield replace(choice, step=named)
+        located_step = choice.step and replace(choice.step, at=position.station if several else None)
+        yield replace(choice, step=located_step)
 
 
 def _choices(
@@ -123,11 +123,13 @@ def _resolutions(
     none."""
     index = walk.index_of(position.token)
     first = index == walk.present
-    for each in walk.escalations:
-        held = walk.holds(each)
-        if held == index or (held is None and first):
-            for said in _words_to(line, position, each, holds=held is not None):
-                step = ScenarioStep("resolve", each.station or None, said={**said, "trigger": each.trigger})
+    for escalation in walk.escalations:
+        position_index = walk.holds(escalation)
+        if position_index == index or (position_index is None and first):
+            for resolution in _words_to(line, position, escalation, holds=position_index is not None):
+                step = ScenarioStep(
+                    "resolve", escalation.station or None, said={**resolution, "trigger": escalation.trigger}
+                )
                 yield from _happening(_tried_as_it_is(line, walk, RESOLVE, step))
 
 
@@ -159,10 +161,10 @@ def _outcomes(
     for outcome in _quick(station):
         yield _tried(line, walk, position, QUICK, ScenarioStep("outcome", outcome=outcome))
     analysed = _Stations(line)
-    found = list(Candidates(line, analysed).at(position))
-    for standing in analysed.analysis(station).standings:
-        yield _of_rule(line, walk, position, standing, [c for c in found if c.rule == standing.rule.id])
-    for candidate in found if station.rules else ():
+    candidates = list(Candidates(line, analysed).at(position))
+    for liveness in analysed.analysis(station).standings:
+        yield _of_rule(line, walk, position, liveness, [c for c in candidates if c.rule == liveness.rule.id])
+    for candidate in candidates if station.rules else ():
         if candidate.rule is None:
             yield _tried(line, walk, position, REST, candidate.step)
 
@@ -171,19 +173,19 @@ def _of_rule(
     line: ParsedLine,
     walk: SimulatedTask,
     position: SimulatedPosition,
-    standing: Liveness,
+    liveness: Liveness,
     witnesses: list[Candidate],
 ) -> SimulationChoice:
     """The first witness that the rule takes now, else the first one, with what becomes of it."""
-    rule = standing.rule.id
-    tried = [_tried(line, walk, position, RULE, each.step, rule) for each in witnesses]
+    rule = liveness.rule.id
+    tried = [_tried(line, walk, position, RULE, witness.step, rule) for witness in witnesses]
     for choice in tried:
         if choice.leads:
             return choice
     if tried:
         return tried[0]
     why = (
-        killed(standing) if standing.status == DEAD else standing.why or "no outcome was found that it takes"
+        killed(liveness) if liveness.status == DEAD else liveness.why or "no outcome was found that it takes"
     )
     return SimulationChoice(RULE, None, refused=why, rule=rule, leads=False)
 
@@ -197,25 +199,25 @@ def _tried(
     rule: str = "",
 ) -> SimulationChoice:
     try:
-        asked, taken = answering(line, walk, replace(step, at=position.station))
+        full_step, record = answering(line, walk, replace(step, at=position.station))
     except StepRefused as why:
         return SimulationChoice(kind, step, refused=str(why), rule=rule, leads=False)
-    waits = isinstance(taken.decision, Wait) and taken.decision.rule == rule
-    leads = not rule or rule in taken.rules or waits
-    return SimulationChoice(kind, replace(asked, at=None), taken, rule=rule, leads=leads)
+    waits = isinstance(record.decision, Wait) and record.decision.rule == rule
+    leads = not rule or rule in record.rules or waits
+    return SimulationChoice(kind, replace(full_step, at=None), record, rule=rule, leads=leads)
 
 
 def _quick(station: Station) -> list[dict[str, Any]]:
     """Success and failure, the words of its kind, and every word that a rule of the station asks for by name."""
-    found: list[dict[str, Any]] = [{"result": each} for each in _RESULTS]
+    outcomes: list[dict[str, Any]] = [{"result": result} for result in _RESULTS]
     kind = KINDS.get(station.kind)
     if kind and kind.tells:
-        found += [{"eval": word} for word in kind.evals]
+        outcomes += [{"eval": word} for word in kind.evals]
     for rule in station.rules:
         for leaf in leaves(rule.when):
-            found += _named(leaf)
-    made = [as_expected(station, each) for each in found]
-    return list({jsontext.dumps(each): each for each in made}.values())
+            outcomes += _named(leaf)
+    made = [as_expected(station, outcome) for outcome in outcomes]
+    return list({jsontext.dumps(outcome): outcome for outcome in made}.values())
 
 
 def _named(condition: Condition) -> Iterator[dict[str, Any]]:
@@ -225,7 +227,7 @@ def _named(condition: Condition) -> Iterator[dict[str, Any]]:
         case VerdictIs(words=words):
             yield from ({"verdict": word} for word in words if word != ANY)
         case FailureTypeIs(types=types):
-            yield from ({"result": "failure", "failure_type": each} for each in types)
+            yield from ({"result": "failure", "failure_type": failure_type} for failure_type in types)
         case EvalTest(op="equals", value=value) if isinstance(value, str):
             yield {"eval": value}
 
@@ -235,24 +237,24 @@ def _named(condition: Condition) -> Iterator[dict[str, Any]]:
 
 def _words(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
     """Of each open gate those that it offers; approving all that are open at once is a choice of its own."""
-    asked = position.asked
-    assert asked is not None and isinstance(asked.decision, Wait)
-    keys = [key for key in asked.decision.gates if key not in asked.words]
+    open_review = position.asked
+    assert open_review is not None and isinstance(open_review.decision, Wait)
+    keys = [key for key in open_review.decision.gates if key not in open_review.words]
     if len(keys) > 1:
         step = ScenarioStep("gates", gates={key: {"decision": "approve"} for key in keys})
         yield _tried(line, walk, position, WORD, step)
     for key in keys:
         gate = gate_of(line, key)
         for word in gate.offers:
-            for said in _said(line, word, gate.on_reject or line.policy.on_reject):
-                step = ScenarioStep("gates", gates={key: said})
+            for vote in _said(line, word, gate.on_reject or line.policy.on_reject):
+                step = ScenarioStep("gates", gates={key: vote})
                 yield replace(_tried(line, walk, position, WORD, step), gate=key)
 
 
 def _said(line: ParsedLine, word: str, on_reject: str) -> Iterator[dict[str, str]]:
-    said = {"decision": word} if word == "approve" else {"decision": word, "reason": REASON}
+    vote = {"decision": word} if word == "approve" else {"decision": word, "reason": REASON}
     if word != "reject" or on_reject != CHOOSES:
-        yield said
+        yield vote
         return
     for route in (*_FIXED_ROUTES, *line.stations_by_key):
-        yield {**said, "route": route}
+        yield {**vote, "route": route}

@@ -52,10 +52,10 @@ def shown_by(result: ScenarioResult) -> ShownScenarios:
 
 
 def shown_by_all(results: Iterable[ScenarioResult]) -> ShownScenarios:
-    shown = ShownScenarios()
+    covered = ShownScenarios()
     for result in results:
-        shown = shown | shown_by(result)
-    return shown
+        covered = covered | shown_by(result)
+    return covered
 
 
 def _tested(decision: Decision) -> list[str]:
@@ -72,8 +72,8 @@ class Coverage:
     gates: tuple[str, ...]
 
     @classmethod
-    def of(cls, line: ParsedLine, shown: ShownScenarios) -> Coverage:
-        return cls(shown, tuple(line.rules_by_id), tuple(line.stations_by_key), tuple(line.gates_by_key))
+    def of(cls, line: ParsedLine, covered: ShownScenarios) -> Coverage:
+        return cls(covered, tuple(line.rules_by_id), tuple(line.stations_by_key), tuple(line.gates_by_key))
 
     @property
     def never_taken(self) -> tuple[str, ...]:

@@ -22,14 +22,14 @@ class DrawnMove:
     edge: str
 
 
-def drawn_moves(line: ParsedLine, told: Iterable[StepRecord]) -> Iterator[DrawnMove]:
+def drawn_moves(line: ParsedLine, records: Iterable[StepRecord]) -> Iterator[DrawnMove]:
     """Every move, in order."""
-    for each in told:
-        for station, decision in each.decisions:
+    for record in records:
+        for station, decision in record.decisions:
             if not isinstance(decision, Move | Finish):
                 continue
             rule = decision.rule or ""
-            taken = rule if rule in each.rules else ""
-            by = "rule" if taken else decision.by
+            rule_id = rule if rule in record.rules else ""
+            by = "rule" if rule_id else decision.by
             for target in decision.to if isinstance(decision, Move) else (decision.end,):
-                yield DrawnMove(station, target, taken, edge_of(line, station, by, rule, target))
+                yield DrawnMove(station, target, rule_id, edge_of(line, station, by, rule, target))

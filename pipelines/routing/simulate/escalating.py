@@ -22,20 +22,20 @@ def opened(
 ) -> tuple[SimulatedTask, SimulatedEscalation]:
     """As the line says for this trigger. `index`: of the position where it arises, whose own status is not touched;
     `role`: another one that is named by what escalates."""
-    said = line.escalation(trigger)
+    escalation_rule = line.escalation(trigger)
     position = walk.positions[index] if index is not None else None
     new = SimulatedEscalation(
         walk.escalated + 1,
         trigger,
-        role or said.role,
+        role or escalation_rule.role,
         position.token if position else 0,
         position.station if position else "",
         rule,
-        BLOCK in said.at_once,
+        BLOCK in escalation_rule.at_once,
     )
     walk = blocked(_with(walk, new), but=index)
-    if "convene_review" in said.at_once:
-        walk = _convened(walk, said, new)
+    if "convene_review" in escalation_rule.at_once:
+        walk = _convened(walk, escalation_rule, new)
     return walk, new
 
 
@@ -46,24 +46,34 @@ def _with(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
 def blocked(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
     """All work that has not reported yet is held by every open escalation that blocks, as in `engine/holding.py`; it
     goes on when there is none. `but`: a position that has just reported."""
-    wait = joined([paused_by(each.number, each.trigger) for each in walk.escalations if each.blocks])
+    wait = joined(
+        [
+            paused_by(escalation.number, escalation.trigger)
+            for escalation in walk.escalations
+            if escalation.blocks
+        ]
+    )
     status = HELD if wait else READY
     positions = tuple(
-        replace(each, status=status, wait=wait) if each.works and index != but else each
-        for index, each in enumerate(walk.positions)
+        replace(position, status=status, wait=wait) if position.works and index != but else position
+        for index, position in enumerate(walk.positions)
     )
     return replace(walk, positions=positions)
 
 
-def _convened(walk: SimulatedTask, said: EscalationRule, of: SimulatedEscalation) -> SimulatedTask:
+def _convened(walk: SimulatedTask, escalation_rule: EscalationRule, of: SimulatedEscalation) -> SimulatedTask:
     """A role that is asked already is not asked twice."""
-    asked = {each.role for each in walk.escalations if (each.trigger, each.station) == (REVIEW, of.station)}
-    for role in convened(said.notify, of.role, asked):
+    roles = {
+        escalation.role
+        for escalation in walk.escalations
+        if (escalation.trigger, escalation.station) == (REVIEW, of.station)
+    }
+    for role in convened(escalation_rule.notify, of.role, roles):
         walk = _with(walk, SimulatedEscalation(walk.escalated + 1, REVIEW, role, station=of.station))
     return walk
 
 
 def closed(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
     """What only it blocked goes on."""
-    left = tuple(each for each in walk.escalations if each.number != escalation.number)
+    left = tuple(other for other in walk.escalations if other.number != escalation.number)
     return blocked(replace(walk, escalations=left))

@@ -39,48 +39,48 @@ class Failure:
 
 def compare(expect: Expect, steps: Sequence[StepRecord], walk: SimulatedTask) -> tuple[Failure, ...]:
     """Every expectation that does not hold, in the order path, rules, end, status."""
-    found: list[Failure] = []
+    failures: list[Failure] = []
     if expect.path is not None:
-        found += _sequence("path", expect.path, steps, lambda step: step.entered)
+        failures += _sequence("path", expect.path, steps, lambda step: step.entered)
     if expect.rules is not None:
-        found += _sequence("rules", expect.rules, steps, lambda step: step.rules)
+        failures += _sequence("rules", expect.rules, steps, lambda step: step.rules)
     if expect.end is not None:
-        found += _word("end", expect.end, walk.end, steps)
+        failures += _word("end", expect.end, walk.end, steps)
     if expect.status is not None:
-        found += _word("status", expect.status, walk.status, steps)
-    return tuple(found)
+        failures += _word("status", expect.status, walk.status, steps)
+    return tuple(failures)
 
 
 def _sequence(
     what: str,
-    wanted: tuple[str, ...],
+    expected: tuple[str, ...],
     steps: Sequence[StepRecord],
     of: Callable[[StepRecord], tuple[str, ...]],
 ) -> list[Failure]:
     """The first place at which the two differ; the step is the one that went there, or the last."""
-    went = [(each, step) for step in steps for each in of(step)]
-    got = tuple(each for each, _ in went)
-    if got == wanted:
+    went = [(key, step) for step in steps for key in of(step)]
+    got = tuple(key for key, _ in went)
+    if got == expected:
         return []
-    place = next((i for i, pair in enumerate(zip(wanted, got, strict=False)) if pair[0] != pair[1]), None)
+    place = next((i for i, pair in enumerate(zip(expected, got, strict=False)) if pair[0] != pair[1]), None)
     if place is None:
-        place = min(len(wanted), len(got))
+        place = min(len(expected), len(got))
     step = went[place][1] if place < len(went) else steps[-1]
-    this = wanted[place] if place < len(wanted) else "nothing more"
+    this = expected[place] if place < len(expected) else "nothing more"
     other = got[place] if place < len(got) else "nothing more"
     message = f"{NOUNS[what]} {place + 1}: expected {this}, got {other}"
-    return [Failure(step.number or None, message, what, list(wanted), list(got), reason(step.decision))]
+    return [Failure(step.number or None, message, what, list(expected), list(got), reason(step.decision))]
 
 
 NOUNS = {"path": "station", "rules": "rule"}
 
 
-def _word(what: str, wanted: str, got: str, steps: Sequence[StepRecord]) -> list[Failure]:
-    if wanted == got:
+def _word(what: str, expected: str, got: str, steps: Sequence[StepRecord]) -> list[Failure]:
+    if expected == got:
         return []
     last = steps[-1]
-    message = f"{what}: expected {wanted or 'none'}, got {got or 'none'}"
-    return [Failure(last.number or None, message, what, wanted, got, reason(last.decision))]
+    message = f"{what}: expected {expected or 'none'}, got {got or 'none'}"
+    return [Failure(last.number or None, message, what, expected, got, reason(last.decision))]
 
 
 def reason(decision: Decision | None) -> str:
@@ -88,8 +88,8 @@ def reason(decision: Decision | None) -> str:
     if decision is None:
         return ""
     tested = [f"{e.rule} {_result(e.result)}" for e in decision.trace if e.step == "rules" and e.rule]
-    said = [entry.why for entry in decision.trace if entry.why]
-    return "; ".join([*([f"rules: {', '.join(tested)}"] if tested else []), *said[-1:]])
+    reasons = [entry.why for entry in decision.trace if entry.why]
+    return "; ".join([*([f"rules: {', '.join(tested)}"] if tested else []), *reasons[-1:]])
 
 
 def _result(result: bool | str) -> str:

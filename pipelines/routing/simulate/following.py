@@ -65,7 +65,7 @@ def decided(
     entered: tuple[str, ...] = ()
     if change.entries:
         walk, new = _entered(walk, index, change)
-        entered = tuple(each.station for each in new if each.arrival is None)
+        entered = tuple(new_position.station for new_position in new if new_position.arrival is None)
     elif change.ended is not None:
         walk = walk.ending(change.ended, index)
     elif isinstance(decision, Escalate):
@@ -84,27 +84,30 @@ def _entered(
     if len(entries) == 1:
         new: tuple[SimulatedPosition, ...] = (old.entering(entries[0], **own),)
     else:
-        own["within"] = (*old.within, Fork(walk.clock, old.station, tuple(each.station for each in entries)))
-        new = tuple(old.entering(each, **own, token=walk.tokens + n) for n, each in enumerate(entries, 1))
+        own["within"] = (
+            *old.within,
+            Fork(walk.clock, old.station, tuple(entry.station for entry in entries)),
+        )
+        new = tuple(old.entering(entry, **own, token=walk.tokens + n) for n, entry in enumerate(entries, 1))
         walk = replace(walk, tokens=walk.tokens + len(new), forked={**walk.forked, walk.clock: old.token})
     positions = (*walk.positions[:index], *new, *walk.positions[index + 1 :])
     return escalating.blocked(replace(walk, positions=positions)), new
 
 
-def joined(line: ParsedLine, taken: StepRecord) -> StepRecord:
+def joined(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Decide every join that can be decided by now; what is no pass is routed at once."""
-    while any(each.arrival for each in taken.walk.positions):
-        met = joins.meet(line, taken.walk)
-        if met is None:
+    while any(position.arrival for position in record.walk.positions):
+        merged = joins.meet(line, record.walk)
+        if merged is None:
             break
-        there, index = met
+        there, index = merged
         [join] = there.joined
         if join.merge.verdict != PASS:
             then = decided(line, there.walk, index, fresh(line, there.walk, index, join.merge.outcome()))
             decisions = (replace(join, decision=then.decision), *then.joined)
             there = replace(then, entered=(*there.entered, *then.entered), joined=decisions, decision=None)
-        taken = taken.then(there)
-    return taken
+        record = record.then(there)
+    return record
 
 
 def _escalated(
@@ -113,12 +116,14 @@ def _escalated(
     """Held until somebody of the role resolves it; nobody is told twice of the same."""
     position = walk.positions[index]
     same = (position.token, decision.trigger)
-    found = next((each for each in walk.escalations if (each.token, each.trigger) == same), None)
-    if found is None:
+    escalation = next(
+        (candidate for candidate in walk.escalations if (candidate.token, candidate.trigger) == same), None
+    )
+    if escalation is None:
         role, rule = decision.role or "", decision.rule or ""
-        walk, found = escalating.opened(line, walk, decision.trigger, index, role=role, rule=rule)
+        walk, escalation = escalating.opened(line, walk, decision.trigger, index, role=role, rule=rule)
     stayed = _stayed(line, walk, position, situation, decision)
-    return walk.put(index, replace(stayed, wait={**stayed.wait, "escalation": found.number}))
+    return walk.put(index, replace(stayed, wait={**stayed.wait, "escalation": escalation.number}))
 
 
 def _stayed(
@@ -130,8 +135,8 @@ def _stayed(
 ) -> SimulatedPosition:
     where = effects.staying(decision)
     wait = effects.stated(where.wait)
-    asked = OpenReview(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
-    stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=asked)
+    open_review = OpenReview(situation, decision) if isinstance(decision, Wait | Ask | Escalate) else None
+    stayed = replace(position, status=where.status, wait=wait, error=where.error, asked=open_review)
     if stayed.status == REVIEW and walk.last_words:
         contents = {gate: shown(line, stayed, gate) for gate in wait["gates"]}
         rejected = rejected_before(walk.last_words, contents)
@@ -145,23 +150,23 @@ def _stayed(
 
 def once_more(line: ParsedLine, walk: SimulatedTask, index: int) -> dict[str, Any]:
     """The situation by which a position is held, by the facts of now."""
-    asked = walk.positions[index].asked
-    assert asked is not None
+    open_review = walk.positions[index].asked
+    assert open_review is not None
     return {
-        **asked.situation,
-        "facts": effects.once_more(asked.situation["facts"], walk.now(line, index)),
+        **open_review.situation,
+        "facts": effects.once_more(open_review.situation["facts"], walk.now(line, index)),
     }
 
 
-def reconsidered(line: ParsedLine, taken: StepRecord) -> StepRecord:
+def reconsidered(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
-    for token in [each.token for each in taken.walk.positions if each.lacks]:
-        index = taken.walk.index_of(token)
-        if index is not None and taken.walk.positions[index].lacks:
-            situation = once_more(line, taken.walk, index)
-            if differs(line, taken.walk.positions[index], situation):
-                taken = taken.then(decided(line, taken.walk, index, situation))
-    return taken
+    for token in [position.token for position in record.walk.positions if position.lacks]:
+        index = record.walk.index_of(token)
+        if index is not None and record.walk.positions[index].lacks:
+            situation = once_more(line, record.walk, index)
+            if differs(line, record.walk.positions[index], situation):
+                record = record.then(decided(line, record.walk, index, situation))
+    return record
 
 
 def differs(line: ParsedLine, position: SimulatedPosition, situation: Mapping[str, Any]) -> bool:
@@ -181,8 +186,8 @@ def run_again(line: ParsedLine, walk: SimulatedTask, index: int, feedback: str, 
 
 def shown(line: ParsedLine, position: SimulatedPosition, gate: str) -> dict[str, Any]:
     """Evidence at a gate. A scripted outcome leaves no artifacts, so that they never differ."""
-    asked = position.asked
-    assert asked is not None and isinstance(asked.decision, Wait)
-    outcome = asked.situation["outcome"]
+    open_review = position.asked
+    assert open_review is not None and isinstance(open_review.decision, Wait)
+    outcome = open_review.situation["outcome"]
     digest = jsontext.dumps(outcome.get("output"), sort_keys=True)
-    return effects.shown_at(line, position.station, asked.decision, gate, outcome, digest)
+    return effects.shown_at(line, position.station, open_review.decision, gate, outcome, digest)

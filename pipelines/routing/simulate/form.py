@@ -47,16 +47,16 @@ def outcome_of(form: Any, at: str = "form") -> dict[str, Any]:
     `{json: text}` for the whole outcome. A text that is JSON says its value, any other one itself.
 
     Raises Malformed with the place in the form."""
-    found = shapes.mapping(form, at)
-    shapes.only(found, at, KNOWN)
-    if found.get("json") is not None:
-        return _whole(shapes.text(found["json"], join(at, "json")) or "", join(at, "json"))
-    said = {name: text for name in TEXTS if (text := _text(found, name, at))}
-    outcome: dict[str, Any] = {**said}
-    code = _text(found, "exit_code", at)
+    fields = shapes.mapping(form, at)
+    shapes.only(fields, at, KNOWN)
+    if fields.get("json") is not None:
+        return _whole(shapes.text(fields["json"], join(at, "json")) or "", join(at, "json"))
+    texts = {name: text for name in TEXTS if (text := _text(fields, name, at))}
+    outcome: dict[str, Any] = {**texts}
+    code = _text(fields, "exit_code", at)
     if code:
         outcome["exit_code"] = _value(code)
-    output = _output(found.get("output"), join(at, "output"))
+    output = _output(fields.get("output"), join(at, "output"))
     if output:
         outcome["output"] = output
     _check(outcome, at)
@@ -86,8 +86,8 @@ def _check(outcome: dict[str, Any], at: str) -> None:
         raise
 
 
-def _text(found: dict[str, Any], name: str, at: str) -> str:
-    return (shapes.text(found.get(name), join(at, name)) or "").strip()
+def _text(fields: dict[str, Any], name: str, at: str) -> str:
+    return (shapes.text(fields.get(name), join(at, name)) or "").strip()
 
 
 def _value(text: str) -> Any:
@@ -97,9 +97,9 @@ def _value(text: str) -> Any:
         return text
 
 
-def _output(given: Any, at: str) -> dict[str, Any]:
+def _output(output_fields: Any, at: str) -> dict[str, Any]:
     output: dict[str, Any] = {}
-    for path, text in _filled(shapes.mapping(given, at), at):
+    for path, text in _filled(shapes.mapping(output_fields, at), at):
         place = f"{at}[{path}]"
         parts = parts_of(path)
         if parts is None or not isinstance(parts[0], str):
@@ -108,11 +108,11 @@ def _output(given: Any, at: str) -> dict[str, Any]:
     return output
 
 
-def _filled(given: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
-    for path, text in given.items():
-        said = (shapes.text(text, f"{at}[{path}]") or "").strip()
-        if said:
-            yield path, said
+def _filled(output_fields: dict[str, Any], at: str) -> Iterator[tuple[str, str]]:
+    for path, text in output_fields.items():
+        stripped = (shapes.text(text, f"{at}[{path}]") or "").strip()
+        if stripped:
+            yield path, stripped
 
 
 def _put(output: dict[str, Any], parts: tuple[Part, ...], value: Any, place: str) -> None:

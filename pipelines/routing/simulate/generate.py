@@ -59,48 +59,48 @@ def generate(
     """A scenario for each rule that is live or partly shadowed. `taken_keys`: keys that the new ones must not have.
     `going` is asked before each step; once it says no, what was found so far is all."""
     subject = LintSubject(line)
-    standings = {standing.rule.id: (station, standing) for station, _, standing in subject.standings()}
-    reasons = {rule: _never(subject, *found) for rule, found in standings.items()}
+    standings = {liveness.rule.id: (station, liveness) for station, _, liveness in subject.standings()}
+    reasons = {rule: _never(subject, *pair) for rule, pair in standings.items()}
     never = {rule: why for rule, why in reasons.items() if why}
     hunt = _Hunt(line, subject, [rule for rule in standings if rule not in never], bound, going)
-    found = hunt.found()
+    paths = hunt.found()
     keys, scenarios, missing = set(taken_keys), [], []
-    for rule, (station, standing) in standings.items():
-        name = f"{station.name}: {standing.rule.label or rule}"
-        scenario = _scenario(line, rule, name, hunt.affordable(rule, found.get(rule)), keys)
+    for rule, (station, liveness) in standings.items():
+        name = f"{station.name}: {liveness.rule.label or rule}"
+        scenario = _scenario(line, rule, name, hunt.affordable(rule, paths.get(rule)), keys)
         if scenario is not None:
             scenarios.append(scenario)
         elif rule in never:
             missing.append(Missing(rule, station.key, NEVER, never[rule]))
         else:
-            missing.append(Missing(rule, station.key, NOT_FOUND, hunt.why(station, standing)))
+            missing.append(Missing(rule, station.key, NOT_FOUND, hunt.why(station, liveness)))
     return Generated(tuple(scenarios), tuple(missing), hunt.stopped)
 
 
-def _never(subject: LintSubject, station: Station, standing: Liveness) -> str:
+def _never(subject: LintSubject, station: Station, liveness: Liveness) -> str:
     """Why the rule is proved never to be taken on a way by rules, policy and words; or nothing."""
-    if standing.status == DEAD:
-        return killed(standing)
+    if liveness.status == DEAD:
+        return killed(liveness)
     if station.key not in subject.reached:
         return f"no rule and no policy leads from {subject.line.start} to {station.key}; only a jump or a person's hand"
     return ""
 
 
-def killed(standing: Liveness) -> str:
+def killed(liveness: Liveness) -> str:
     """Why a dead rule is one."""
-    if standing.never:
+    if liveness.never:
         return "its condition can never be true"
-    return f"earlier rules take everything that it would: {', '.join(standing.killers)}"
+    return f"earlier rules take everything that it would: {', '.join(liveness.killers)}"
 
 
 class _Hunt:
     """The searches of one line: a coarse one for all rules, then finer ones, station by station, for what is left."""
 
     def __init__(
-        self, line: ParsedLine, subject: LintSubject, wanted: list[str], bound: int, going: Going
+        self, line: ParsedLine, subject: LintSubject, rule_ids: list[str], bound: int, going: Going
     ) -> None:
         self._line = line
-        self._wanted = wanted
+        self._wanted = rule_ids
         self._start = begin(line, ScenarioScript("start", "start"))
         self._going = going
         self._search = PathSearch(line, Candidates(line, subject), bound, going)
@@ -109,16 +109,16 @@ class _Hunt:
         self._unproved: set[str] = set()
 
     def found(self) -> dict[str, tuple[ScenarioStep, ...]]:
-        found = self._search.find(self._start, self._wanted, coarse, self._search.left)
-        self._note(self._left(found))
+        paths = self._search.find(self._start, self._wanted, coarse, self._search.left)
+        self._note(self._left(paths))
         for station in self._line.stations:
-            mine = [rule.id for rule in station.rules if rule.id in self._left(found)]
+            remaining = [rule.id for rule in station.rules if rule.id in self._left(paths)]
             for key in self._finer(station):
-                if mine:
-                    found |= self._search.find(self._start, mine, key, PER_STATION)
-                    mine = [rule for rule in mine if rule not in found]
-                    self._note(mine)
-        return found
+                if remaining:
+                    paths |= self._search.find(self._start, remaining, key, PER_STATION)
+                    remaining = [rule for rule in remaining if rule not in paths]
+                    self._note(remaining)
+        return paths
 
     def affordable(
         self, rule: str, steps: tuple[ScenarioStep, ...] | None
@@ -137,22 +137,22 @@ class _Hunt:
         """Whether something is left to look for, and nobody waits for it any more."""
         return bool(self._cut or self._unproved) and not self._going()
 
-    def why(self, station: Station, standing: Liveness) -> str:
+    def why(self, station: Station, liveness: Liveness) -> str:
         """Why no scenario was found, as far as it is known."""
-        rule = standing.rule.id
+        rule = liveness.rule.id
         if rule in self._unproved:
             return "a way was found, but the bound of steps was reached before it was run"
         if station.key not in self._search.reached:
-            said = f"no way to {station.name} was found"
+            explanation = f"no way to {station.name} was found"
         elif rule in self._search.tried:
-            said = f"its station was reached, but: {reason(self._search.tried[rule].decision)}"
+            explanation = f"its station was reached, but: {reason(self._search.tried[rule].decision)}"
         else:
-            said = standing.why or "its station was reached, but no outcome that was tried took it"
+            explanation = liveness.why or "its station was reached, but no outcome that was tried took it"
         bound = "the bound of steps was reached" if self._going() else "the time for it was over"
-        return f"{said}; {bound}" if rule in self._cut else said
+        return f"{explanation}; {bound}" if rule in self._cut else explanation
 
-    def _left(self, found: Collection[str]) -> list[str]:
-        return [rule for rule in self._wanted if rule not in found]
+    def _left(self, paths: Collection[str]) -> list[str]:
+        return [rule for rule in self._wanted if rule not in paths]
 
     def _note(self, rules: list[str]) -> None:
         self._cut = (self._cut | set(rules)) if self._search.cut else self._cut - set(rules)
@@ -166,12 +166,12 @@ class _Hunt:
 
 def _edges(rules: Iterable[Rule]) -> Edges:
     """The edges whose number the conditions of these rules read."""
-    found: Edges = {}
+    edge_counts: Edges = {}
     for rule in rules:
         for edge in edges_in(rule.when):
             name = f"{edge.source}->{edge.target}"
-            found[name] = max(found.get(name, 0), edge.at_least)
-    return found
+            edge_counts[name] = max(edge_counts.get(name, 0), edge.at_least)
+    return edge_counts
 
 
 # The scenario

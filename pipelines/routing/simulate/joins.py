@@ -17,9 +17,9 @@ from pipelines.routing.simulate.state import Decided, SimulatedPosition, Simulat
 def branches(walk: SimulatedTask) -> list[Branch]:
     """Number them by the index of their position."""
     return [
-        Branch(index, each.station, each.within, each.arrival)
-        for index, each in enumerate(walk.positions)
-        if not each.over
+        Branch(index, position.station, position.within, position.arrival)
+        for index, position in enumerate(walk.positions)
+        if not position.over
     ]
 
 
@@ -31,14 +31,14 @@ def meet(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, int] | None
         return None
     arrived = [walk.positions[index] for index in merge.arrived]
     ends = {
-        index: (each.station, each.status)
-        for index, each in enumerate(walk.positions)
-        if each.over and merge.fork in each.within
+        index: (position.station, position.status)
+        for index, position in enumerate(walk.positions)
+        if position.over and merge.fork in position.within
     }
     counted, takes_place = accounted(line, merge, ends)
     gone = {*merge.arrived, *(ends if takes_place else counted)}
     index = sum(i not in gone for i in range(min(merge.arrived)))
-    left = [each for i, each in enumerate(walk.positions) if i not in gone]
+    left = [position for i, position in enumerate(walk.positions) if i not in gone]
     forks = _forks(arrived[0], merge, takes_place)
     walk, token = _token(walk, merge, arrived[0], takes_place)
     one = SimulatedPosition(
@@ -82,11 +82,11 @@ def _forks(arrived: SimulatedPosition, merge: Merge, takes_place: bool) -> tuple
 
 
 def _wrote(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
-    every = {write.order: write for each in arrived for write in each.wrote}
+    every = {write.order: write for position in arrived for write in position.wrote}
     return tuple(every[order] for order in sorted(every))
 
 
 def _since(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
     """Leave out what was written before the fork: it is common to all."""
     since = merge.fork.id if merge.fork else 0
-    return [[w for w in each.wrote if w.order > since] for each in arrived]
+    return [[w for w in position.wrote if w.order > since] for position in arrived]

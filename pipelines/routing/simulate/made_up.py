@@ -67,25 +67,25 @@ def reported(station: Station, outcome: Mapping[str, Any]) -> Iterator[dict[str,
     if not fields or needless or not isinstance(output, Mapping):
         yield dict(outcome)
         return
-    given = {key: said for key, said in output.items() if said not in (None, "")}
+    values = {key: entry for key, entry in output.items() if entry not in (None, "")}
     known = {field.key: field for field in fields}
-    if any(key not in known or not _fits(known[key], said) for key, said in given.items()):
+    if any(key not in known or not _fits(known[key], entry) for key, entry in values.items()):
         return
-    yield from _filled(fields, given, outcome)
-    if not given and outcome.get("result") == "success":
+    yield from _filled(fields, values, outcome)
+    if not values and outcome.get("result") == "success":
         # For what a form that is filled in never leads to: a verdict alone says the same, and leaves it open.
-        rest = {key: said for key, said in outcome.items() if key not in ("result", "output")}
+        rest = {key: entry for key, entry in outcome.items() if key not in ("result", "output")}
         yield {"verdict": "pass", **rest}
 
 
 def _filled(
-    fields: Iterable[Input], given: Mapping[str, Any], outcome: Mapping[str, Any]
+    fields: Iterable[Input], values: Mapping[str, Any], outcome: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    open_ones = [field for field in fields if field.key not in given]
+    open_ones = [field for field in fields if field.key not in values]
     ways = product(*(_ways(field) for field in open_ones))
     for way in islice(ways, FORMS):
-        filled = {field.key: said for field, said in zip(open_ones, way, strict=True) if said is not None}
-        yield {**outcome, "output": {**given, **filled}}
+        filled = {field.key: entry for field, entry in zip(open_ones, way, strict=True) if entry is not None}
+        yield {**outcome, "output": {**values, **filled}}
 
 
 def _ways(field: Input) -> tuple[Any, ...]:
@@ -102,9 +102,9 @@ def _ways(field: Input) -> tuple[Any, ...]:
     return field.choices if field.type == "choice" else (made,)
 
 
-def _fits(field: Input, said: Any) -> bool:
+def _fits(field: Input, entry: Any) -> bool:
     if field.type == "choice":
-        return said in field.choices
+        return entry in field.choices
     if field.type == "yes_no":
-        return isinstance(said, bool)
-    return not isinstance(said, bool) and isinstance(said, _TYPES.get(field.type, (str, dict)))
+        return isinstance(entry, bool)
+    return not isinstance(entry, bool) and isinstance(entry, _TYPES.get(field.type, (str, dict)))

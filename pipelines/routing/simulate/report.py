@@ -74,9 +74,9 @@ def _told(result: ScenarioResult) -> list[str]:
     return [head + name, *(f"      {failure}" for failure in result.failures)]
 
 
-def _sum(words: str, found: dict[str, Any], yes: str, no: str, missing: str) -> str:
-    left = f"; {missing}: {', '.join(found[no])}" if found[no] else ""
-    return f"{words}: {len(found[yes])} of {found['all']}{left}"
+def _sum(words: str, coverage: dict[str, Any], yes: str, no: str, missing: str) -> str:
+    left = f"; {missing}: {', '.join(coverage[no])}" if coverage[no] else ""
+    return f"{words}: {len(coverage[yes])} of {coverage['all']}{left}"
 
 
 def report(line: ParsedLine, scenarios: Iterable[ScenarioScript], name: str = "") -> ScenarioReport:
@@ -88,5 +88,5 @@ def report(line: ParsedLine, scenarios: Iterable[ScenarioScript], name: str = ""
 def told_generated(generated: Generated) -> str:
     """What was generated, and for which rules there is nothing, and why."""
     count = f"{len(generated.scenarios)} scenarios generated."
-    missing: Sequence[str] = [str(each) for each in generated.missing]
-    return "\n".join([count, *(f"none for {each}" for each in missing)])
+    missing: Sequence[str] = [str(gap) for gap in generated.missing]
+    return "\n".join([count, *(f"none for {gap}" for gap in missing)])

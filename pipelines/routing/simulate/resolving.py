@@ -41,34 +41,36 @@ def escalate(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioSt
 
 def resolve(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """The oldest open one that the step means. What it held goes on as the step says, then all that waited for it."""
-    found = meant(walk, step)
-    held = walk.holds(found)
+    escalation = meant(walk, step)
+    position_index = walk.holds(escalation)
     word, route = step.said["word"], step.said.get("route", "")
-    if held is None and word in ("retry", "route", "choose"):
-        raise StepRefused(f"{found.trigger} holds no station: let it go on, or cancel the task")
-    after = escalating.closed(walk, found)
+    if position_index is None and word in ("retry", "route", "choose"):
+        raise StepRefused(f"{escalation.trigger} holds no station: let it go on, or cancel the task")
+    after = escalating.closed(walk, escalation)
     if word == "cancel":
         return StepRecord(after.ending(CANCELLED), walk.positions[index].station)
-    if held is None:
+    if position_index is None:
         return reconsidered(line, StepRecord(after, walk.positions[index].station))
-    return reconsidered(line, _resolved(line, after, held, word, route, step.said.get("reason", "")))
+    return reconsidered(
+        line, _resolved(line, after, position_index, word, route, step.said.get("reason", ""))
+    )
 
 
 def meant(walk: SimulatedTask, step: ScenarioStep) -> SimulatedEscalation:
     """The oldest open one, of the trigger and of the station that the step names. Raises StepRefused."""
     trigger, at = step.said.get("trigger"), step.at
-    for each in walk.escalations:
-        if trigger in (None, each.trigger) and at in (None, each.station):
-            return each
+    for escalation in walk.escalations:
+        if trigger in (None, escalation.trigger) and at in (None, escalation.station):
+            return escalation
     which = " ".join(filter(None, [trigger, f"at {at}" if at else ""])) or "at all"
-    known = ", ".join(each.trigger for each in walk.escalations)
+    known = ", ".join(escalation.trigger for escalation in walk.escalations)
     raise StepRefused(f"no escalation {which} is open" + (f"; open: {known}" if known else ""))
 
 
 def _resolved(
-    line: ParsedLine, walk: SimulatedTask, held: int, word: str, route: str, reason: str
+    line: ParsedLine, walk: SimulatedTask, position_index: int, word: str, route: str, reason: str
 ) -> StepRecord:
-    position = walk.positions[held]
+    position = walk.positions[position_index]
     if word == "choose":
         chosen = _chosen(position, route)
         walk = replace(walk, context={**walk.context, **chosen})
@@ -77,20 +79,20 @@ def _resolved(
         raise StepRefused(f"{route} is no station to which {position.station} may be sent: {known}")
     feedback = feedback_of(word, reason, position.asked is not None)
     if feedback is not None:
-        return joined(line, run_again(line, walk, held, feedback, route if word == "route" else ""))
-    situation = once_more(line, walk, held)
+        return joined(line, run_again(line, walk, position_index, feedback, route if word == "route" else ""))
+    situation = once_more(line, walk, position_index)
     if isinstance(again(line, situation), Escalate):
         raise StepRefused("the same would be escalated again: run the station again, send it on, or cancel")
-    return decided(line, walk, held, situation)
+    return decided(line, walk, position_index, situation)
 
 
 def _chosen(position: SimulatedPosition, route: str) -> dict[str, Any]:
     """What that branch says under the keys that are contradicted."""
-    said: dict[str, dict[str, Any]] = position.wait.get("values", {})
-    if route not in said:
-        known = ", ".join(said) or "nothing is contradicted here"
+    branch_values: dict[str, dict[str, Any]] = position.wait.get("values", {})
+    if route not in branch_values:
+        known = ", ".join(branch_values) or "nothing is contradicted here"
         raise StepRefused(f"{route} is no branch that contradicts another: {known}")
-    return said[route]
+    return branch_values[route]
 
 
 # What was missing
@@ -105,11 +107,11 @@ def reconsider(line: ParsedLine, walk: SimulatedTask, index: int, step: Scenario
     assert position.asked is not None
     there = {name: name not in step.missing for name in _tellable(position)}
     facts = position.asked.situation["facts"]
-    told = {
+    updated = {
         **position.asked.situation,
         "facts": {**facts, "preconditions": {**facts.get("preconditions", {}), **there}},
     }
-    walk = walk.put(index, replace(position, asked=replace(position.asked, situation=told)))
+    walk = walk.put(index, replace(position, asked=replace(position.asked, situation=updated)))
     situation = once_more(line, walk, index)
     if not differs(line, position, situation):
         raise StepRefused(f"{', '.join(position.wait['missing'])} is still missing at {position.station}")

@@ -39,7 +39,7 @@ class ScenarioResult:
 
     def to_dict(self, *, traces: bool = True) -> dict[str, Any]:
         """`traces`: with every step's decision, its trace and the position after it."""
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "key": self.scenario.key,
             "name": self.scenario.name,
             "holds": self.holds,
@@ -49,7 +49,7 @@ class ScenarioResult:
             "end": self.walk.end if self.walk else "",
             "status": self.walk.status if self.walk else "",
         }
-        return {**found, "steps": [step.to_dict() for step in self.steps]} if traces else found
+        return {**document, "steps": [step.to_dict() for step in self.steps]} if traces else document
 
 
 def expectation(result: ScenarioResult) -> Expect:
@@ -65,17 +65,17 @@ def run(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
         walk = begin(line, scenario)
     except Malformed as fault:
         return ScenarioResult(scenario, (), None, (Failure(None, str(fault)),))
-    told = [StepRecord(walk, line.start, entered=(line.start,))]
+    records = [StepRecord(walk, line.start, entered=(line.start,))]
     refused: tuple[Failure, ...] = ()
     for number, step in enumerate(scenario.steps, 1):
         try:
-            taken = take(line, walk, step)
+            record = take(line, walk, step)
         except StepRefused as why:
             refused = (Failure(number, str(why)),)
             break
-        walk = taken.walk
-        told.append(replace(taken, number=number))
-    return ScenarioResult(scenario, tuple(told), walk, refused or compare(scenario.expect, told, walk))
+        walk = record.walk
+        records.append(replace(record, number=number))
+    return ScenarioResult(scenario, tuple(records), walk, refused or compare(scenario.expect, records, walk))
 
 
 def run_all(line: ParsedLine, scenarios: Iterable[ScenarioScript]) -> tuple[ScenarioResult, ...]:

@@ -22,7 +22,7 @@ EXPECTED = ("path", "rules", "end", "status")
 KINDS = ("outcome", "gates", "answers", "answer", "retry", "escalate", "resolve", "reconsider")
 FLAGS = ("retry", "reconsider")
 """Kinds of steps that say only `true`."""
-SAID = {"escalate": ("trigger", "reason"), "resolve": ("word", "route", "reason", "trigger")}
+DETAIL_KEYS = {"escalate": ("trigger", "reason"), "resolve": ("word", "route", "reason", "trigger")}
 """What these say; the first alone may stand as a text."""
 STATUSES = (*LIVING, *ENDS)
 
@@ -48,21 +48,21 @@ class ScenarioStep:
     said: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"at": self.at} if self.at else {}
+        document: dict[str, Any] = {"at": self.at} if self.at else {}
         if self.kind == "outcome":
-            said["outcome"] = dict(self.outcome)
+            document["outcome"] = dict(self.outcome)
         if self.missing:
-            said["missing"] = list(self.missing)
+            document["missing"] = list(self.missing)
         if self.answers:
-            said["answers"] = [dict(each) for each in self.answers]
+            document["answers"] = [dict(answer) for answer in self.answers]
         if self.kind == "gates":
-            said["gates"] = {key: _short(word) for key, word in self.gates.items()}
+            document["gates"] = {key: _short(word) for key, word in self.gates.items()}
         if self.kind == "answer":
-            said["answer"] = self.answer
-        if self.kind in SAID:
-            alone = set(self.said) == {SAID[self.kind][0]}
-            said[self.kind] = self.said[SAID[self.kind][0]] if alone else dict(self.said)
-        return {**said, self.kind: True} if self.kind in FLAGS else said
+            document["answer"] = self.answer
+        if self.kind in DETAIL_KEYS:
+            alone = set(self.said) == {DETAIL_KEYS[self.kind][0]}
+            document[self.kind] = self.said[DETAIL_KEYS[self.kind][0]] if alone else dict(self.said)
+        return {**document, self.kind: True} if self.kind in FLAGS else document
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Expect:
 
     def to_dict(self) -> dict[str, Any]:
         lists = {"path": self.path, "rules": self.rules}
-        found: dict[str, Any] = {key: list(value) for key, value in lists.items() if value is not None}
+        document: dict[str, Any] = {key: list(value) for key, value in lists.items() if value is not None}
         words = {"end": self.end, "status": self.status}
-        return {**found, **{key: value for key, value in words.items() if value is not None}}
+        return {**document, **{key: value for key, value in words.items() if value is not None}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +109,13 @@ def read_scenarios(data: Any) -> tuple[ScenarioScript, ...]:
         raise Malformed("", "has to be a list of scenarios")
     if len(data) > MAX_SCENARIOS:
         raise Malformed("", f"has more than {MAX_SCENARIOS} scenarios")
-    found: dict[str, ScenarioScript] = {}
-    for index, each in enumerate(data):
-        scenario = read_scenario(each, f"[{index}]")
-        if scenario.key in found:
+    scenarios: dict[str, ScenarioScript] = {}
+    for index, raw_scenario in enumerate(data):
+        scenario = read_scenario(raw_scenario, f"[{index}]")
+        if scenario.key in scenarios:
             raise Malformed(f"[{index}].key", f"the key {scenario.key} appears twice")
-        found[scenario.key] = scenario
-    return tuple(found.values())
+        scenarios[scenario.key] = scenario
+    return tuple(scenarios.values())
 
 
 def read_scenario(data: Any, at: str = "") -> ScenarioScript:
@@ -152,9 +152,9 @@ def read_step(data: Any, at: str) -> ScenarioStep:
     if type(data) is not dict:
         raise Malformed(at, "has to be an object")
     shapes.only(data, at, ("at", *KINDS, "missing"))
-    given = {key for key in KINDS if data.get(key) is not None}
-    kind = "outcome" if given == {"outcome", "answers"} else next(iter(given), "")
-    if not kind or given - {kind, "answers"} or (len(given) > 1 and kind != "outcome"):
+    kinds = {key for key in KINDS if data.get(key) is not None}
+    kind = "outcome" if kinds == {"outcome", "answers"} else next(iter(kinds), "")
+    if not kind or kinds - {kind, "answers"} or (len(kinds) > 1 and kind != "outcome"):
         raise Malformed(at, f"has to say one of {', '.join(KINDS)} (answers may stand beside an outcome)")
     if kind in FLAGS and data[kind] is not True:
         raise Malformed(join(at, kind), "has to be true")
@@ -175,43 +175,43 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         gates=_gates(data.get("gates"), at),
         answer=_answer(data.get("answer"), join(at, "answer")) if kind == "answer" else "",
         missing=missing,
-        said=_said(kind, data[kind], join(at, kind)) if kind in SAID else {},
+        said=_said(kind, data[kind], join(at, kind)) if kind in DETAIL_KEYS else {},
     )
 
 
 def _said(kind: str, data: Any, at: str) -> dict[str, str]:
     """Of resolve `go_on`, or `{word: route, route: fix, reason: …, trigger: …}`; of escalate `security`, or `{trigger:
     security, reason: …}`."""
-    first = SAID[kind][0]
-    found = {first: data} if type(data) is str else shapes.mapping(data, at)
-    shapes.only(found, at, SAID[kind])
-    said = {key: text for key in found if (text := shapes.text(found[key], join(at, key)))}
-    if first not in said:
+    first = DETAIL_KEYS[kind][0]
+    members = {first: data} if type(data) is str else shapes.mapping(data, at)
+    shapes.only(members, at, DETAIL_KEYS[kind])
+    details = {key: text for key in members if (text := shapes.text(members[key], join(at, key)))}
+    if first not in details:
         raise Malformed(join(at, first), "is missing")
-    if kind == "escalate" and len(said["trigger"]) > LONGEST:
+    if kind == "escalate" and len(details["trigger"]) > LONGEST:
         raise Malformed(join(at, first), f"is longer than {LONGEST} characters")
     if kind == "resolve":
-        shapes.word(said["word"], join(at, "word"), WORDS_TO_RESOLVE)
-        if ("route" in said) is not (said["word"] in ROUTED):
-            wanted = (
-                "names a station" if said["word"] in ROUTED else f"stands only with {' or '.join(ROUTED)}"
+        shapes.word(details["word"], join(at, "word"), WORDS_TO_RESOLVE)
+        if ("route" in details) is not (details["word"] in ROUTED):
+            message = (
+                "names a station" if details["word"] in ROUTED else f"stands only with {' or '.join(ROUTED)}"
             )
-            raise Malformed(join(at, "route"), wanted)
-    return said
+            raise Malformed(join(at, "route"), message)
+    return details
 
 
 def _gates(data: Any, at: str) -> dict[str, dict[str, str]]:
     """`{review: approve}`, or `{review: {decision, route, reason}}` as the facts of a decision have it."""
-    found = {
+    votes = {
         key: {"decision": word} if type(word) is str else word
         for key, word in shapes.mapping(data, join(at, "gates")).items()
     }
-    for key, word in read_facts({"gates": found}, at).gates.items():
+    for key, word in read_facts({"gates": votes}, at).gates.items():
         if word.decision is None:
             raise Malformed(join(join(at, "gates"), key), f"has to say one of {', '.join(WORDS)}")
-    if data is not None and not found:
+    if data is not None and not votes:
         raise Malformed(join(at, "gates"), "is empty")
-    return found
+    return votes
 
 
 def _short(word: Mapping[str, str]) -> Any:
@@ -226,20 +226,20 @@ def _answer(data: Any, at: str) -> str:
 
 
 def _expect(data: Any, at: str) -> Expect:
-    found = shapes.mapping(data, at)
-    shapes.only(found, at, EXPECTED)
+    members = shapes.mapping(data, at)
+    shapes.only(members, at, EXPECTED)
     return Expect(
-        path=_texts(found.get("path"), join(at, "path")),
-        rules=_texts(found.get("rules"), join(at, "rules")),
-        end=shapes.text(found.get("end"), join(at, "end")),
-        status=shapes.word(found.get("status"), join(at, "status"), STATUSES),
+        path=_texts(members.get("path"), join(at, "path")),
+        rules=_texts(members.get("rules"), join(at, "rules")),
+        end=shapes.text(members.get("end"), join(at, "end")),
+        status=shapes.word(members.get("status"), join(at, "status"), STATUSES),
     )
 
 
 def _texts(data: Any, at: str) -> tuple[str, ...] | None:
     if data is None:
         return None
-    for index, each in enumerate(shapes.sequence(data, at)):
-        if type(each) is not str:
+    for index, member in enumerate(shapes.sequence(data, at)):
+        if type(member) is not str:
             raise Malformed(join(at, index), "has to be a text")
     return tuple(data)

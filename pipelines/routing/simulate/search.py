@@ -41,12 +41,12 @@ class SearchNode:
     step: ScenarioStep | None = None
 
     def steps(self) -> tuple[ScenarioStep, ...]:
-        found: list[ScenarioStep] = []
+        steps: list[ScenarioStep] = []
         node: SearchNode | None = self
         while node is not None and node.step is not None:
-            found.append(node.step)
+            steps.append(node.step)
             node = node.before
-        return tuple(reversed(found))
+        return tuple(reversed(steps))
 
 
 @dataclass
@@ -63,78 +63,78 @@ class PathSearch:
     cut: bool = False
 
     def find(
-        self, start: SimulatedTask, wanted: Collection[str], key: Key, most: int
+        self, start: SimulatedTask, rule_ids: Collection[str], key: Key, most: int
     ) -> dict[str, tuple[ScenarioStep, ...]]:
         """The steps to each wanted rule that was found, the last of which takes it. `cut` says whether a bound ended
         the search: `most` steps, or those that are left."""
-        missing, found = set(wanted), dict[str, tuple[ScenarioStep, ...]]()
-        seen, todo = {key(start)}, deque([SearchNode(start)])
+        missing, paths = set(rule_ids), dict[str, tuple[ScenarioStep, ...]]()
+        visited, todo = {key(start)}, deque([SearchNode(start)])
         self.reached.add(self.line.start)
         self.cut = False
         while todo and missing:
             node = todo.popleft()
-            for candidate, taken in followed(self.line, node.walk, self.candidates.at):
+            for candidate, record in followed(self.line, node.walk, self.candidates.at):
                 most, self.left = most - 1, self.left - 1
                 if most < 0 or self.left < 0 or not self.going():
                     self.cut = True
-                    return found
-                new = SearchNode(taken.walk, node, candidate.step)
-                for rule in missing & set(taken.rules):
-                    found[rule] = new.steps()
-                missing -= set(taken.rules)
+                    return paths
+                new = SearchNode(record.walk, node, candidate.step)
+                for rule in missing & set(record.rules):
+                    paths[rule] = new.steps()
+                missing -= set(record.rules)
                 if candidate.rule in missing:
-                    self.tried[candidate.rule] = taken
-                self.reached.update(taken.entered)
-                place = key(taken.walk)
-                if place not in seen and not taken.walk.over:
-                    seen.add(place)
+                    self.tried[candidate.rule] = record
+                self.reached.update(record.entered)
+                place = key(record.walk)
+                if place not in visited and not record.walk.over:
+                    visited.add(place)
                     todo.append(new)
-        return found
+        return paths
 
 
 def followed(
     line: ParsedLine, walk: SimulatedTask, at: Callable[[SimulatedPosition], Iterator[Candidate]]
 ) -> Iterator[tuple[Candidate, StepRecord]]:
     """Try what is offered `at` each position; what is refused is left out."""
-    living = [each for each in walk.positions if each.here]
+    living = [position for position in walk.positions if position.here]
     for index, position in enumerate(living):
-        if position.station in (each.station for each in living[:index]):
+        if position.station in (earlier.station for earlier in living[:index]):
             continue
         for candidate in at(position):
             # With one token there is nothing to choose; of several the step names the one that it means.
             several = len(living) > 1
             step = replace(candidate.step, at=position.station) if several else candidate.step
             try:
-                step, taken = answering(line, walk, step)
+                step, record = answering(line, walk, step)
             except StepRefused:
                 continue
-            yield replace(candidate, step=step), taken
+            yield replace(candidate, step=step), record
 
 
 def answering(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> tuple[ScenarioStep, StepRecord]:
     """A witness answers every evaluation of its station; the step keeps those that are asked. Raises StepRefused."""
-    answers = {_evaluation(each): each for each in step.answers} if step.kind == "outcome" else {}
-    asked = replace(step, answers=()) if answers else step
+    answers = {_evaluation(answer): answer for answer in step.answers} if step.kind == "outcome" else {}
+    current_step = replace(step, answers=()) if answers else step
     while True:
-        taken = take(line, walk, asked)
-        if not isinstance(taken.decision, Ask):
-            return asked, taken
-        answer = answers.pop(_evaluation(taken.decision.evaluation), None)
+        record = take(line, walk, current_step)
+        if not isinstance(record.decision, Ask):
+            return current_step, record
+        answer = answers.pop(_evaluation(record.decision.evaluation), None)
         if answer is None:
-            return asked, taken
-        asked = replace(asked, answers=(*asked.answers, answer))
+            return current_step, record
+        current_step = replace(current_step, answers=(*current_step.answers, answer))
 
 
-def _evaluation(said: Mapping[str, Any]) -> str:
-    kind = next(kind for kind in ANSWERS if kind in said)
-    return key_of(kind, said[kind])
+def _evaluation(payload: Mapping[str, Any]) -> str:
+    kind = next(kind for kind in ANSWERS if kind in payload)
+    return key_of(kind, payload[kind])
 
 
 # What counts as the same place
 
 
 def coarse(walk: SimulatedTask) -> Hashable:
-    return *(_place(each) for each in walk.positions if not each.over), bool(walk.escalations)
+    return *(_place(position) for position in walk.positions if not position.over), bool(walk.escalations)
 
 
 def _place(position: SimulatedPosition) -> Hashable:

@@ -49,8 +49,8 @@ class SimulatedEscalation:
     blocks: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        said = {"trigger": self.trigger, "role": self.role, "station": self.station, "rule": self.rule}
-        return {key: value for key, value in said.items() if value}
+        document = {"trigger": self.trigger, "role": self.role, "station": self.station, "rule": self.rule}
+        return {key: value for key, value in document.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,11 @@ class SimulatedPosition:
         return replace(self, status=ended.kind, end=ended.end, error=ended.error, **gone)
 
     def to_dict(self) -> dict[str, Any]:
-        said = {"station": self.station, "status": self.status, "end": self.end, "error": self.error}
+        document = {"station": self.station, "status": self.status, "end": self.end, "error": self.error}
         more = {"origin": self.origin, "feedback": self.feedback, "wait": dict(self.wait)}
         if self.arrival:
             more["joins"] = {"from": self.arrival.source, "standing": self.arrival.standing}
-        return {key: value for key, value in {**said, **more}.items() if value}
+        return {key: value for key, value in {**document, **more}.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,23 +140,23 @@ class SimulatedTask:
 
     @property
     def status(self) -> str:
-        return status_of(each.status for each in self.positions)
+        return status_of(position.status for position in self.positions)
 
     @property
     def over(self) -> bool:
-        return all(each.over for each in self.positions)
+        return all(position.over for position in self.positions)
 
     @property
     def end(self) -> str:
         """The key of the task's end: of several branches the worst; "" while it goes on."""
         if not self.over:
             return ""
-        return next(each.end for each in self.positions if each.status == self.status)
+        return next(position.end for position in self.positions if position.status == self.status)
 
     @property
     def present(self) -> int:
         """The first token that has not ended and waits for no sibling. Raises StopIteration."""
-        return next(i for i, each in enumerate(self.positions) if each.here)
+        return next(i for i, position in enumerate(self.positions) if position.here)
 
     def put(self, index: int, position: SimulatedPosition) -> SimulatedTask:
         return replace(self, positions=(*self.positions[:index], position, *self.positions[index + 1 :]))
@@ -172,16 +172,18 @@ class SimulatedTask:
     def ending(self, ended: TokenEnd, index: int = -1) -> SimulatedTask:
         """End the token at `index`, or all of them. Terminal is final: nothing is open any more."""
         positions = tuple(
-            each.ending(ended) if i == index or (ended.everything and not each.over) else each
-            for i, each in enumerate(self.positions)
+            position.ending(ended) if i == index or (ended.everything and not position.over) else position
+            for i, position in enumerate(self.positions)
         )
         after = replace(self, positions=positions)
         return replace(after, escalations=()) if after.over else after
 
     def index_of(self, token: int) -> int | None:
         """Where a token stands among the positions; None where it has ended or become part of another."""
-        found = (i for i, each in enumerate(self.positions) if each.token == token and not each.over)
-        return next(found, None)
+        indices = (
+            i for i, position in enumerate(self.positions) if position.token == token and not position.over
+        )
+        return next(indices, None)
 
     def holds(self, escalation: SimulatedEscalation) -> int | None:
         """The position that was decided so, if it still waits for that; others it only keeps from going forward."""
@@ -191,7 +193,7 @@ class SimulatedTask:
 
     def beside(self, index: int) -> list[str]:
         """The stations in which other tokens stand."""
-        return [each.station for i, each in enumerate(self.positions) if i != index and each.here]
+        return [position.station for i, position in enumerate(self.positions) if i != index and position.here]
 
     def now(self, line: ParsedLine, index: int) -> dict[str, Any]:
         """Every fact of this moment but what the token itself brought along."""
@@ -213,8 +215,8 @@ class SimulatedTask:
         own: dict[str, Any] = {"signal_reworks": position.signal_reworks, "origin": position.origin}
         if line.limits.cost_usd is not None and self.spent:
             own["spent"] = self.spent
-        if line.reads_stations and (seen := across(outcome.get("facts") or {}, self.past)):
-            own["observed"] = seen
+        if line.reads_stations and (observed := across(outcome.get("facts") or {}, self.past)):
+            own["observed"] = observed
         return {
             "station": position.station,
             "outcome": dict(outcome),
@@ -279,7 +281,7 @@ class StepRecord:
         """Each with its station: the step's own, those about tokens that waited for it, then those about the outcomes
         of joins."""
         own = [(self.station, self.decision)] if self.decision else []
-        return [*own, *self.also] + [(each.station, each.decision) for each in self.joined if each.decision]
+        return [*own, *self.also] + [(join.station, join.decision) for join in self.joined if join.decision]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -287,16 +289,16 @@ class StepRecord:
             "station": self.station,
             "decision": self.decision.to_dict() if self.decision else None,
             "rules": list(self.rules),
-            **({"joined": [each.to_dict() for each in self.joined]} if self.joined else {}),
+            **({"joined": [join.to_dict() for join in self.joined]} if self.joined else {}),
             **(
-                {"also": [{"station": at, "decision": each.to_dict()} for at, each in self.also]}
+                {"also": [{"station": at, "decision": decision.to_dict()} for at, decision in self.also]}
                 if self.also
                 else {}
             ),
             "status": self.walk.status,
-            "positions": [each.to_dict() for each in self.walk.positions],
+            "positions": [position.to_dict() for position in self.walk.positions],
             **(
-                {"escalations": [each.to_dict() for each in self.walk.escalations]}
+                {"escalations": [escalation.to_dict() for escalation in self.walk.escalations]}
                 if self.walk.escalations
                 else {}
             ),
@@ -308,8 +310,8 @@ class StepRecord:
 
 def begin(line: ParsedLine, scenario: ScenarioScript) -> SimulatedTask:
     """A task at the start. Inputs that the line does not have are refused (Malformed); defaults are filled in."""
-    inputs = {each.key: each.default for each in line.inputs if each.has_default}
-    known = {each.key for each in line.inputs}
+    inputs = {line_input.key: line_input.default for line_input in line.inputs if line_input.has_default}
+    known = {line_input.key for line_input in line.inputs}
     for key in scenario.inputs:
         if key not in known:
             raise Malformed(f"inputs.{key}", "is not an input of this line")

@@ -58,11 +58,13 @@ def _where(walk: SimulatedTask, step: ScenarioStep) -> int:
     first = _anywhere(walk)
     if step.at is None:
         return first
-    found = [i for i, each in enumerate(walk.positions) if each.station == step.at and each.here]
-    if not found:
-        standing = ", ".join(each.station for each in walk.positions if each.here)
-        raise StepRefused(f"no token stands at {step.at}, but at {standing}")
-    return found[0]
+    indices = [
+        i for i, position in enumerate(walk.positions) if position.station == step.at and position.here
+    ]
+    if not indices:
+        stations = ", ".join(position.station for position in walk.positions if position.here)
+        raise StepRefused(f"no token stands at {step.at}, but at {stations}")
+    return indices[0]
 
 
 # What happens
@@ -77,8 +79,8 @@ def _outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioSt
         walk = replace(walk, spent=float(exactly(walk.spent) + cost))
     if step.answers:
         situation["facts"]["answers"] = list(step.answers)
-    taken = decided(line, walk, index, situation)
-    return replace(taken, walk=_observed(line, taken.walk, position, situation))
+    record = decided(line, walk, index, situation)
+    return replace(record, walk=_observed(line, record.walk, position, situation))
 
 
 def _observed(
@@ -88,39 +90,45 @@ def _observed(
     if not line.reads_stations or not situation["outcome"].get("facts"):
         return walk
     read = read_situation(situation)
-    told = judged(line, line.station(position.station), read.outcome, read.facts.spent).outcome
-    if derive(told).standing != "passed":
+    outcome = judged(line, line.station(position.station), read.outcome, read.facts.spent).outcome
+    if derive(outcome).standing != "passed":
         return walk
-    tree = next((found for _, facts in reversed(walk.past) if (found := tree_of(facts))), "workspace")
-    seen = witnessed(told.facts, {"station": position.station, "tree": tree_of(told.facts) or tree})
-    return replace(walk, past=(*walk.past, (position.station, seen)))
+    tree = next((candidate for _, facts in reversed(walk.past) if (candidate := tree_of(facts))), "workspace")
+    observed_facts = witnessed(
+        outcome.facts, {"station": position.station, "tree": tree_of(outcome.facts) or tree}
+    )
+    return replace(walk, past=(*walk.past, (position.station, observed_facts)))
 
 
 def _gates(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
     """Words that are said together: the first other than approve decides at once, approvals when all are there."""
     position = walk.positions[index]
     _needs(position, (REVIEW,), "words at gates")
-    asked = position.asked
-    assert asked is not None and isinstance(asked.decision, Wait)
+    open_review = position.asked
+    assert open_review is not None and isinstance(open_review.decision, Wait)
     for key, word in step.gates.items():
-        _check_word(line, walk, asked, key, word)
-    words = {**asked.words, **step.gates}
+        _check_word(line, walk, open_review, key, word)
+    words = {**open_review.words, **step.gates}
     walk = _recorded(line, walk, position, step.gates)
     against = sorted(
         (word["decision"] for word in step.gates.values() if word["decision"] != APPROVE), key=RANK.index
     )
-    if not against and any(key not in words for key in asked.decision.gates):
-        waiting = replace(position, asked=replace(asked, words=words))
+    if not against and any(key not in words for key in open_review.decision.gates):
+        waiting = replace(position, asked=replace(open_review, words=words))
         return StepRecord(walk.put(index, waiting), position.station)
-    facts = effects.told(asked.situation["facts"], walk.now(line, index), words)
-    again = {**asked.situation, "facts": facts}
-    return decided(line, walk, index, again, against[0] if against else "", asked.decision.rule)
+    facts = effects.told(open_review.situation["facts"], walk.now(line, index), words)
+    again = {**open_review.situation, "facts": facts}
+    return decided(line, walk, index, again, against[0] if against else "", open_review.decision.rule)
 
 
 def _check_word(
-    line: ParsedLine, walk: SimulatedTask, asked: OpenReview, key: str, word: Mapping[str, str]
+    line: ParsedLine, walk: SimulatedTask, open_review: OpenReview, key: str, word: Mapping[str, str]
 ) -> None:
-    open_gates = [each for each in getattr(asked.decision, "gates", ()) if each not in asked.words]
+    open_gates = [
+        gate_key
+        for gate_key in getattr(open_review.decision, "gates", ())
+        if gate_key not in open_review.words
+    ]
     if key not in open_gates:
         raise StepRefused(f"gate {key} is not open here, but {', '.join(open_gates)}")
     gate = gate_of(line, key)
@@ -134,8 +142,8 @@ def _recorded(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, words: Mapping[str, Mapping[str, str]]
 ) -> SimulatedTask:
     rounds = {key: 1 for key, word in words.items() if word["decision"] == SEND_BACK}
-    said = {key: (word["decision"], shown(line, position, key)) for key, word in words.items()}
-    return replace(walk, rounds=added_up(walk.rounds, rounds), last_words={**walk.last_words, **said})
+    last_words = {key: (word["decision"], shown(line, position, key)) for key, word in words.items()}
+    return replace(walk, rounds=added_up(walk.rounds, rounds), last_words={**walk.last_words, **last_words})
 
 
 def _answers(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
@@ -145,8 +153,8 @@ def _answers(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioSt
     if position.asked is None or not position.wait.get("evaluation"):
         raise StepRefused(f"{_standing(position)}: no evaluation is asked")
     facts = position.asked.situation["facts"]
-    for each in step.answers:
-        facts = effects.answered(facts, walk.now(line, index), each)
+    for answer in step.answers:
+        facts = effects.answered(facts, walk.now(line, index), answer)
     return decided(line, walk, index, {**position.asked.situation, "facts": facts})
 
 

@@ -50,7 +50,7 @@ def account(request: SignedIn) -> HttpResponse:
 def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
     """The account page with one of its forms as it came back."""
     user = request.user
-    mine: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "personal": PersonalForm(instance=user),
         "password": PasswordChangeForm(user),
         "new_token": NewToken(),
@@ -67,7 +67,7 @@ def page(request: SignedIn, status: int = 200, **context: Any) -> HttpResponse:
         section="account",
         trail=crumbs("Personal settings"),
         status=status,
-        **(mine | context),
+        **(defaults | context),
     )
 
 

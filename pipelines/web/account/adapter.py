@@ -75,8 +75,8 @@ class AccountAdapter(DefaultAccountAdapter):
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
         """In the words of the product: what allauth calls a security key is a passkey everywhere else."""
         return [
-            {**each, "description": "Use a passkey"} if each["id"] == PASSKEY else each
-            for each in super().get_reauthentication_methods(user)
+            {**method, "description": "Use a passkey"} if method["id"] == PASSKEY else method
+            for method in super().get_reauthentication_methods(user)
         ]
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
@@ -105,10 +105,10 @@ class AccountAdapter(DefaultAccountAdapter):
         email: str | None = None,
     ) -> None:
         assert isinstance(user, User)
-        kind, said = CHANGES.get(template_prefix, ("", ""))
+        kind, sentence = CHANGES.get(template_prefix, ("", ""))
         if kind:
             audit.record(kind, by=user, at=timezone.now(), about=audit.ref(user), name=user.username)
         if user.email:
-            prefix = CHANGED if said else template_prefix
-            context = {**(context or {}), "said": said, "name": user.username}
+            prefix = CHANGED if sentence else template_prefix
+            context = {**(context or {}), "said": sentence, "name": user.username}
             super().send_notification_mail(prefix, user, context, user.email)

@@ -28,8 +28,8 @@ class AwayForm(forms.Form):
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data)
         self.user = user
-        mine = Project.objects.filter(memberships__user=user, archived_at=None)
-        self._field("project").queryset = mine.select_related("owner").order_by("owner__key", "key")
+        own_projects = Project.objects.filter(memberships__user=user, archived_at=None)
+        self._field("project").queryset = own_projects.select_related("owner").order_by("owner__key", "key")
         people = User.objects.filter(is_active=True, memberships__project__memberships__user=user)
         self._field("stand_in").queryset = people.exclude(pk=user.pk).distinct().order_by("username")
 
@@ -40,15 +40,15 @@ class AwayForm(forms.Form):
 
     def save(self, now: datetime) -> None:
         """Away until the end of that day, in the person's time zone. Raises Invalid."""
-        said = self.cleaned_data
+        form_data = self.cleaned_data
         try:
             after = datetime.combine(
-                said["until"] + timedelta(days=1), time(), tzinfo=zone(self.user.time_zone)
+                form_data["until"] + timedelta(days=1), time(), tzinfo=zone(self.user.time_zone)
             )
             after.timestamp()
         except (OverflowError, ValueError) as problem:
             raise Invalid.at("until", "Choose a day from today on, within a year.") from problem
-        absences.name(self.user, said["stand_in"], said["project"], after, now=now)
+        absences.name(self.user, form_data["stand_in"], form_data["project"], after, now=now)
 
 
 @signed_in
@@ -63,7 +63,9 @@ def page(request: SignedIn) -> HttpResponse:
         except Invalid as problem:
             form.add_error(problem.path, problem.message)
     now = timezone.now()
-    mine = Absence.objects.filter(until__gt=now).select_related("user", "stand_in", "project__owner")
+    current_absences = Absence.objects.filter(until__gt=now).select_related(
+        "user", "stand_in", "project__owner"
+    )
     return show(
         request,
         "account/away.html",
@@ -71,8 +73,12 @@ def page(request: SignedIn) -> HttpResponse:
         trail=crumbs(("Personal settings", reverse("account")), "Away"),
         status=422 if form.is_bound else 200,
         form=form,
-        absences=list(mine.filter(user=request.user).order_by("project__owner__key", "project__key")),
-        stands_in=list(mine.filter(stand_in=request.user).order_by("user__username", "project_id")),
+        absences=list(
+            current_absences.filter(user=request.user).order_by("project__owner__key", "project__key")
+        ),
+        stands_in=list(
+            current_absences.filter(stand_in=request.user).order_by("user__username", "project_id")
+        ),
         today=timezone.localdate(now, zone(request.user.time_zone)),
     )
 

@@ -36,17 +36,17 @@ class JoinForm(BaseUserCreationForm):
 def join(request: HttpRequest, secret: str) -> HttpResponse:
     """GET only shows what it gives: whatever looks at links ahead of people must not use one up."""
     try:
-        found = invitations.find(secret, timezone.now())
+        invitation = invitations.find(secret, timezone.now())
         if request.method == "POST":
-            return _join(request, found)
+            return _join(request, invitation)
     except invitations.InvitationRefused:
         seconds = wrong_invitations.wait(request)
         if seconds:
             return errors.too_many(request, seconds)
         return _page(request, "errors/invitation.html", status=410)
-    name = found.email.partition("@")[0]
+    name = invitation.email.partition("@")[0]
     form = None if request.user.is_authenticated else JoinForm(initial={"username": name})
-    return _page(request, "account/join.html", invitation=found, form=form)
+    return _page(request, "account/join.html", invitation=invitation, form=form)
 
 
 def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:

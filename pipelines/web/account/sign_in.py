@@ -93,9 +93,9 @@ def set_password(request: SignedIn) -> HttpResponse:
 
 
 def _next(request: HttpRequest) -> str:
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
-    safe = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return wanted if safe else reverse("home")
+    next_url = request.POST.get("next") or request.GET.get("next") or ""
+    safe = url_has_allowed_host_and_scheme(next_url, {request.get_host()}, require_https=request.is_secure())
+    return next_url if safe else reverse("home")
 
 
 @require_POST

@@ -24,7 +24,7 @@ COUNTED_BYTES = 64 * 1024 * 1024
 """Of all files together; what lies beyond is listed without its lines."""
 COUNTED_STEPS = 4_000_000
 PICTURE_BYTES = 8 * 1024 * 1024
-KEPT = 32
+CACHE_SIZE = 32
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class Comparison:
 
     @property
     def added(self) -> int:
-        return sum(each.added or 0 for each in self.files)
+        return sum(file.added or 0 for file in self.files)
 
     @property
     def removed(self) -> int:
-        return sum(each.removed or 0 for each in self.files)
+        return sum(file.removed or 0 for file in self.files)
 
     @property
     def uncounted(self) -> int:
@@ -90,15 +90,15 @@ class Comparison:
         return beyond_reading((file.change.old, file.change.new) for file in self.files)
 
     def file(self, path: str) -> CountedFile | None:
-        return next((each for each in self.files if each.path == path), None)
+        return next((file for file in self.files if file.path == path), None)
 
 
 class Bytes:
     """The bytes of entries; all names of the storage are read by one statement."""
 
     def __init__(self, entries: Iterable[Any]) -> None:
-        wanted = {str(entry["digest"]) for entry in entries if entry and "digest" in entry}
-        self._names = storage.names(wanted) if wanted else {}
+        digests = {str(entry["digest"]) for entry in entries if entry and "digest" in entry}
+        self._names = storage.names(digests) if digests else {}
         self._storage = storages["artifacts"]
 
     def read(self, entry: Any, most: int = MOST_BYTES) -> bytes | None:
@@ -128,20 +128,20 @@ def _side(entry: Any, stored: Bytes) -> FileSide:
     return side(data if data is not None else b"", size or None)
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHE_SIZE)
 def compared(old: StoredTree, new: StoredTree) -> Comparison:
     """Every changed file, and how many lines of it changed."""
     changes = compare(old.manifest, new.manifest)
-    stored = Bytes(entry for each in changes for entry in (each.old, each.new))
+    stored = Bytes(entry for change in changes for entry in (change.old, change.new))
     changes = with_similar(changes, stored.read)
     room, budget = COUNTED_BYTES, StepBudget(COUNTED_STEPS)
-    found = []
+    files = []
     for change in changes:
         size = sum(int(entry.get("size", 0)) for entry in (change.old, change.new) if entry)
         counts = room > 0
         room -= min(size, 2 * MOST_BYTES)
-        found.append(_counted(change, stored, budget) if counts else CountedFile(change))
-    return Comparison(old, new, tuple(found))
+        files.append(_counted(change, stored, budget) if counts else CountedFile(change))
+    return Comparison(old, new, tuple(files))
 
 
 def _counted(change: FileChange, stored: Bytes, budget: StepBudget) -> CountedFile:

@@ -27,8 +27,8 @@ LISTED = 400
 """Files whose names a page shows."""
 SEARCHED = 20
 ONCE = ("unfold", "whole", "listed", "line", "rows", "long")
-KEPT = ("range", "view", "space", "find", "under")
-OWN = (*KEPT, "file", *ONCE)
+STICKY_PARAMETERS = ("range", "view", "space", "find", "under")
+OWN = (*STICKY_PARAMETERS, "file", *ONCE)
 SPLIT = "split"
 Below = Mapping[tuple[str, int], Sequence[Any]]
 CHANGES = {
@@ -114,14 +114,14 @@ class ChangesPanel:
     elsewhere_template: str = ""
 
     def __post_init__(self) -> None:
-        wanted = self.query.get("range", "")
-        self.range = next((each for each in self.ranges if each.key == wanted), self.ranges[0])
+        range_key = self.query.get("range", "")
+        self.range = next((choice for choice in self.ranges if choice.key == range_key), self.ranges[0])
         self.comparison = compared(self.range.base, self.tree)
         self.files = self.comparison.files
         self.find, self.under = self.query.get("find", "").strip(), self.query.get("under", "")
         self.matching = [file for file in self.files if self._matches(file.path)]
-        named = self.comparison.file(self.query.get("file", ""))
-        self.chosen = named or next(iter(self.matching), None)
+        selected_file = self.comparison.file(self.query.get("file", ""))
+        self.chosen = selected_file or next(iter(self.matching), None)
         self.place = self.matching.index(self.chosen) if self.chosen in self.matching else -1
 
     def _matches(self, path: str) -> bool:
@@ -141,10 +141,10 @@ class ChangesPanel:
     def url(self, **changed: str) -> str:
         """This page with some of its choices changed; an empty one is left out."""
         other = [(key, value) for key, value in self.query.items() if key not in (*OWN, "fragment")]
-        kept = {key: str(self.query[key]) for key in KEPT if self.query.get(key)}
-        mine = {**kept, **({"file": self.chosen.path} if self.chosen else {}), **changed}
-        said = urlencode([*other, *((key, value) for key, value in mine.items() if value)])
-        return f"{self.address}?{said}"
+        sticky = {key: str(self.query[key]) for key in STICKY_PARAMETERS if self.query.get(key)}
+        parameters = {**sticky, **({"file": self.chosen.path} if self.chosen else {}), **changed}
+        query = urlencode([*other, *((key, value) for key, value in parameters.items() if value)])
+        return f"{self.address}?{query}"
 
     # What the page shows
 
@@ -152,12 +152,12 @@ class ChangesPanel:
     def tabs(self) -> list[RangeTab]:
         return [
             RangeTab(
-                each,
-                len(compared(each.base, self.tree).files),
-                self.url(range=each.key, file=""),
-                each.key == self.range.key,
+                choice,
+                len(compared(choice.base, self.tree).files),
+                self.url(range=choice.key, file=""),
+                choice.key == self.range.key,
             )
-            for each in self.ranges
+            for choice in self.ranges
         ]
 
     @property
@@ -248,11 +248,11 @@ class ChangesPanel:
 
     @cached_property
     def _unchanged(self) -> Cut[CountedFile]:
-        start = next((each for each in self.ranges if each.key == "start"), None)
+        start = next((choice for choice in self.ranges if choice.key == "start"), None)
         if start is None or start.key == self.range.key:
             return Cut((), 0)
-        now = {each.path for each in self.files}
-        rest = [each for each in compared(start.base, self.tree).files if each.path not in now]
+        now = {file.path for file in self.files}
+        rest = [file for file in compared(start.base, self.tree).files if file.path not in now]
         return part_of(rest, LISTED)
 
     @property
@@ -270,7 +270,7 @@ class ChangesPanel:
 
     @property
     def viewed_count(self) -> int:
-        return sum((each.path, each.mark) in self.viewed for each in self.files)
+        return sum((file.path, file.mark) in self.viewed for file in self.files)
 
     @property
     def is_sensitive(self) -> bool:
@@ -289,7 +289,7 @@ class ChangesPanel:
             self.masker,
             ignore_space=self.ignores_space,
             unfold=bool(self.query.get("unfold")) or bool(self.writing),
-            whole=bool(self.query.get("whole")),
+            is_full=bool(self.query.get("whole")),
             start=self.query.get("rows", ""),
             long=bool(self.query.get("long")),
             below=self.below(self.comparison, self.chosen) if self.below else None,
@@ -313,17 +313,17 @@ class ChangesPanel:
         return self.url(file=self.matching[after].path) if 0 < after < len(self.matching) else ""
 
     def _folders(self, files: Iterable[CountedFile], **changed: str) -> list[ListedFolder]:
-        found: dict[str, list[ListedFile]] = {}
-        for each in files:
-            found.setdefault(each.path.rpartition("/")[0], []).append(self._listed(each, **changed))
-        return [ListedFolder(visible(name), listed) for name, listed in found.items()]
+        folders: dict[str, list[ListedFile]] = {}
+        for file in files:
+            folders.setdefault(file.path.rpartition("/")[0], []).append(self._listed(file, **changed))
+        return [ListedFolder(visible(name), listed) for name, listed in folders.items()]
 
-    def _listed(self, each: CountedFile, **changed: str) -> ListedFile:
+    def _listed(self, file: CountedFile, **changed: str) -> ListedFile:
         return ListedFile(
-            each,
-            self.url(file=each.path, **changed),
-            self.chosen is not None and each is self.chosen,
-            (each.path, each.mark) in self.viewed,
-            self.remarks.get(each.path, 0),
-            sensitivity(each.path, self.patterns),
+            file,
+            self.url(file=file.path, **changed),
+            self.chosen is not None and file is self.chosen,
+            (file.path, file.mark) in self.viewed,
+            self.remarks.get(file.path, 0),
+            sensitivity(file.path, self.patterns),
         )

@@ -30,8 +30,8 @@ def before(user: User, task: Task, digest: str) -> SeenTree | None:
 
 @compiled(user=BigIntegerField(), task=BigIntegerField(), digest=CharField())
 def _others(user: Any, task: Any, digest: Any) -> QuerySet[SeenTree]:
-    seen = SeenTree.objects.filter(user=user, task=task).exclude(digest=digest)
-    return seen.order_by("-at", "-pk")[:1]
+    other_trees = SeenTree.objects.filter(user=user, task=task).exclude(digest=digest)
+    return other_trees.order_by("-at", "-pk")[:1]
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class ReaderFiles:
 
 def files(user: User, task: Task) -> ReaderFiles:
     rows = ViewedFile.objects.filter(user=user, task=task).values_list("path", "content", "marked")
-    found = {(path, content): marked for path, content, marked in rows}
-    return ReaderFiles(frozenset(found), frozenset(key for key, marked in found.items() if marked))
+    viewed = {(path, content): marked for path, content, marked in rows}
+    return ReaderFiles(frozenset(viewed), frozenset(key for key, marked in viewed.items() if marked))
 
 
 def open_file(user: User, task: Task, path: str, content: str) -> None:

@@ -28,7 +28,7 @@ from pipelines.work.results.text import Masker
 FOLDED_LINES = 1500
 """Changed lines beyond which a file is folded until somebody asks for it."""
 SHOWN_ROWS = 4000
-WHOLE = 1_000_000
+UNLIMITED = 1_000_000
 SIGNS = {"added": "+", "removed": "−", "same": ""}
 
 
@@ -101,7 +101,7 @@ class ShownHunk:
 
     def _cell(self, row: DiffRow) -> DiffCell:
         places = [("new", row.new), ("old", row.old)]
-        below = [each for place in places if place[1] for each in self.below.get(place, ())]
+        below = [item for place in places if place[1] for item in self.below.get(place, ())]
         return DiffCell(row, below, self.writing in places and bool(self.writing and self.writing[1]))
 
 
@@ -145,7 +145,7 @@ def shown(
     *,
     ignore_space: bool = False,
     unfold: bool = False,
-    whole: bool = False,
+    is_full: bool = False,
     start: str = "",
     long: bool = False,
     below: Mapping[tuple[str, int], Sequence[Any]] | None = None,
@@ -171,7 +171,7 @@ def shown(
         why = "Written by a program." if counted.generated else "A large change."
         return ShownFile(counted, why=why, folded=True)
     lines = replace(lines, old=[*map(masker.all, lines.old)], new=[*map(masker.all, lines.new)])
-    found = hunks(lines, WHOLE if whole else CONTEXT, WHOLE if long else LONGEST)
+    file_hunks = hunks(lines, UNLIMITED if is_full else CONTEXT, UNLIMITED if long else LONGEST)
     notes = []
     if change.mode_changed:
         notes.append(_executable(change.new))
@@ -179,23 +179,23 @@ def shown(
         notes.append("One side has no newline at its end.")
     if not lines.exact:
         notes.append("Compared in part: more lines may be the same than are shown as such.")
-    why = "" if found else _nothing(counted, ignore_space)
-    part = part_of([row for hunk in found for row in hunk.rows], SHOWN_ROWS, start)
+    why = "" if file_hunks else _nothing(counted, ignore_space)
+    part = part_of([row for hunk in file_hunks for row in hunk.rows], SHOWN_ROWS, start)
     return ShownFile(
         counted,
-        [ShownHunk(hunk, below or {}, writing) for hunk in _within(found, part)],
+        [ShownHunk(hunk, below or {}, writing) for hunk in _within(file_hunks, part)],
         why,
         note=" ".join(notes),
-        whole=whole,
+        whole=is_full,
         part=part if part.partial else None,
         cut_lines=sum(row.cut for row in part.rows),
     )
 
 
-def _within(found: Iterable[Hunk], part: Cut[DiffRow]) -> Iterator[Hunk]:
+def _within(file_hunks: Iterable[Hunk], part: Cut[DiffRow]) -> Iterator[Hunk]:
     """The hunks of these rows; one that begins before or ends after them is shown in part."""
     place = 0
-    for hunk in found:
+    for hunk in file_hunks:
         rows = hunk.rows[max(0, part.start - place) : max(0, part.last - place)]
         if rows:
             yield replace(hunk, rows=rows)

@@ -58,9 +58,9 @@ def _is_shown_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
     """Tell that the reader knows what the range leaves out: it begins where the file was at the start, or where they
     were shown it."""
     start = next(choice for choice in panel.ranges if choice.key == "start")
-    whole = compared(start.base, panel.tree).file(counted.path)
-    old, first = counted.change.old, whole.change.old if whole else None
-    if whole is None or content_mark(old or {}) == content_mark(first or {}):
+    from_start = compared(start.base, panel.tree).file(counted.path)
+    old, first = counted.change.old, from_start.change.old if from_start else None
+    if from_start is None or content_mark(old or {}) == content_mark(first or {}):
         return True
     return old is not None and (counted.change.was or counted.path, content_mark(old)) in panel.opened
 

@@ -25,8 +25,8 @@ class TaskTrees:
 
     def at(self, token_id: int, moment: datetime) -> StoredTree:
         """The files that the branch had at that moment; the empty tree before there were any."""
-        found = self._family.stood(token_id, moment)
-        return StoredTree(*found) if found else EMPTY
+        stored = self._family.stood(token_id, moment)
+        return StoredTree(*stored) if stored else EMPTY
 
     def start(self, token_id: int, moment: datetime) -> StoredTree:
         """What the task began with, as seen from that moment: the base of its branch in a repository, for a retry the
@@ -36,8 +36,8 @@ class TaskTrees:
             base = self._family.base
             return StoredTree(*base) if base else EMPTY
         now = self.at(token_id, moment)
-        kept = [entry for entry in now.manifest if str(entry["path"]) not in changed]
-        before = (*kept, *(entry for entry in changed.values() if entry))
+        unchanged = [entry for entry in now.manifest if str(entry["path"]) not in changed]
+        before = (*unchanged, *(entry for entry in changed.values() if entry))
         return StoredTree(digest_of(before), before)
 
     def latest(self) -> tuple[int, datetime] | None:

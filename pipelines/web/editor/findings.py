@@ -51,30 +51,30 @@ def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
     return told(examined(draft, project), draft)
 
 
-def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
+def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
     `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
     policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads passed
     outcomes that no rule takes. `rejected`: by gate, the station that a rejection leads to. `endless`: of rules, by
     id, the targets that go on round a cycle that no budget crosses. `guarantees`: what was found out about each.
     `signs`: see `signs_of`."""
-    remedies = Remedies(found.subject, draft) if found.subject else None
-    grave = sum(each.severity != INFO for each in found.findings)
-    shown = found.findings[: grave + MAX_NOTES]
+    remedies = Remedies(examination.subject, draft) if examination.subject else None
+    grave = sum(finding.severity != INFO for finding in examination.findings)
+    visible = examination.findings[: grave + MAX_NOTES]
     answer: dict[str, Any] = {
         "findings": [
-            _finding(each, draft, remedies if index < MAX_REMEDIED else None)
-            for index, each in enumerate(shown)
+            _finding(finding, draft, remedies if index < MAX_REMEDIED else None)
+            for index, finding in enumerate(visible)
         ],
-        "left_out": len(found.findings) - len(shown),
+        "left_out": len(examination.findings) - len(visible),
         "rules": {},
         "untaken": {},
         "otherwise": {},
-        "visits": dict(found.visits),
+        "visits": dict(examination.visits),
         "onward": {},
         "rejected": {},
         "endless": {},
-        "guarantees": [_guarantee(each) for each in found.promises],
+        "guarantees": [_guarantee(guarantee) for guarantee in examination.promises],
         "signs": {"stations": {}, "rules": {}, "line": []},
     }
     if remedies is None:
@@ -88,9 +88,9 @@ def told(found: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
             for rule in _rules(RememberedAnalysis(study))
         },
         "untaken": {
-            station.key: [_untaken(remedies, station, each) for each in gaps]
-            for station, standings in zip(line.stations, found.stations, strict=True)
-            if (gaps := [each for each in standings.untaken if is_gap(station, each.outcomes)])
+            station.key: [_untaken(remedies, station, gap) for gap in gaps]
+            for station, standings in zip(line.stations, examination.stations, strict=True)
+            if (gaps := [gap for gap in standings.untaken if is_gap(station, gap.outcomes)])
         },
         "otherwise": {station.key: otherwise(line, station) for station in line.stations},
         "onward": remedies.subject.onward,
@@ -121,7 +121,7 @@ def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | No
         "rules": list(finding.rules),
         "witness": _example(finding.witness),
         "help": reverse("help-page", args=[finding.check]),
-        "remedies": [each.to_dict() for each in _remedies(finding, draft, remedies)],
+        "remedies": [remedy.to_dict() for remedy in _remedies(finding, draft, remedies)],
     }
 
 
@@ -144,7 +144,7 @@ def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
         "answer": view.answer,
         "because": view.because,
         "tried": view.tried,
-        "ways": [asdict(each) for each in answer.moves],
+        "ways": [asdict(move) for move in answer.moves],
     }
 
 
@@ -155,8 +155,8 @@ def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
 def _rules(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
     """Of one station; an analysis is of certain rules, and after most changes it is the same one as before."""
     standings = known.study.standings
-    numbers = {each.rule.id: number for number, each in enumerate(standings, start=1)}
-    return tuple(_rule(known.study, numbers, each) for each in standings)
+    numbers = {liveness.rule.id: number for number, liveness in enumerate(standings, start=1)}
+    return tuple(_rule(known.study, numbers, liveness) for liveness in standings)
 
 
 def _edges_by_name(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
@@ -167,33 +167,33 @@ def _edges_by_name(line: ParsedLine, rule: dict[str, Any]) -> dict[str, Any]:
     return {**rule, "words": describe(when, called=partial(station_name, line))}
 
 
-def _rule(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness) -> dict[str, Any]:
+def _rule(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> dict[str, Any]:
     """`example`: an outcome that the rule takes; of a dead rule one that it would take, and an earlier one does."""
-    rule = standing.rule
+    rule = liveness.rule
     return {
         "id": rule.id,
-        "status": standing.status,
+        "status": liveness.status,
         "words": as_sentence(rule.fault.message) if rule.fault else describe(rule.when),
         "faulty": rule.fault is not None,
-        "why": _why(study, numbers, standing),
-        "example": _example(standing.witness or standing.instead),
+        "why": _why(study, numbers, liveness),
+        "example": _example(liveness.witness or liveness.instead),
     }
 
 
-def _why(study: StationAnalysis, numbers: Mapping[str, int], standing: Liveness) -> str:
-    if standing.status == UNKNOWN:
-        return words(standing.why)
-    if standing.status == DEAD and not standing.killers:
+def _why(study: StationAnalysis, numbers: Mapping[str, int], liveness: Liveness) -> str:
+    if liveness.status == UNKNOWN:
+        return words(liveness.why)
+    if liveness.status == DEAD and not liveness.killers:
         return "Never matches: nothing that reaches this station satisfies it."
-    if standing.status == DEAD:
-        rules = [str(numbers[each]) for each in standing.killers]
+    if liveness.status == DEAD:
+        rules = [str(numbers[rule_id]) for rule_id in liveness.killers]
         return plural(
             "Never matches: rule %(rules)s already takes everything.",
             "Never matches: rules %(rules)s already take everything.",
             len(rules),
         ) % {"rules": ", ".join(rules)}
-    shadows = [str(numbers[each.by]) for each in study.shadows(standing.rule)]
-    if standing.status == SHADOWED and shadows:
+    shadows = [str(numbers[shadow.by]) for shadow in study.shadows(liveness.rule)]
+    if liveness.status == SHADOWED and shadows:
         return plural(
             "Rule %(rules)s takes a part of it.", "Rules %(rules)s take a part of it.", len(shadows)
         ) % {"rules": ", ".join(shadows)}

@@ -44,9 +44,9 @@ Document = Mapping[str, Any]
 def told(clash: Clash, document: Document) -> dict[str, Any]:
     """The clash in plain values with `place`, `mineWords`, `theirsWords`, and the part of the canvas where it is
     (`station`, `rule`, `gate`). `document`: one that has the names."""
-    found = PLACE.match(clash.path)
-    kind, key, rule, rest = found.group("list", "key", "rule", "rest") if found else (None, None, None, None)
-    field = rest if found else clash.path
+    match = PLACE.match(clash.path)
+    kind, key, rule, rest = match.group("list", "key", "rule", "rest") if match else (None, None, None, None)
+    field = rest if match else clash.path
     return {
         **asdict(clash),
         "place": _place(document, kind, key, rule, field or "") or clash.path,
@@ -81,23 +81,25 @@ def _part(document: Document, kind: str, key: str) -> str:
 
 
 def _name(document: Document, kind: str, key: object) -> str:
-    found = _member(document.get(kind), "key", key)
-    return str((found.get("name") or found.get("label")) or key) if found else str(key)
+    member = _member(document.get(kind), "key", key)
+    return str((member.get("name") or member.get("label")) or key) if member else str(key)
 
 
 def _rule_name(document: Document, station: str | None, rule: object) -> str:
     """Its label, else its number."""
     rules = (_member(document.get("stations"), "key", station) or {}).get("rules")
-    found = _member(rules, "id", rule)
-    if found is None:
+    member = _member(rules, "id", rule)
+    if member is None:
         return str(rule)
-    return str(found.get("label") or list(rules or ()).index(found) + 1)
+    return str(member.get("label") or list(rules or ()).index(member) + 1)
 
 
 def _member(members: object, identity: str, key: object) -> Document | None:
     if not isinstance(members, Sequence):
         return None
-    return next((each for each in members if isinstance(each, Mapping) and each.get(identity) == key), None)
+    return next(
+        (member for member in members if isinstance(member, Mapping) and member.get(identity) == key), None
+    )
 
 
 def _field(field: str) -> str:
@@ -113,11 +115,11 @@ def _words(value: Any, field: str, document: Document) -> str:
         return _condition(value, document)
     if field == "to":
         targets = value if isinstance(value, list) else [value]
-        return ", ".join(_target(document, each) for each in targets)
+        return ", ".join(_target(document, target) for target in targets)
     if field.endswith(ORDER) and isinstance(value, list):
-        return " → ".join(_any_name(document, field, each) for each in value)
+        return " → ".join(_any_name(document, field, member) for member in value)
     if field == "gates" and isinstance(value, list):
-        return ", ".join(_name(document, "gates", each) for each in value)
+        return ", ".join(_name(document, "gates", gate) for gate in value)
     if field == "" and isinstance(value, Mapping):
         return _whole(value, document)
     return _cut(value if isinstance(value, str) else jsontext.dumps(value))
@@ -136,11 +138,11 @@ def _condition(value: Any, document: Document) -> str:
 def _keys(document: Document) -> set[str]:
     lists = [document.get("stations"), document.get("ends")]
     return {
-        str(each.get("key"))
+        str(member.get("key"))
         for members in lists
         if isinstance(members, list)
-        for each in members
-        if isinstance(each, Mapping)
+        for member in members
+        if isinstance(member, Mapping)
     }
 
 

@@ -70,7 +70,7 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
         "differs": lines.draft_differs(line),
         "kinds": kinds(),
         "common": several.KEYS,
-        "people": [{"handle": each.username, "name": str(each)} for each in mentions.members(project)],
+        "people": [{"handle": person.username, "name": str(person)} for person in mentions.members(project)],
         "mayEdit": access.can(request.user, "design", project),
         "icons": asset("static/icons.json"),
     }

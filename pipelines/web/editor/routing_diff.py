@@ -36,11 +36,15 @@ def elsewhere(before: Mapping[str, Any], new: ParsedLine | None) -> dict[str, An
     if not isinstance(old, ParsedLine) or new is None:
         return None
     pair = Pair(old, new)
-    found = list(_found(pair))
-    known = [_shown(pair, each) for each in found if each.sample is not None]
-    if not found:
+    route_changes = list(_found(pair))
+    known = [_shown(pair, change) for change in route_changes if change.sample is not None]
+    if not route_changes:
         return None
-    return {"changes": known[:MOST], "more": max(0, len(known) - MOST), "open": len(found) - len(known)}
+    return {
+        "changes": known[:MOST],
+        "more": max(0, len(known) - MOST),
+        "open": len(route_changes) - len(known),
+    }
 
 
 def _found(pair: Pair) -> Iterator[Change]:
@@ -54,7 +58,7 @@ def _found(pair: Pair) -> Iterator[Change]:
 def _touched(pair: Pair) -> list[str]:
     """Keys of stations that both have, and that may decide otherwise."""
     old, new = pair.old, pair.new
-    shared = [each.key for each in new.stations if each.key in old.stations_by_key]
+    shared = [station.key for station in new.stations if station.key in old.stations_by_key]
     around = (old.policy, old.gates, old.ends, old.flags), (new.policy, new.gates, new.ends, new.flags)
     if around[0] != around[1]:
         return shared
@@ -77,16 +81,16 @@ def _own(station: Station) -> tuple[Any, ...]:
 
 def _kind(line: ParsedLine, target: str | None) -> Any:
     """Of a target, whether it is there, and how often it may be entered."""
-    found = line.stations_by_key.get(target or "")
-    return found.limits.max_visits if found else target in line.ends_by_key
+    station = line.stations_by_key.get(target or "")
+    return station.limits.max_visits if station else target in line.ends_by_key
 
 
 def _shown(pair: Pair, change: Change) -> dict[str, Any]:
     assert change.sample is not None
     past, now = differences.went(pair, change.sample)
-    given = change.sample.situation
-    facts = given.get("facts")
-    example = brief(given["outcome"]) + (f" {brief(facts)}" if facts else "")
+    situation = change.sample.situation
+    facts = situation.get("facts")
+    example = brief(situation["outcome"]) + (f" {brief(facts)}" if facts else "")
     return {
         "station": change.station,
         "rule": change.new,

@@ -44,17 +44,17 @@ def contents(request: SignedIn) -> HttpResponse:
 @signed_in
 @require_safe
 def page(request: SignedIn, page: str) -> HttpResponse:
-    found = next((each for each in pages() if each.slug == page), None)
-    if found is None:
+    help_page = next((candidate for candidate in pages() if candidate.slug == page), None)
+    if help_page is None:
         raise Http404
     return show(
         request,
         "help/page.html",
-        trail=crumbs(("Help", reverse("help")), found.title),
-        page=found,
-        html=html_of(found),
-        shelves=shelves(found.folder),
-        developers=for_developers(found.folder),
+        trail=crumbs(("Help", reverse("help")), help_page.title),
+        page=help_page,
+        html=html_of(help_page),
+        shelves=shelves(help_page.folder),
+        developers=for_developers(help_page.folder),
     )
 
 

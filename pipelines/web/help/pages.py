@@ -77,26 +77,26 @@ def pages() -> list[Page]:
 @lru_cache(maxsize=1)
 def _pages(docs: Path, _moment: int) -> tuple[Page, ...]:
     """Looked for twice a minute, not by each page that names its help."""
-    found = [
+    paths = [
         *sorted(docs.glob("*.md")),
         docs.parent / "SECURITY.md",
         docs.parent / "proof/proof.md",
         *sorted(docs.glob("*/*.md")),
     ]
-    return tuple(_read(path, path.stat().st_mtime) for path in found)
+    return tuple(_read(path, path.stat().st_mtime) for path in paths)
 
 
 def shelves(folder: str = "") -> dict[str, list[Page]]:
     """The pages for users by subject: the main ones, and those of this folder after its own."""
-    found = [each for each in pages() if each.for_users and _listed(each, folder)]
+    user_pages = [page for page in pages() if page.for_users and _listed(page, folder)]
     return {
-        name: [each for slug in slugs for each in found if (each.folder or each.slug) == slug]
+        name: [page for slug in slugs for page in user_pages if (page.folder or page.slug) == slug]
         for name, slugs in SHELVES.items()
     }
 
 
 def for_developers(folder: str = "") -> list[Page]:
-    return [each for each in pages() if not each.for_users and _listed(each, folder)]
+    return [page for page in pages() if not page.for_users and _listed(page, folder)]
 
 
 def _listed(page: Page, folder: str) -> bool:
@@ -127,19 +127,19 @@ def _anchor(heading: str) -> str:
 
 @lru_cache(maxsize=200)
 def parts(page: Page) -> tuple[HelpPart, ...]:
-    found = [("", page.title, list[str]())]
+    sections = [("", page.title, list[str]())]
     for before, token in pairwise([Token("", "", 0), *_tokens(page)]):
         if before.type == "heading_open" and before.tag != "h1":
-            found.append((_anchor(token.content), _plain(token), []))
+            sections.append((_anchor(token.content), _plain(token), []))
         elif token.type == "inline" and before.type != "heading_open":
-            found[-1][2].append(_plain(token))
+            sections[-1][2].append(_plain(token))
         elif token.type == "fence":
-            found[-1][2].append(token.content)
-    return tuple(HelpPart(anchor, title, " ".join(text)) for anchor, title, text in found)
+            sections[-1][2].append(token.content)
+    return tuple(HelpPart(anchor, title, " ".join(text)) for anchor, title, text in sections)
 
 
 def _plain(inline: Token) -> str:
-    return "".join(each.content or " " * (each.type == "softbreak") for each in inline.children or [])
+    return "".join(token.content or " " * (token.type == "softbreak") for token in inline.children or [])
 
 
 @lru_cache(maxsize=200)
@@ -191,5 +191,5 @@ def _inside(href: str, page: Page) -> str:
 
 def _picture(src: str) -> str:
     """`pictures/rooms.svg` as the address of that picture here."""
-    found = PICTURE.fullmatch(src)
-    return reverse("help-picture", args=[found["name"]]) if found else src
+    match = PICTURE.fullmatch(src)
+    return reverse("help-picture", args=[match["name"]]) if match else src

@@ -25,7 +25,7 @@ from pipelines.web.help.search import search, stem, telling_words
 from pipelines.web.help.words import WORDS
 from pipelines.web.shell.page import Permissions, SignedIn, signed_in
 
-FOUND, HELP, BEGIN = 8, 4, 4
+MAX_RESULTS, HELP, BEGIN = 8, 4, 4
 MEMBERSHIPS = 100
 """Read to find FOUND people: each may be a member of several projects."""
 NAMES = ("user__first_name", "user__last_name", "user__username")
@@ -162,23 +162,23 @@ def _help(words: str) -> Iterator[PaletteOption]:
 
 
 def _lines(projects: Sequence[Project], words: str) -> list[PaletteOption]:
-    found = Line.objects.filter(project__in=projects, name__icontains=words).select_related("project__owner")
+    lines = Line.objects.filter(project__in=projects, name__icontains=words).select_related("project__owner")
     return [
         PaletteOption(
             line.name, reverse("line-live", args=_keys(line.project, line.key)), "line", str(line.project)
         )
-        for line in found.only("name", "key", "project").order_by("name")[:FOUND]
+        for line in lines.only("name", "key", "project").order_by("name")[:MAX_RESULTS]
     ]
 
 
 def _tasks(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     tasks = Task.objects.filter(project__in=projects)
-    ids = first_found(tasks, tasks, words, NEWEST, FOUND)
-    found = tasks.filter(pk__in=ids).select_related("project__owner").order_by(*NEWEST)
+    ids = first_found(tasks, tasks, words, NEWEST, MAX_RESULTS)
+    matching_tasks = tasks.filter(pk__in=ids).select_related("project__owner").order_by(*NEWEST)
     return [
         PaletteOption(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
                str(status(task.status).word), task.name)
-        for task in found.defer("context", "variables", "inputs")
+        for task in matching_tasks.defer("context", "variables", "inputs")
     ]  # fmt: skip
 
 
@@ -188,40 +188,43 @@ def _keys(project: Project, last: str) -> list[str]:
 
 def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[PaletteOption]:
     """People of one's projects: an admin of theirs goes to their page, anybody else to the list of members."""
-    mine = Membership.objects.filter(user=user, roles__contains=[Role.ADMIN])
-    administered = set(mine.values_list("project_id", flat=True))
-    named = reduce(and_, (_is_named(word, administered) for word in words.split()))
-    members = Membership.objects.filter(named, project__in=projects, user__is_active=True)
+    admin_memberships = Membership.objects.filter(user=user, roles__contains=[Role.ADMIN])
+    administered = set(admin_memberships.values_list("project_id", flat=True))
+    name_filter = reduce(and_, (_is_named(word, administered) for word in words.split()))
+    members = Membership.objects.filter(name_filter, project__in=projects, user__is_active=True)
     rows = list(
         members.select_related("user", "project__owner").order_by("user__username", "pk")[:MEMBERSHIPS]
     )
     people: dict[int, list[Membership]] = {}
     for row in rows:
         people.setdefault(row.user_id, []).append(row)
-    for found in list(people.values())[:FOUND]:
-        member = next((each for each in found if each.project_id in administered), found[0])
+    for memberships in list(people.values())[:MAX_RESULTS]:
+        member = next(
+            (membership for membership in memberships if membership.project_id in administered),
+            memberships[0],
+        )
         keys = [member.project.owner.key, member.project.key]
         address = f"{reverse('project-settings', args=keys)}#member-{member.pk}"
         if member.project_id in administered:
             address = reverse("member-change", args=[*keys, member.pk])
-        names = ", ".join(each.project.name or each.project.key for each in found)
+        names = ", ".join(membership.project.name or membership.project.key for membership in memberships)
         yield PaletteOption(str(member.user), address, "actor-person", names)
 
 
 def _is_named(word: str, administered: Collection[int]) -> Q:
     """By a name; by the address, which only admins see, in the projects that one administers."""
-    found = Q(user__email__icontains=word, project__in=administered)
+    condition = Q(user__email__icontains=word, project__in=administered)
     for field in NAMES:
-        found |= Q(**{f"{field}__icontains": word})
-    return found
+        condition |= Q(**{f"{field}__icontains": word})
+    return condition
 
 
 def _projects(projects: Sequence[Project]) -> Iterator[PaletteOption]:
-    for each in projects:
-        keys = [each.owner.key, each.key]
+    for project in projects:
+        keys = [project.owner.key, project.key]
         yield PaletteOption(
-            f"Switch to {each.name or each.key}", reverse("lines", args=keys), "lines",
-            str(each), also=f"{each} project",
+            f"Switch to {project.name or project.key}", reverse("lines", args=keys), "lines",
+            str(project), also=f"{project} project",
         )  # fmt: skip
 
 
@@ -254,7 +257,7 @@ def _elsewhere(user: User) -> Iterator[PaletteOption]:
     """Offer what is done in a project where the page is of none: in each, as far as these are few."""
     for action in dict.fromkeys(command.may for command in OF_PROJECT if command.may != "view"):
         able = access.projects_where(user, action).filter(archived_at=None).select_related("owner")
-        for project in able.order_by("name", "key")[:FOUND]:
+        for project in able.order_by("name", "key")[:MAX_RESULTS]:
             for command in OF_PROJECT:
                 if command.may == action and command.route != "task-new-choose":
                     yield command.option(project.name or project.key, [project.owner.key, project.key])

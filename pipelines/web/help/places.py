@@ -194,8 +194,8 @@ def place(at: str, field: str = "", kind: str = "") -> str:
     """`page#heading`, or "" where nothing is said about it. `kind`: of the work whose field it is."""
     if kind and field.startswith("work.") and field != "work.kind":
         return PLACES.get(f"kind {kind}", f"kinds#{kind.replace('_', '-')}")
-    wanted = (*(f"{at} {name}" for name in _shorter(field)), at, at.partition(" ")[0])
-    return next((PLACES[each] for each in wanted if each in PLACES), "")
+    keys = (*(f"{at} {name}" for name in _shorter(field)), at, at.partition(" ")[0])
+    return next((PLACES[key] for key in keys if key in PLACES), "")
 
 
 def _shorter(field: str) -> Iterator[str]:

@@ -36,27 +36,27 @@ class _Asked:
 
     def rank(self, page: Page) -> tuple[int, int, bool, int]:
         """What people call it, then the title, then the whole phrase, then how often it is said."""
-        title, said = page.title.lower(), page.text.lower()
+        title, text = page.title.lower(), page.text.lower()
         known = max(self.known_by(page, part) for part in parts(page))
-        times = sum(map(said.count, self.words))
-        return known, sum(word in title for word in self.words), self.phrase in said, times
+        times = sum(map(text.count, self.words))
+        return known, sum(word in title for word in self.words), self.phrase in text, times
 
 
-def search(found: Iterable[Page], text: str) -> list[Hit]:
+def search(candidates: Iterable[Page], text: str) -> list[Hit]:
     """Pages with all of the words, on them or among the words for them, wherever they stand; the best first, each with
     the place that fits best."""
     phrase = " ".join(text.lower().strip(" ?!.").split())
-    asked = _Asked(phrase, telling_words(phrase))
-    hits = [page for page in found if asked.words and all(_about(page, word) for word in asked.words)]
-    hits.sort(key=asked.rank, reverse=True)
-    return [_hit(page, asked) for page in hits]
+    query = _Asked(phrase, telling_words(phrase))
+    hits = [page for page in candidates if query.words and all(_about(page, word) for word in query.words)]
+    hits.sort(key=query.rank, reverse=True)
+    return [_hit(page, query) for page in hits]
 
 
 def telling_words(phrase: str) -> list[str]:
     """The words that say what is looked for; all of them where none does."""
     words = phrase.split()
-    telling = [word for word in words if len(word) >= SHORTEST and word not in UNSAID]
-    return telling or words
+    significant = [word for word in words if len(word) >= SHORTEST and word not in UNSAID]
+    return significant or words
 
 
 def _about(page: Page, word: str) -> bool:
@@ -74,22 +74,24 @@ def stem(word: str) -> str:
     return word
 
 
-def _hit(page: Page, asked: _Asked) -> Hit:
+def _hit(page: Page, query: _Asked) -> Hit:
     """In the part that people mean by the words, else where the phrase, or most of the words, are said first."""
 
     def fits(part: HelpPart) -> tuple[int, bool, int]:
-        said = f"{part.title} {part.text}".lower()
+        text = f"{part.title} {part.text}".lower()
         return (
-            asked.known_by(page, part),
-            asked.phrase in said,
-            sum(stem(word) in said for word in asked.words),
+            query.known_by(page, part),
+            query.phrase in text,
+            sum(stem(word) in text for word in query.words),
         )
 
     part = max(parts(page), key=fits)
     low = part.text.lower()
-    found = next((each for each in (asked.phrase, *asked.words, *map(stem, asked.words)) if each in low), "")
-    place = low.index(found)
-    end = place + len(found)
+    matched = next(
+        (term for term in (query.phrase, *query.words, *map(stem, query.words)) if term in low), ""
+    )
+    place = low.index(matched)
+    end = place + len(matched)
     return Hit(
         page,
         part,

@@ -29,10 +29,10 @@ def help_place(context: Context, field: str = "") -> str:
 
 @register.simple_tag(takes_context=True)
 def help_of_page(context: Context) -> PageHelp | None:
-    found = _found(context, "")
-    slug = found.partition("#")[0]
+    topic = _found(context, "")
+    slug = topic.partition("#")[0]
     title = next((page.title for page in pages() if page.slug == slug), "")
-    return PageHelp(_address(found), title) if title else None
+    return PageHelp(_address(topic), title) if title else None
 
 
 @register.inclusion_tag("help/more.html", takes_context=True)
@@ -49,6 +49,6 @@ def _found(context: Context, field: str) -> str:
     return place(str(at or ""), field, str(context.get("help_kind", "")))
 
 
-def _address(found: str) -> str:
-    slug, mark, anchor = found.partition("#")
+def _address(topic: str) -> str:
+    slug, mark, anchor = topic.partition("#")
     return reverse("help-page", args=[slug]) + mark + anchor if slug else ""

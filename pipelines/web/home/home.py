@@ -58,15 +58,15 @@ def home(request: SignedIn) -> HttpResponse:
     if fragment(request, "first"):
         return show(request, "home/first_task.html#live", **context)
     context["to_connect"] = to_connect(request.user, scope.projects)
-    found = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
+    overview = read_home(scope.projects, access.ids_where(request.user, "design"), timezone.now())
     if fragment(request, "live"):
-        return show(request, "home/live.html", home=found, again=True, **context)
+        return show(request, "home/live.html", home=overview, again=True, **context)
     return show(
         request,
         "home/page.html",
         section="home",
         trail=crumbs("Home"),
-        home=found,
+        home=overview,
         to_set_up=to_set_up(request.user, scope.projects),
         live_project=scope.live,
         **context,
@@ -158,17 +158,19 @@ def _changed(projects: Any) -> QuerySet[Line, int]:
 def to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
     """Each project without a live line in which this person can draw lines. No click makes it go away: a line does."""
     designed = access.ids_where(user, "design")
-    mine = {each.pk: each for each in projects if each.pk in designed and each.archived_at is None}
-    with_lines = set(_with_lines(projects=list(mine)))
-    found = [each for pk, each in mine.items() if pk not in with_lines]
-    return sorted(found, key=lambda each: (each.name, each.key))
+    own_projects = {
+        project.pk: project for project in projects if project.pk in designed and project.archived_at is None
+    }
+    with_lines = set(_with_lines(projects=list(own_projects)))
+    without_line = [project for pk, project in own_projects.items() if pk not in with_lines]
+    return sorted(without_line, key=lambda project: (project.name, project.key))
 
 
 def to_connect(user: User, projects: Sequence[Project]) -> Project | None:
     """The one project in which this person connects repositories; None where it would have to be chosen."""
     able = access.ids_where(user, "repositories")
-    mine = [project for project in projects if project.pk in able and project.archived_at is None]
-    return mine[0] if len(mine) == 1 else None
+    connectable = [project for project in projects if project.pk in able and project.archived_at is None]
+    return connectable[0] if len(connectable) == 1 else None
 
 
 @compiled(projects=ids())

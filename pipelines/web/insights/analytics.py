@@ -54,9 +54,9 @@ class StationCard:
 @require_safe
 def numbers(request: SignedIn, line: Line) -> HttpResponse:
     """`?version=` narrows to one; without it all versions count. `?since=`, `?until=`: the days that count."""
-    asked = request.GET.get("version", "")
-    version = access.version_in(line, asked) if asked else None
-    shown, dates = version or line.live, dates_of(request)
+    version_number = request.GET.get("version", "")
+    version = access.version_in(line, version_number) if version_number else None
+    active_version, dates = version or line.live, dates_of(request)
     number = version.number if version else None
     return show_line(
         request,
@@ -65,7 +65,9 @@ def numbers(request: SignedIn, line: Line) -> HttpResponse:
         version=version,
         dates=dates,
         choices=[("", "All versions"), *((str(n), f"v{n}") for n in _published(line.pk))],
-        **_context(analytics.of_line(line, number, dates), shown, usage.of_line(line.pk, number, dates)),
+        **_context(
+            analytics.of_line(line, number, dates), active_version, usage.of_line(line.pk, number, dates)
+        ),
     )
 
 
@@ -75,24 +77,24 @@ def _published(line_id: int) -> list[int]:
 
 
 def _context(
-    found: LineInsights | None, shown: LineVersion | None, spent: Mapping[str, Spending]
+    insights: LineInsights | None, active_version: LineVersion | None, spent: Mapping[str, Spending]
 ) -> dict[str, Any]:
-    if found is None or shown is None:
+    if insights is None or active_version is None:
         return {"numbers": None, "stations": []}
-    parsed = versions.parsed(shown)
+    parsed = versions.parsed(active_version)
     words = {"approve": "approved", "reject": "rejected", "send_back": "sent back"}
     gates = [
         (gate, ", ".join(f"{count} {words.get(word, word)}" for word, count in gate.words.items()))
-        for gate in found.gates
+        for gate in insights.gates
     ]
-    cards = [_card(parsed, station, spent.get(station.key, usage.NOTHING)) for station in found.stations]
+    cards = [_card(parsed, station, spent.get(station.key, usage.NOTHING)) for station in insights.stations]
     return {
-        "numbers": found,
+        "numbers": insights,
         "stations": cards,
         "spending": usage.total(spent),
         "gates": gates,
-        "gates_opened": any(gate.visits for gate in found.gates),
-        "gates_decided": any(gate.deciding for gate in found.gates),
+        "gates_opened": any(gate.visits for gate in insights.gates),
+        "gates_decided": any(gate.deciding for gate in insights.gates),
     }
 
 
@@ -148,9 +150,9 @@ def knob_words(line: ParsedLine, knob: str) -> str:
         return "Blocked, and no rule takes it"
     if name == "failure_rules":
         return "Failed outcomes skip the rules"
-    named = {
+    labels = {
         "no_rules": "No rules",
         "no_match": "No rule matched",
         "on_failure": "Failed, and no rule takes it",
     }
-    return f"{named.get(name, name)}: {policy_words(line, value)}"
+    return f"{labels.get(name, name)}: {policy_words(line, value)}"

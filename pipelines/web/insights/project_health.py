@@ -84,23 +84,26 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
         rows=[_row(figure, gates) for figure in query.figures(project, now)],
         dates=dates,
         stations=stations,
-        has={name: any(getattr(each, name) for each in stations) for name in ("waiting", "working", "gates")},
+        has={
+            name: any(getattr(station, name) for station in stations)
+            for name in ("waiting", "working", "gates")
+        },
         months=_months(project, now),
         costs=_costs(project, begin, end),
         incidents=[
-            (each, late_words(each.escalation.role, each.escalation.trigger))
-            for each in incidents.order_by("-opened_at")[:MOST]
+            (incident, late_words(incident.escalation.role, incident.escalation.trigger))
+            for incident in incidents.order_by("-opened_at")[:MOST]
         ],
     )
 
 
 def _months(project: Project, now: datetime) -> list[MonthRow]:
     """The newest first; with a limit also the one that runs, whatever it cost."""
-    found, today = usage.by_month(project.pk), now.astimezone(UTC).date().replace(day=1)
+    by_month, today = usage.by_month(project.pk), now.astimezone(UTC).date().replace(day=1)
     limit = project.month_cost_usd
     if limit is not None:
-        found = {**found, today: found.get(today, usage.NOTHING)}
-    rows = sorted(found.items(), reverse=True)[:MONTHS]
+        by_month = {**by_month, today: by_month.get(today, usage.NOTHING)}
+    rows = sorted(by_month.items(), reverse=True)[:MONTHS]
     return [MonthRow(month, spent, limit if month == today else None) for month, spent in rows]
 
 
@@ -109,7 +112,7 @@ def _costs(project: Project, since: datetime, until: datetime | None) -> list[Li
     spent = usage.by_line(project.pk, since, until)
     lines = Line.objects.filter(pk__in=spent).order_by("name")
     rows = [LineCosts(line, spent[line.pk]) for line in lines]
-    return sorted(rows, key=lambda each: -(each.spending.cost or 0))[:MOST]
+    return sorted(rows, key=lambda row: -(row.spending.cost or 0))[:MOST]
 
 
 def _row(figure: Figure, gates: Mapping[str, tuple[str, str]]) -> FigureRow:
@@ -124,8 +127,8 @@ def _row(figure: Figure, gates: Mapping[str, tuple[str, str]]) -> FigureRow:
 def _value(figure: Figure) -> str:
     if figure.value is None:
         return "not enough data yet"
-    shown = figure_value(figure.key, figure.value)
+    text = figure_value(figure.key, figure.value)
     if figure.seconds is None:
-        return shown
+        return text
     now, before = (duration(seconds) for seconds in figure.seconds)
-    return f"{shown} ({now}, before {before})"
+    return f"{text} ({now}, before {before})"

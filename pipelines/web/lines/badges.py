@@ -40,12 +40,12 @@ def limits_of_rules(line: ParsedLine) -> dict[str, dict[str, Any]]:
 
 def _station(subject: LintSubject, station: Station) -> dict[str, list[str]]:
     line = subject.line
-    found = {
+    badges = {
         "limits": [*_limits(line, station), *_apart(line, station)],
         "escalates": list(_escalates(subject, station)),
         "needs": list(_needs(line, station)),
     }
-    return {kind: words for kind, words in found.items() if words}
+    return {kind: words for kind, words in badges.items() if words}
 
 
 # Limits
@@ -58,7 +58,7 @@ def _limits(line: ParsedLine, station: Station) -> Iterator[str]:
             "Entered at most %(n)s time; %(then)s.", "Entered at most %(n)s times; %(then)s.", most
         )
         yield words % {"n": most, "then": _then(line, line.policy.on_exhausted, None)}
-    yield from (_budget(line, each) for each in line.named_limits if station.key in each.stations)
+    yield from (_budget(line, budget) for budget in line.named_limits if station.key in budget.stations)
 
 
 def _apart(line: ParsedLine, station: Station) -> Iterator[str]:
@@ -70,12 +70,12 @@ def _apart(line: ParsedLine, station: Station) -> Iterator[str]:
 
 def _rule(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any]:
     ways = {f"{station.key}->{to}" for to in rule.to}
-    budgets = [each for each in line.named_limits if rule.id in each.rules or ways & set(each.edges)]
+    budgets = [budget for budget in line.named_limits if rule.id in budget.rules or ways & set(budget.edges)]
     numbers = [n for n in (rule.max_retries, rule.max_visits) if n is not None]
-    most = [*numbers, *(each.most for each in budgets if each.most is not None)]
+    most = [*numbers, *(budget.most for budget in budgets if budget.most is not None)]
     if not most:
         return {}
-    return {"most": min(most), "words": [*_own(line, rule), *(_budget(line, each) for each in budgets)]}
+    return {"most": min(most), "words": [*_own(line, rule), *(_budget(line, budget) for budget in budgets)]}
 
 
 def _own(line: ParsedLine, rule: Rule) -> Iterator[str]:
@@ -97,9 +97,9 @@ def _own(line: ParsedLine, rule: Rule) -> Iterator[str]:
 
 def _of_line(line: ParsedLine) -> Iterator[str]:
     """Budgets that name no place. Those of types of failure are many, and told together."""
-    wide = [each for each in line.named_limits if not (each.stations or each.rules or each.edges)]
-    yield from (_budget(line, each) for each in wide if each.kind != "failure_type")
-    types = sum(each.kind == "failure_type" for each in wide)
+    wide = [budget for budget in line.named_limits if not (budget.stations or budget.rules or budget.edges)]
+    yield from (_budget(line, budget) for budget in wide if budget.kind != "failure_type")
+    types = sum(budget.kind == "failure_type" for budget in wide)
     if types:
         words = plural(
             "%(n)s type of failure has a limit.", "%(n)s types of failure have a limit each.", types
@@ -121,8 +121,8 @@ def _then(line: ParsedLine, how: str, to: str | None, role: str | None = None) -
     if to:
         return f"after that it goes to {target_name(line, to)}"
     if how == "escalate":
-        told = role_words(role or line.escalation(RETRY_LIMIT).role)
-        return f"after that it is escalated to {told}"
+        role_text = role_words(role or line.escalation(RETRY_LIMIT).role)
+        return f"after that it is escalated to {role_text}"
     if how == "stuck":
         return "after that the task is stuck"
     return "after that the task fails"
@@ -134,8 +134,8 @@ def _then(line: ParsedLine, how: str, to: str | None, role: str | None = None) -
 def _escalates(subject: LintSubject, station: Station) -> Iterator[str]:
     """What no rule takes, where there may be something, and a review that is late."""
     line = subject.line
-    for standing, (knob, trigger) in KNOBS.items():
-        if (station.key, standing) in subject.unmatched and _asks_somebody(line.policy, knob, station):
+    for outcome_state, (knob, trigger) in KNOBS.items():
+        if (station.key, outcome_state) in subject.unmatched and _asks_somebody(line.policy, knob, station):
             yield _escalated(line, trigger)
     keys = {station.gate, *(key for rule in station.rules if rule.fault is None for key in rule.gates)}
     gates = (gate for gate in line.gates if gate.key in keys and gate.due is not None)

@@ -95,24 +95,28 @@ def groups(
 ) -> list[ChangeGroup]:
     """`hands`: who made a change; `few`: of `ChangeGroup`. What decides where tasks go comes first."""
     made = {change.path: tuple(hands(change)) for change in apart.changes}
-    names = people(hand for each in made.values() for hand in each)
-    rows: dict[str, list[ChangeRow]] = {each: [] for each in AFFECTS}
+    names = people(hand for authors in made.values() for hand in authors)
+    rows: dict[str, list[ChangeRow]] = {effect: [] for effect in AFFECTS}
     known = letters(apart)
     for change in apart.changes:
         rows[change.affects].append(_row(apart, change, known, made[change.path], names))
-    return [ChangeGroup(key, GROUPS[key], tuple(found), few) for key, found in rows.items() if found]
+    return [
+        ChangeGroup(key, GROUPS[key], tuple(group_rows), few)
+        for key, group_rows in rows.items()
+        if group_rows
+    ]
 
 
 def people(hands: Iterable[Author]) -> dict[str, str]:
     """{person: name}"""
-    found = {hand.person for hand in hands if hand.person.isdigit()}
-    return {str(pk): str(user) for pk, user in User.objects.in_bulk(found).items()}
+    person_ids = {hand.person for hand in hands if hand.person.isdigit()}
+    return {str(pk): str(user) for pk, user in User.objects.in_bulk(person_ids).items()}
 
 
 def letters(apart: Apart) -> dict[PicturePlace, str]:
     """A, B, … of the places on the drawing at which something else than the picture changed, the gravest first."""
     ordered = sorted(apart.changes, key=lambda change: AFFECTS.index(change.affects))
-    places = (place_of(each, apart.picture.document) for each in ordered if each.affects != "layout")
+    places = (place_of(change, apart.picture.document) for change in ordered if change.affects != "layout")
     return {place: _letter(at) for at, place in enumerate(dict.fromkeys(p for p in places if p.node))}
 
 
@@ -123,10 +127,10 @@ def _letter(index: int) -> str:
 
 
 def _mark(apart: Apart, place: PicturePlace) -> str:
-    found = apart.picture
+    merged_picture = apart.picture
     if place.rule:
-        return found.rules.get(place.rule, "changed")
-    return found.stations.get(place.node) or found.ends.get(place.node, "edited")
+        return merged_picture.rules.get(place.rule, "changed")
+    return merged_picture.stations.get(place.node) or merged_picture.ends.get(place.node, "edited")
 
 
 def _row(
@@ -138,8 +142,8 @@ def _row(
 ) -> ChangeRow:
     icon, word = LOOKS[change.what]
     place = place_of(change, apart.picture.document)
-    said = field_change(change, apart.old, apart.new) if is_of_field(change) else None
-    whole = said.whole if said else None
+    field_values = field_change(change, apart.old, apart.new) if is_of_field(change) else None
+    full_values = field_values.whole if field_values else None
     return ChangeRow(
         words(sentence(change, apart.old, apart.new)),
         change.what,
@@ -148,10 +152,10 @@ def _row(
         place,
         "" if change.affects == "layout" else known.get(place, ""),
         _mark(apart, place),
-        as_heading(said.what) if said else "",
-        words(said.before) if said else "",
-        words(said.now) if said else "",
-        (words(whole[0])[:MAX_WHOLE], words(whole[1])[:MAX_WHOLE]) if whole else None,
+        as_heading(field_values.what) if field_values else "",
+        words(field_values.before) if field_values else "",
+        words(field_values.now) if field_values else "",
+        (words(full_values[0])[:MAX_WHOLE], words(full_values[1])[:MAX_WHOLE]) if full_values else None,
         tuple(names.get(hand.person, "somebody") for hand in hands),
         datetime.fromisoformat(hands[-1].at) if hands and hands[-1].at else None,
     )
@@ -159,30 +163,32 @@ def _row(
 
 def picture(apart: Apart, line_id: int) -> dict[str, Any]:
     """What the canvas draws: one document with the ghosts, and the mark of every part that is not the same."""
-    found = apart.picture
-    marks = {"stations": found.stations, "rules": found.rules, "ends": found.ends}
-    rules = [rule for station in found.document["stations"] for rule in station["rules"]]
+    merged_picture = apart.picture
+    marks = {"stations": merged_picture.stations, "rules": merged_picture.rules, "ends": merged_picture.ends}
+    rules = [rule for station in merged_picture.document["stations"] for rule in station["rules"]]
     conditions = {
-        rule["id"]: condition(rule.get("when", {"always": True}), found.document, short=True)
+        rule["id"]: condition(rule.get("when", {"always": True}), merged_picture.document, short=True)
         for rule in rules
     }
-    told = _told(apart, line_id)
+    details = _told(apart, line_id)
     return {
-        "document": found.document,
+        "document": merged_picture.document,
         "marks": marks,
         "conditions": conditions,
         "letters": [
             {"node": place.node, "rule": place.rule, "letter": letter}
             for place, letter in letters(apart).items()
         ],
-        **told,
+        **details,
     }
 
 
 def _told(apart: Apart, line_id: int) -> dict[str, Any]:
     """Of stations and rules that are gone what was so before, of all others what is so now; of a limit that is another
     one now both."""
-    old, new = (told_of(read_line(each, keep_faulty_rules=True), line_id) for each in (apart.old, apart.new))
+    old, new = (
+        told_of(read_line(document, keep_faulty_rules=True), line_id) for document in (apart.old, apart.new)
+    )
     stations = {station["key"] for station in apart.new["stations"]}
     rules = {rule["id"] for station in apart.new["stations"] for rule in station["rules"]}
     gates = {gate["key"] for gate in apart.new["gates"]}
@@ -202,7 +208,7 @@ def legend() -> list[dict[str, str]]:
     return [{"mark": mark, "icon": icon, "word": word} for mark, icon, word in LEGEND]
 
 
-def totals(found: list[ChangeGroup]) -> dict[str, int]:
+def totals(change_groups: list[ChangeGroup]) -> dict[str, int]:
     """How many decide where tasks go, and how many do not."""
-    routing = sum(len(each.rows) for each in found if each.key == "routing")
-    return {"routing": routing, "other": sum(len(each.rows) for each in found) - routing}
+    routing = sum(len(group.rows) for group in change_groups if group.key == "routing")
+    return {"routing": routing, "other": sum(len(group.rows) for group in change_groups) - routing}

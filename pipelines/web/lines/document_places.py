@@ -29,12 +29,12 @@ class PathParts:
 
 
 def parts_of(document: object, path: str) -> PathParts:
-    found = PATH.match(path)
-    if found is None:
+    match = PATH.match(path)
+    if match is None:
         return PathParts(rest=path)
-    what, index, rule = found.groups()
+    what, index, rule = match.groups()
     member = member_of(document, what, int(index))
-    rest = path[found.end() :]
+    rest = path[match.end() :]
     if rule is None:
         return PathParts(what, member, rest=rest)
     return PathParts(what, member, int(rule) + 1, member_of(member, "rules", int(rule)), rest)
@@ -47,27 +47,27 @@ def member_of(of: object, name: str, index: int) -> Mapping[str, Any]:
     return member if isinstance(member, Mapping) else {}
 
 
-def foreign_words(given: object, path: str) -> str:
+def foreign_words(document: object, path: str) -> str:
     """A place in a document of another system, of whose fields no form speaks: “Security · Rule 2 · Max retries”. What
     has a name is said by it, a member without one by its number. Before a colon a path has the name of a file."""
     file, colon, inner = path.rpartition(": ")
-    found: list[str] = [file] if colon else []
-    at, last = given, ""
+    parts: list[str] = [file] if colon else []
+    at, last = document, ""
     for step in STEP.findall(inner):
         if step.startswith("["):
             index = int(step[1:-1])
             at = at[index] if isinstance(at, list) and index < len(at) else None
             if name := _name(at):
-                found[-1:] = [name]
+                parts[-1:] = [name]
             elif last:
-                found[-1:] = [f"{_one_of(last)} {index + 1}"]
+                parts[-1:] = [f"{_one_of(last)} {index + 1}"]
             else:
-                found.append(str(index + 1))
+                parts.append(str(index + 1))
             continue
         at = at.get(step) if isinstance(at, Mapping) else None
         last = capfirst(" ".join(map(_lowered, WORD.findall(step))) or step)
-        found.append(last)
-    return " · ".join(found)
+        parts.append(last)
+    return " · ".join(parts)
 
 
 def _lowered(word: str) -> str:

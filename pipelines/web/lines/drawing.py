@@ -61,26 +61,26 @@ def drawing_of(
     history, where it has one. `onward`: where that is known already."""
     document = line.to_document()
     ended = set()
-    for each in endings:
-        _add(document, each)
-        ended.add(each.station)
-    told = told_of(line, line_id, onward)
+    for ending in endings:
+        _add(document, ending)
+        ended.add(ending.station)
+    details = told_of(line, line_id, onward)
     # Where a station has no rules, what it came to is drawn in the place of where the policy leads.
     bare = {station.key for station in line.stations if not station.rules and station.key in ended}
-    drawn = {key: target for key, target in told["onward"].items() if key not in bare}
+    drawn = {key: target for key, target in details["onward"].items() if key not in bare}
     used = {station.kind for station in line.stations}
-    given = {
+    canvas_data = {
         "document": _drawn(document, {station.key: station.kind for station in line.stations}),
         "conditions": {
             rule["id"]: condition(rule.get("when", {"always": True}), document, short=True)
             for rule in _rules_of(document)
         },
-        **told,
+        **details,
         "onward": drawn,
         "icons": asset("static/icons.json"),
-        "kinds": [each for each in kinds() if each["key"] in used],
+        "kinds": [kind for kind in kinds() if kind["key"] in used],
     }
-    return LineDrawing(given, tuple(_listed(line, told["onward"])))
+    return LineDrawing(canvas_data, tuple(_listed(line, details["onward"])))
 
 
 def told_of(
@@ -136,19 +136,19 @@ DRAWN = {
 
 def _drawn(document: Mapping[str, Any], kinds_of: Mapping[str, str]) -> dict[str, Any]:
     """No more of it than can be seen: a page with many lines stays light, and tells nothing besides."""
-    found = {
-        part: [_only(each, DRAWN[part]) for each in document.get(part, ())]
+    parts = {
+        part: [_only(member, DRAWN[part]) for member in document.get(part, ())]
         for part in ("gates", "ends", "inputs")
     }
     stations = [
         {
-            **_only(each, DRAWN["stations"]),
-            "work": {"kind": kinds_of[each["key"]]},
-            "rules": [_only(rule, DRAWN["rules"]) for rule in each["rules"]],
+            **_only(station, DRAWN["stations"]),
+            "work": {"kind": kinds_of[station["key"]]},
+            "rules": [_only(rule, DRAWN["rules"]) for rule in station["rules"]],
         }
-        for each in document["stations"]
+        for station in document["stations"]
     ]
-    return {**_only(document, ("key", "name", "start")), **found, "stations": stations}
+    return {**_only(document, ("key", "name", "start")), **parts, "stations": stations}
 
 
 def _only(part: Mapping[str, Any], keys: Iterable[str]) -> dict[str, Any]:
@@ -172,8 +172,8 @@ def _listed(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStati
     for station in line.stations:
         rules = []
         for rule in station.rules:
-            said = rule.label or condition(whens[rule.id], document, short=True)
-            words = f"{said} → {', '.join(target_name(line, key) for key in rule.to)}"
+            label = rule.label or condition(whens[rule.id], document, short=True)
+            words = f"{label} → {', '.join(target_name(line, key) for key in rule.to)}"
             gates = ", ".join(gate_name(line, key) for key in rule.gates)
             rules.append(f"{words} ({gates})" if gates else words)
             rules += [

@@ -38,8 +38,8 @@ def edit(request: SignedIn, line: Line) -> HttpResponse:
     form = DraftText(request.POST)
     if not form.is_valid():
         typed = request.POST.get("text", "").replace("\0", "")
-        said = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
-        return _page(request, line, typed, unreadable(said), status=422, unsaved=True)
+        problems = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
+        return _page(request, line, typed, unreadable(problems), status=422, unsaved=True)
     text = form.cleaned_data["text"].replace("\r\n", "\n")
     try:
         saved = publishing.save_draft(line, text, request.user, form.cleaned_data["based_on"])

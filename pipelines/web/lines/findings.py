@@ -58,9 +58,13 @@ def by_name(problems: Sequence[Problem], document: object) -> list[Problem]:
     """Those of a document that cannot be read, as whole sentences that name their place."""
     return [
         Problem(
-            "", _sentence(document, each.path, each.message), as_sentence(each.hint), each.line, each.column
+            "",
+            _sentence(document, problem.path, problem.message),
+            as_sentence(problem.hint),
+            problem.line,
+            problem.column,
         )
-        for each in problems
+        for problem in problems
     ]
 
 
@@ -78,37 +82,37 @@ def place_words(document: object, path: str) -> str:
 
 def _place(document: object, path: str) -> tuple[str, str, str]:
     """The names of the part, of the rule and of the field, each "" where the path leads through none."""
-    found = parts_of(document, path)
-    listed = None if found.what else LISTED.match(path)
-    member = member_of(document, listed[1], int(listed[2])) if listed else found.member
+    parts = parts_of(document, path)
+    listed = None if parts.what else LISTED.match(path)
+    member = member_of(document, listed[1], int(listed[2])) if listed else parts.member
     names = (member.get(key) for key in ("name", "label", "key"))
-    name = next((each for each in names if isinstance(each, str) and each), "")
-    number = f"rule {found.number}" if found.number else ""
-    return name, number, _field(found)
+    name = next((candidate for candidate in names if isinstance(candidate, str) and candidate), "")
+    number = f"rule {parts.number}" if parts.number else ""
+    return name, number, _field(parts)
 
 
-def _field(found: PathParts) -> str:
+def _field(parts: PathParts) -> str:
     """A field as its form calls it, or the one that it is within; what no form has by its place."""
-    kind = "rule" if found.number else found.what.removesuffix("s") or "line"
-    work = found.member.get("work")
+    kind = "rule" if parts.number else parts.what.removesuffix("s") or "line"
+    work = parts.member.get("work")
     of_work = str(work.get("kind")) if isinstance(work, Mapping) else ""
-    steps = found.rest.split(".") if found.rest else []
+    steps = parts.rest.split(".") if parts.rest else []
     if kind == "rule" and steps[:1] == ["when"]:
         return "Condition"
     for count in range(len(steps), 0, -1):
         within = INDEX.sub("", ".".join(steps[:count]))
         field = field_of(kind, within, of_work)
         if field and field.label:
-            return label(field, found.rest)
+            return label(field, parts.rest)
         if name := FIELDS.get(kind, {}).get(within):
             return words(name)
-    return found.rest
+    return parts.rest
 
 
 def _shown(finding: Finding, document: object, line: ParsedLine | None) -> FindingView:
     witness = finding.witness
-    given = witness.situation if witness else {}
-    parts = {key: given[key] for key in ("outcome", "facts") if key in given}
+    situation = witness.situation if witness else {}
+    parts = {key: situation[key] for key in ("outcome", "facts") if key in situation}
     return FindingView(
         finding=finding,
         message=message_of(finding, document),

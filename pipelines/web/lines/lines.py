@@ -60,16 +60,16 @@ MEDIA = {"yaml": "application/yaml", "json": "application/json"}
 @in_project("view")
 @require_safe
 def lines(request: SignedIn, project: Project) -> HttpResponse:
-    found = task_queries.lines_of(project)
+    project_lines = task_queries.lines_of(project)
     return show(
         request,
         "lines/lines.html",
         project=project,
         section="lines",
         trail=tab_trail(project, "Lines"),
-        lines=found,
+        lines=project_lines,
         has={
-            name: any(getattr(line, f"{name}_count") for line in found)
+            name: any(getattr(line, f"{name}_count") for line in project_lines)
             for name in ("open", "review", "stuck")
         },
         live_project=f"{project.owner.key}/{project.key}",
@@ -141,41 +141,41 @@ def _converted(opened: opening.Opened) -> dict[str, Any]:
 
 def _by_what_is_said(opened: opening.Opened) -> list[dict[str, Any]]:
     """Each difference once, with all of its places."""
-    found: dict[tuple[str, str], list[Problem]] = {}
-    for each in opened.losses:
-        found.setdefault((str(each.message), str(each.hint)), []).append(each)
+    by_message: dict[tuple[str, str], list[Problem]] = {}
+    for loss in opened.losses:
+        by_message.setdefault((str(loss.message), str(loss.hint)), []).append(loss)
     return [
-        {"said": places[0], "places": [_place(each, opened.given) for each in places]}
-        for places in found.values()
+        {"said": places[0], "places": [_place(problem, opened.given) for problem in places]}
+        for places in by_message.values()
     ]
 
 
-def _place(problem: Problem, given: object) -> str:
+def _place(problem: Problem, document: object) -> str:
     line = f"line {problem.line}" if problem.line else ""
-    return " · ".join(filter(None, (foreign_words(given, problem.path), line)))
+    return " · ".join(filter(None, (foreign_words(document, problem.path), line)))
 
 
 def _begun(
-    request: SignedIn, project: Project, wanted: str, name: str, under: Callable[[str], str | dict[str, Any]]
+    request: SignedIn, project: Project, stem: str, name: str, under: Callable[[str], str | dict[str, Any]]
 ) -> Line:
     """A line under a key that is free: its document `under` that key. Raises Conflict: others take keys faster."""
-    taken = set(project.lines.filter(key__startswith=wanted).values_list("key", flat=True))
-    key = free_key(wanted, taken)
+    used_keys = set(project.lines.filter(key__startswith=stem).values_list("key", flat=True))
+    key = free_key(stem, used_keys)
     return publishing.create_line(project, key, name, under(key), request.user)
 
 
 def commands_of(repository: Repository) -> StationCommands | None:
     """As its files propose; None where nothing is known of it."""
-    found = proposal_of(repository)
-    if not found.ecosystem:
+    proposal = proposal_of(repository)
+    if not proposal.ecosystem:
         return None
     return StationCommands.typed(
-        found.lint,
-        found.tests,
-        found.audit,
-        update=found.update,
-        version=found.version,
-        publish=found.publish,
+        proposal.lint,
+        proposal.tests,
+        proposal.audit,
+        update=proposal.update,
+        version=proposal.version,
+        publish=proposal.publish,
     )
 
 
@@ -216,11 +216,11 @@ def _imported(
         return publishing.create_line(project, key, name, opened.text, request.user), [], None
     except (DocumentError, Invalid) as fault:
         # What could not be opened may be of another system, whose fields no form has.
-        found = by_name(fault.problems, document) if document else list(map(_worded, fault.problems))
-        return None, found, None
-    except Conflict as taken:
+        problems = by_name(fault.problems, document) if document else list(map(_worded, fault.problems))
+        return None, problems, None
+    except Conflict as conflict:
         hint = "Change the key, or edit the existing line."
-        return None, [Problem("", taken.detail, hint)], None
+        return None, [Problem("", conflict.detail, hint)], None
 
 
 def _worded(problem: Problem) -> Problem:
@@ -261,7 +261,8 @@ def overview(request: SignedIn, line: Line) -> HttpResponse:
         guarantees=guarantees,
         proved=proved(guarantees),
         guarded=guarded(parsed) if parsed else "",
-        refuted_live=line.live_id is not None and any(each.answer == REFUTED for each in guarantees),
+        refuted_live=line.live_id is not None
+        and any(guarantee.answer == REFUTED for guarantee in guarantees),
         draft_differs=draft_differs(line),
         lately=lately.of_line(line.pk) if line.live_id else None,
         unclaimed=unoffered.in_line(line.pk) if line.live_id else [],
@@ -270,8 +271,8 @@ def overview(request: SignedIn, line: Line) -> HttpResponse:
 
 @costly
 def _draft_problems(request: SignedIn, line: Line) -> HttpResponse:
-    found = publishing.check(line)
-    count = len(found.errors) + len(publish_review.warnings_of(found))
+    examination = publishing.check(line)
+    count = len(examination.errors) + len(publish_review.warnings_of(examination))
     return render(request, "lines/line/draft_problems.html", {"count": count})
 
 
@@ -296,9 +297,9 @@ def draft_differs(line: Line) -> bool:
 
 
 def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: said for key, said in document.get("extra", {}).items() if key != "editor"}
-    bare = {key: said for key, said in document.items() if key != "extra"}
-    return {**bare, "extra": kept} if kept else bare
+    extra = {key: value for key, value in document.get("extra", {}).items() if key != "editor"}
+    bare = {key: value for key, value in document.items() if key != "extra"}
+    return {**bare, "extra": extra} if extra else bare
 
 
 @on_line("view")
@@ -343,8 +344,8 @@ def _in_dialect(
         line,
         made=made,
         losses=[
-            {"message": each.message, "hint": each.hint, "place": place_words(document, each.path)}
-            for each in made.losses
+            {"message": loss.message, "hint": loss.hint, "place": place_words(document, loss.path)}
+            for loss in made.losses
         ],
         system=systems()[dialect].name,
         systems={key: system.name for key, system in written_systems().items()},
@@ -352,9 +353,11 @@ def _in_dialect(
     )
 
 
-def exported(line: Line, wanted: str) -> tuple[dict[str, Any], str, str]:
+def exported(line: Line, requested_version: str) -> tuple[dict[str, Any], str, str]:
     """The document, the text if one was typed, and what marks the file's name. Raises NotFound."""
-    if wanted == "draft" or (not wanted and line.live is None):
+    if requested_version == "draft" or (not requested_version and line.live is None):
         return line.draft, line.draft_text, "draft"
-    version = access.version_in(line, wanted) if wanted or line.live is None else line.live
+    version = (
+        access.version_in(line, requested_version) if requested_version or line.live is None else line.live
+    )
     return as_published(version.document, version.revision), "", f"v{version.number}"

@@ -110,10 +110,10 @@ def does(station: Station) -> str:
     kind = KINDS.get(station.kind)
     if kind is None:
         return station.kind
-    said = kind.says(station)
-    if not said:
+    summary = kind.says(station)
+    if not summary:
         return kind.silent if kind.silent else ""
-    return kind.said_as % {"said": said} if kind.said_as else said
+    return kind.said_as % {"said": summary} if kind.said_as else summary
 
 
 def rule_words(line: ParsedLine, number: int, rule: Rule) -> RuleWords:
@@ -170,11 +170,11 @@ class InputWords:
 def inputs_of(line: ParsedLine) -> list[InputWords]:
     return [
         InputWords(
-            each.label or each.key,
-            each.help,
-            " · ".join(filter(None, (TYPES[each.type], "required" if each.required else ""))),
+            line_input.label or line_input.key,
+            line_input.help,
+            " · ".join(filter(None, (TYPES[line_input.type], "required" if line_input.required else ""))),
         )
-        for each in line.inputs
+        for line_input in line.inputs
     ]
 
 
@@ -196,7 +196,7 @@ def _gate(line: ParsedLine, gate: Gate) -> GateWords:
         facts.append("not the requester")
     if not gate.approval.producer_may:
         facts.append("not the producer")
-    return GateWords(gate, ", ".join(_who(line, each) for each in gate.approval.who), facts)
+    return GateWords(gate, ", ".join(_who(line, requirement) for requirement in gate.approval.who), facts)
 
 
 def _who(line: ParsedLine, need: Requirement) -> str:

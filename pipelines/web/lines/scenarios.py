@@ -30,7 +30,7 @@ from pipelines.routing.simulate.generate import Missing
 from pipelines.web.lines.findings import by_name
 from pipelines.web.shell.page import SignedIn, costly, on_line, on_task, show_line
 
-SHOWN = 500
+MAX_ROWS = 500
 """Scenarios on the page; the file has them all."""
 MISSING_SHOWN = 100
 """Rules without a scenario on the page; the command line names them all."""
@@ -74,17 +74,17 @@ def tests(request: SignedIn, line: Line) -> HttpResponse:
 def run(request: SignedIn, line: Line) -> HttpResponse:
     against = _against(request)
     try:
-        told = scenarios.run(line, against, now=timezone.now())
+        report = scenarios.run(line, against, now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _page(request, line, against, refused=refused)
-    failed = told.failed
-    said = plural(
-        "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(told.results)
+    failed = report.failed
+    message = plural(
+        "%(failed)d of %(all)d scenario failed", "%(failed)d of %(all)d scenarios failed", len(report.results)
     )
-    if not told.results:
+    if not report.results:
         messages.warning(request, "There are no scenarios to run. Record one, or generate one for each rule.")
     elif failed:
-        messages.warning(request, said % {"failed": failed, "all": len(told.results)})
+        messages.warning(request, message % {"failed": failed, "all": len(report.results)})
     else:
         messages.success(request, "All scenarios passed")
     return _back(line, against)
@@ -102,10 +102,12 @@ def generate(request: SignedIn, line: Line) -> HttpResponse:
         scenarios.run(line, against, [row.key for row in rows], now=timezone.now())
     except (DraftUnreadable, Refused) as refused:
         return _page(request, line, against, refused=refused)
-    said = plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
+    message = plural("%d scenario generated", "%d scenarios generated", len(rows)) % len(rows)
     if generated.missing:
-        return _page(request, line, against, missing=generated.missing, stopped=generated.stopped, said=said)
-    messages.success(request, said)
+        return _page(
+            request, line, against, missing=generated.missing, stopped=generated.stopped, message=message
+        )
+    messages.success(request, message)
     return _back(line, against)
 
 
@@ -158,8 +160,8 @@ def export(request: SignedIn, line: Line) -> HttpResponse:
 
 
 def _against(request: SignedIn) -> str:
-    given = request.POST.get("against", "")
-    return given if given in (DRAFT, LIVE) else ""
+    value = request.POST.get("against", "")
+    return value if value in (DRAFT, LIVE) else ""
 
 
 def _back(line: Line, against: str) -> HttpResponse:
@@ -175,7 +177,7 @@ def _page(
     refused: Refused | None = None,
     missing: Sequence[Missing] = (),
     stopped: bool = False,
-    said: str = "",
+    message: str = "",
 ) -> HttpResponse:
     subject, problems = _subject(line, against)
     rows = line.scenarios.select_related("made_by").order_by("key")
@@ -187,7 +189,7 @@ def _page(
         status=422 if refused else 200,
         rows=[
             ScenarioRow(row, _run(row, LIVE, live), _run(row, DRAFT, line.draft_number))
-            for row in rows[:SHOWN]
+            for row in rows[:MAX_ROWS]
         ],
         total=rows.count(),
         subject=subject,
@@ -195,18 +197,18 @@ def _page(
         problems=by_name(problems, line.draft),
         refused="" if isinstance(refused, DraftUnreadable) else refused,
         coverage=_coverage(line, subject),
-        missing=[_missing(each, subject) for each in missing[:MISSING_SHOWN]],
+        missing=[_missing(gap, subject) for gap in missing[:MISSING_SHOWN]],
         more_missing=max(0, len(missing) - MISSING_SHOWN),
         stopped=stopped,
-        said=said,
+        said=message,
     )
 
 
 def _subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Problem]]:
     """What the coverage is of; nothing where the draft cannot be read."""
-    wanted = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
+    mark = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
     try:
-        return scenarios.subject_of(line, wanted), []
+        return scenarios.subject_of(line, mark), []
     except DraftUnreadable as fault:
         return None, list(fault.problems)
 
@@ -218,24 +220,24 @@ def _marks(line: Line) -> list[tuple[str, str]]:
 
 
 def _run(row: Scenario, mark: str, number: int | None) -> RunWords | None:
-    found = scenarios.last_run(row, mark, number)
-    return RunWords(found, datetime.fromisoformat(found.at)) if found else None
+    last_run = scenarios.last_run(row, mark, number)
+    return RunWords(last_run, datetime.fromisoformat(last_run.at)) if last_run else None
 
 
 def _coverage(line: Line, subject: ScenarioSubject | None) -> dict[str, object] | None:
     if subject is None:
         return None
     coverage = scenarios.coverage(line, subject)
-    told = coverage.to_dict()
+    totals = coverage.to_dict()
     stations = subject.parsed.stations_by_key
     return {
-        "rules": [_rule(each, coverage, subject) for each in coverage.rules],
-        "taken": len(told["rules"]["taken"]),
-        "all": told["rules"]["all"],
-        "percent": told["percent"],
-        "never_visited": [stations[key].name for key in told["stations"]["never_visited"]],
-        "never_opened": [subject.parsed.gate(key).name for key in told["gates"]["never_opened"]],
-        "policy": told["policy"],
+        "rules": [_rule(rule, coverage, subject) for rule in coverage.rules],
+        "taken": len(totals["rules"]["taken"]),
+        "all": totals["rules"]["all"],
+        "percent": totals["percent"],
+        "never_visited": [stations[key].name for key in totals["stations"]["never_visited"]],
+        "never_opened": [subject.parsed.gate(key).name for key in totals["gates"]["never_opened"]],
+        "policy": totals["policy"],
     }
 
 
@@ -246,8 +248,8 @@ def _missing(missing: Missing, subject: ScenarioSubject | None) -> dict[str, str
 
 
 def _rule(rule: str, coverage: Coverage, subject: ScenarioSubject) -> RuleCoverageRow:
-    station, found = subject.parsed.rules_by_id[rule]
-    shown = coverage.shown
-    state = "taken" if rule in shown.taken else "tested" if rule in shown.tested else "never"
-    number = station.rules.index(found) + 1
-    return RuleCoverageRow(found.label or f"Rule {number}", station.name, state)
+    station, parsed_rule = subject.parsed.rules_by_id[rule]
+    covered = coverage.shown
+    state = "taken" if rule in covered.taken else "tested" if rule in covered.tested else "never"
+    number = station.rules.index(parsed_rule) + 1
+    return RuleCoverageRow(parsed_rule.label or f"Rule {number}", station.name, state)

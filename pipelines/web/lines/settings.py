@@ -71,10 +71,10 @@ def _page(request: SignedIn, line: Line, form: forms.Form, status: int = 200) ->
 
 def _places(request: SignedIn) -> list[tuple[str, str]]:
     """The projects in which the person may draw lines."""
-    found = access.projects_where(request.user, "design").filter(archived_at=None)
+    projects = access.projects_where(request.user, "design").filter(archived_at=None)
     return [
-        (str(each), f"{each.owner.name} › {each.name}")
-        for each in found.select_related("owner").order_by("owner__key", "key").distinct()
+        (str(project), f"{project.owner.name} › {project.name}")
+        for project in projects.select_related("owner").order_by("owner__key", "key").distinct()
     ]
 
 

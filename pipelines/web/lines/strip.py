@@ -78,12 +78,12 @@ def _onward(
     for rule in station.rules:
         gates = _gates(line, rule)
         for target in rule.to:
-            if found := _after(line, target, best):
-                yield found[0] + len(gates), (*gates, *found[1])
+            if onward_path := _after(line, target, best):
+                yield onward_path[0] + len(gates), (*gates, *onward_path[1])
     if not station.rules and line.policy.no_rules != "refuse":
         after = line.next_station(station.key) if line.policy.no_rules == "advance" else None
-        if found := _after(line, after.key if after else "completed", best):
-            yield found
+        if onward_path := _after(line, after.key if after else "completed", best):
+            yield onward_path
 
 
 def _gates(line: ParsedLine, rule: Rule) -> tuple[WayStep, ...]:
@@ -105,9 +105,9 @@ def _after(
 def strip_of(task: Task, tokens: Sequence[Token]) -> Strip:
     """`tokens`: its living positions."""
     way = _way(task.pinned_id)
-    asked = {key for token in tokens for key in token.wait.get("gates", ()) if _waits(token)}
+    gate_keys = {key for token in tokens for key in token.wait.get("gates", ()) if _waits(token)}
     stations = {token.station for token in tokens if not _waits(token)}
-    states = _states(task, way, asked, stations)
+    states = _states(task, way, gate_keys, stations)
     here = next((n for n in reversed(range(len(way))) if states[n] == "here"), None)
     done = max((n for n, state in enumerate(states) if state == "done"), default=0)
     start = max(0, min((done if here is None else here) - MOST // 2, len(way) - MOST))
@@ -123,14 +123,14 @@ def _waits(token: Token) -> bool:
     return token.status == Status.AWAITING_REVIEW
 
 
-def _states(task: Task, way: Sequence[WayStep], asked: set[str], stations: set[str]) -> list[str]:
+def _states(task: Task, way: Sequence[WayStep], gate_keys: set[str], stations: set[str]) -> list[str]:
     """From the end: a gate is passed when what comes after it was reached."""
-    found: list[str] = []
+    states: list[str] = []
     reached = False
     for step in reversed(way):
-        here = bool(asked & set(step.gates)) if step.shape == "gate" else step.key in stations
+        here = bool(gate_keys & set(step.gates)) if step.shape == "gate" else step.key in stations
         done = bool(task.visits.get(step.key)) if step.shape == "station" else task.end == step.key
         passed = reached if step.shape == "gate" else done
-        found.append("here" if here else "done" if passed else "ahead")
+        states.append("here" if here else "done" if passed else "ahead")
         reached = reached or here or done
-    return found[::-1]
+    return states[::-1]

@@ -76,11 +76,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Hints touch no database, so they skip the look at old connections that Channels takes before every message:
         it goes through the one thread that all sockets share, 1 ms for each of them."""
-        told = TOLD.get(message["type"])
-        if told is None:
+        handler = HANDLERS.get(message["type"])
+        if handler is None:
             await super().dispatch(message)
         else:
-            await told(self, message)
+            await handler(self, message)
 
     async def live_hints(self, message: dict[str, Any]) -> None:
         rows = [(line_id, name, seq) for line_id, name, seq in message["hints"]]
@@ -144,7 +144,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return self.subscription.line_id in (None, line_id) and self.subscription.task in (None, name)
 
 
-TOLD = {
+HANDLERS = {
     "live.hints": LiveConsumer.live_hints,
     "live.resync": LiveConsumer.live_resync,
     "live.line": LiveConsumer.live_line,

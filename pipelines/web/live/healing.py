@@ -51,25 +51,25 @@ class ChangedTask:
 def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[ChangedTask]]:
     """The database's clock now, and what changed after `since` (None: only the clock), by one query."""
     rows = fetch(CHANGED_TASKS, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1])
-    found = [
+    changed_tasks = [
         ChangedTask(project, line, f"WI-{key}-{number}", seq)
         for _, project, line, key, number, seq in rows
         if project is not None
     ]
-    return rows[0][0], found
+    return rows[0][0], changed_tasks
 
 
 def rooms_now(line_ids: Iterable[int]) -> dict[tuple[int, str], int]:
     """The numbers of the lines that are open on a canvas, by one query."""
     rows = fetch(LINE_NUMBERS, [list(line_ids)])
-    found: dict[tuple[int, str], int] = {}
+    numbers: dict[tuple[int, str], int] = {}
     for line_id, draft, live, comments in rows:
-        found |= {
+        numbers |= {
             (line_id, "draft"): draft,
             (line_id, "live"): live or 0,
             (line_id, "comments"): comments or 0,
         }
-    return found
+    return numbers
 
 
 class Healer:
@@ -144,10 +144,10 @@ class Healer:
         before, self._missing, lost = self._missing, {}, []
         for one in changed:
             task = one.line_id, one.name
-            told = self._told.get(task, (0, None))[0]
-            if task in before and told < before[task]:
+            sent_version = self._told.get(task, (0, None))[0]
+            if task in before and sent_version < before[task]:
                 lost.append(one)
-            elif told < one.seq:
+            elif sent_version < one.seq:
                 self._missing[task] = one.seq
         return lost
 
@@ -187,12 +187,12 @@ class Healer:
     async def check_subscriptions(self) -> None:
         """Dismiss the sockets of people who signed out, lost or got a membership, or changed their password."""
         sockets = list(self._sockets)
-        found = await database_sync_to_async(entitlement)({socket.subscription for socket in sockets})
+        check = await database_sync_to_async(entitlement)({socket.subscription for socket in sockets})
         await asyncio.gather(
             *(
-                socket.dismiss(again=socket.subscription in found.renewed)
+                socket.dismiss(again=socket.subscription in check.renewed)
                 for socket in sockets
-                if socket.subscription not in found.kept
+                if socket.subscription not in check.kept
             )
         )
 

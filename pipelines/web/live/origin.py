@@ -14,11 +14,11 @@ App = Callable[[Scope, Receive, Send], Awaitable[Any]]
 
 def same_origin(headers: Collection[tuple[bytes, bytes]], trusted: Collection[str]) -> bool:
     """Browsers always send an Origin with a socket; without one, or with another's, nothing is told."""
-    found = {name.lower(): value for name, value in headers}
-    origin = found.get(b"origin", b"").decode("latin-1")
+    header_values = {name.lower(): value for name, value in headers}
+    origin = header_values.get(b"origin", b"").decode("latin-1")
     if origin in trusted:
         return True
-    host = found.get(b"host", b"").decode("latin-1")
+    host = header_values.get(b"host", b"").decode("latin-1")
     try:
         return bool(host) and urlsplit(origin).netloc == host
     except ValueError:  # “http://[”: no browser sends it

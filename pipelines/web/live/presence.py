@@ -28,10 +28,10 @@ def read(text: str | None) -> dict[str, Any] | None:
     if text is None or len(text) > MOST_BYTES:
         return None
     try:
-        said = json.loads(text)
+        message = json.loads(text)
     except ValueError:
         return None
-    here = said.get("here") if isinstance(said, dict) else None
+    here = message.get("here") if isinstance(message, dict) else None
     if not isinstance(here, dict):
         return None
     chosen = here.get("chosen")

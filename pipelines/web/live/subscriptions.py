@@ -40,7 +40,11 @@ def parse(query: bytes) -> dict[str, str] | None:
         values = parse_qs(query.decode("ascii"), max_num_fields=5, errors="strict")
     except ValueError:
         return None
-    words = {key: found[-1] for key, found in values.items() if key in {"project", "line", "task", "draw"}}
+    words = {
+        key: occurrences[-1]
+        for key, occurrences in values.items()
+        if key in {"project", "line", "task", "draw"}
+    }
     if words == {"project": EVERY}:
         return words
     if words.get("project", "").count("/") != 1 or any("\0" in word for word in words.values()):
@@ -54,9 +58,13 @@ def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | No
     if words is None or not user.is_authenticated:
         return None
     if words["project"] == EVERY:
-        found = frozenset(project for _user, project in access.members([user.pk], None))
+        project_ids = frozenset(project for _user, project in access.members([user.pk], None))
         hashed = session.get(HASH_SESSION_KEY, "")
-        return Subscription(user.pk, found, session.session_key or "", hashed, every=True) if found else None
+        return (
+            Subscription(user.pk, project_ids, session.session_key or "", hashed, every=True)
+            if project_ids
+            else None
+        )
     owner, key = words["project"].split("/")
     try:
         project = access.get_project(user, owner, key)
@@ -91,9 +99,9 @@ def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
     people = User.objects.filter(id__in=user_ids, is_active=True)
     hashes = {user.pk: user.get_session_auth_hash() for user in people}
     projects: defaultdict[int, set[int]] = defaultdict(set)
-    asked = {project for subscription in subscriptions for project in subscription.project_ids}
+    project_ids = {project for subscription in subscriptions for project in subscription.project_ids}
     every = any(subscription.every for subscription in subscriptions)
-    for user_id, project_id in access.members(user_ids, None if every else asked):
+    for user_id, project_id in access.members(user_ids, None if every else project_ids):
         projects[user_id].add(project_id)
     sessions = set(
         Session.objects.filter(
@@ -107,9 +115,16 @@ def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
         if subscription.session_key in sessions
         and constant_time_compare(hashes.get(subscription.user_id, ""), subscription.session_hash)
     }
-    kept = frozenset(each for each in signed_in if _sees(each, projects[each.user_id]))
+    valid = frozenset(
+        subscription for subscription in signed_in if _sees(subscription, projects[subscription.user_id])
+    )
     return SubscriptionCheck(
-        kept, frozenset(each for each in signed_in - kept if each.every and projects[each.user_id])
+        valid,
+        frozenset(
+            subscription
+            for subscription in signed_in - valid
+            if subscription.every and projects[subscription.user_id]
+        ),
     )
 
 

@@ -51,8 +51,8 @@ def agents(request: SignedIn, project: Project) -> HttpResponse:
 def _listed(project: Project) -> list[tuple[Agent, int]]:
     counted = Job.objects.filter(task__project=project).exclude(Q(state=Job.State.DONE) | Q(agent=""))
     open_jobs = dict(counted.values_list("agent").annotate(n=Count("pk")).order_by())
-    found = Agent.objects.filter(project=project).select_related("owner").order_by("key")
-    return [(agent, open_jobs.get(agent.key, 0)) for agent in found]
+    project_agents = Agent.objects.filter(project=project).select_related("owner").order_by("key")
+    return [(agent, open_jobs.get(agent.key, 0)) for agent in project_agents]
 
 
 def _row(agent: Agent, open_jobs: int) -> dict[str, Any]:
@@ -67,12 +67,12 @@ def _owners(project: Project) -> list[tuple[str, str]]:
 @in_project("view")
 @require_http_methods(["GET", "HEAD", "POST"])
 def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
-    found = _found(project, agent)
+    project_agent = _found(project, agent)
     form = AgentForm(project, request.POST or None)
     if request.method == "POST":
         require(request, "admin", project)
         if form.is_valid():
-            engine.change_agent(found.pk, form.values(), actor=Actor.person(request.user))
+            engine.change_agent(project_agent.pk, form.values(), actor=Actor.person(request.user))
             messages.success(request, "Saved")
             return redirect("project-agents", project.owner.key, project.key)
     return show(
@@ -80,14 +80,14 @@ def agent(request: SignedIn, project: Project, agent: int) -> HttpResponse:
         "project/agent.html",
         project=project,
         section="settings",
-        trail=tab_trail(project, str(found)),
+        trail=tab_trail(project, str(project_agent)),
         status=422 if request.method == "POST" else 200,
         form=form,
-        fields=_given(form) if form.is_bound else _kept(found),
+        fields=_given(form) if form.is_bound else _kept(project_agent),
         owners=_owners(project),
-        agent=found,
-        contract=found.has_contract(timezone.now()),
-        events=_told(found),
+        agent=project_agent,
+        contract=project_agent.has_contract(timezone.now()),
+        events=_told(project_agent),
     )
 
 
@@ -139,30 +139,30 @@ def _kept(agent: Agent) -> dict[str, str]:
 @in_project("admin")
 @require_POST
 def suspend(request: SignedIn, project: Project, agent: int) -> HttpResponse:
-    found, form = _found(project, agent), Reason(request.POST)
+    project_agent, form = _found(project, agent), Reason(request.POST)
     if not form.is_valid():
         messages.error(request, "Enter a reason for the suspension. It is stored and shown.")
     else:
         _said(
             request,
             lambda: engine.suspend(
-                found.pk, actor=Actor.person(request.user), reason=form.cleaned_data["reason"]
+                project_agent.pk, actor=Actor.person(request.user), reason=form.cleaned_data["reason"]
             ),
             "It gets no new work until it is restored.",
         )
-    return redirect("project-agent", project.owner.key, project.key, found.pk)
+    return redirect("project-agent", project.owner.key, project.key, project_agent.pk)
 
 
 @in_project("admin")
 @require_POST
 def restore(request: SignedIn, project: Project, agent: int) -> HttpResponse:
-    found = _found(project, agent)
+    project_agent = _found(project, agent)
     _said(
         request,
-        lambda: engine.restore(found.pk, actor=Actor.person(request.user)),
+        lambda: engine.restore(project_agent.pk, actor=Actor.person(request.user)),
         "It gets work again, and tasks that waited for it continue.",
     )
-    return redirect("project-agent", project.owner.key, project.key, found.pk)
+    return redirect("project-agent", project.owner.key, project.key, project_agent.pk)
 
 
 def _said(request: SignedIn, do: Any, done: str) -> None:

@@ -32,17 +32,22 @@ class ActSearch(forms.Form):
     @property
     def filter(self) -> ActFilter:
         self.full_clean()
-        given = self.cleaned_data
-        return ActFilter(given.get("kind", ""), given.get("who", ""), given.get("since"), given.get("until"))
+        form_data = self.cleaned_data
+        return ActFilter(
+            form_data.get("kind", ""),
+            form_data.get("who", ""),
+            form_data.get("since"),
+            form_data.get("until"),
+        )
 
 
 @in_project("admin")
 @require_safe
 def audit_log(request: SignedIn, project: Project) -> HttpResponse:
-    wanted = ActSearch(request.GET).filter
-    page = Paginator(acts(project, wanted), ON_A_PAGE).get_page(request.GET.get("page"))
+    act_filter = ActSearch(request.GET).filter
+    page = Paginator(acts(project, act_filter), ON_A_PAGE).get_page(request.GET.get("page"))
     who = people.names(act.actor for act in page)
-    asked = {name: request.GET[name] for name in ActSearch.base_fields if request.GET.get(name)}
+    parameters = {name: request.GET[name] for name in ActSearch.base_fields if request.GET.get(name)}
     return show(
         request,
         "project/audit.html",
@@ -51,9 +56,9 @@ def audit_log(request: SignedIn, project: Project) -> HttpResponse:
         trail=tab_trail(project, "Audit log"),
         page=page,
         rows=[(act, KINDS.get(act.kind, act.kind), who[act.actor], details(act.data)) for act in page],
-        kinds=sorted(KINDS.items(), key=lambda each: str(each[1])),
-        search=wanted,
-        query=urlencode(asked),
+        kinds=sorted(KINDS.items(), key=lambda entry: str(entry[1])),
+        search=act_filter,
+        query=urlencode(parameters),
     )
 
 
@@ -72,7 +77,9 @@ def details(data: Mapping[str, Any]) -> str:
     parts += [f"added: {', '.join(data['added'])}"] if data.get("added") else []
     parts += [f"removed: {', '.join(data['removed'])}"] if data.get("removed") else []
     scopes = dict(ApiToken.Scope.choices)
-    parts += [", ".join(str(scopes.get(each, each)) for each in data["scopes"])] if data.get("scopes") else []
+    parts += (
+        [", ".join(str(scopes.get(scope, scope)) for scope in data["scopes"])] if data.get("scopes") else []
+    )
     parts += [str(data["why"])] if data.get("why") else []
     parts += [f"from {data['source']}"] if data.get("source") else []
     parts += [f"Line: {data['line']}"] if data.get("line") else []

@@ -35,10 +35,14 @@ class NewProjectForm(OfferingForm):
     new_owner = forms.CharField(max_length=64, validators=[slug], required=False)
 
     def clean(self) -> dict[str, Any]:
-        said: dict[str, Any] = super().clean() or {}
-        if said.get("owner") == NEW_OWNER and not said.get("new_owner") and "new_owner" not in self.errors:
+        form_data: dict[str, Any] = super().clean() or {}
+        if (
+            form_data.get("owner") == NEW_OWNER
+            and not form_data.get("new_owner")
+            and "new_owner" not in self.errors
+        ):
             self.add_error("new_owner", "Enter a key for the new owner.")
-        return said
+        return form_data
 
 
 class ProjectNameForm(forms.Form):
@@ -83,7 +87,7 @@ def index(request: SignedIn) -> HttpResponse:
     if made is not None:
         messages.success(request, f"{made.name} is created")
         return redirect("project-setup", made.owner.key, made.key)
-    found = access.visible_projects(request.user)
+    visible_projects = access.visible_projects(request.user)
     return show(
         request,
         "project/projects.html",
@@ -92,7 +96,7 @@ def index(request: SignedIn) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         owners=owners,
-        listed=found.order_by(F("archived_at").asc(nulls_first=True), "name", "key"),
+        listed=visible_projects.order_by(F("archived_at").asc(nulls_first=True), "name", "key"),
     )
 
 
@@ -103,14 +107,14 @@ def _owners(request: SignedIn) -> list[tuple[str, str]]:
 
 def _made(request: SignedIn, form: NewProjectForm) -> Project | None:
     """None where it is refused; then the form says why."""
-    said, field = form.cleaned_data, "new_owner"
+    form_data, field = form.cleaned_data, "new_owner"
     try:
-        if said["owner"] == NEW_OWNER:
-            owner = projects.create_owner(said["new_owner"], said["new_owner"], by=request.user)
+        if form_data["owner"] == NEW_OWNER:
+            owner = projects.create_owner(form_data["new_owner"], form_data["new_owner"], by=request.user)
         else:
-            owner = Owner.objects.get(key=said["owner"])
+            owner = Owner.objects.get(key=form_data["owner"])
         field = "key"
-        return projects.create(owner, said["key"], said["name"], by=request.user)
+        return projects.create(owner, form_data["key"], form_data["name"], by=request.user)
     except Invalid as fault:
         form.add_error(fault.path if fault.path in form.fields else None, fault.message)
     except Conflict as conflict:
@@ -155,7 +159,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
     """The form that was sent stands in its place with what is wrong with it; the others are fresh."""
     owners = access.owners_to_create_in(request.user).exclude(pk=project.owner_id)
     of_owner = list(StoredValue.objects.filter(owner=project.owner_id))
-    named = uses(project, of_owner) if of_owner and owners else {}
+    usages = uses(project, of_owner) if of_owner and owners else {}
     limit = {} if project.month_cost_usd is None else {"month_cost_usd": str(project.month_cost_usd)}
     return show(
         request,
@@ -172,7 +176,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         owners=[(owner.key, owner.name) for owner in owners],
         running=Task.objects.filter(project=project, ended_at=None).count(),
         unready=members_in.without_second_factor(project),
-        lost=[value.name for value in of_owner if named.get(value.pk)],
+        lost=[value.name for value in of_owner if usages.get(value.pk)],
     )
 
 

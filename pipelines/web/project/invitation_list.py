@@ -34,13 +34,13 @@ class InviteForm(RolesForm):
         groups.queryset = Group.objects.filter(project=project).order_by("key")
 
     def clean_emails(self) -> list[str]:
-        given = self.cleaned_data["emails"].replace(",", " ").replace(";", " ").split()
-        found = list(dict.fromkeys(each.casefold() for each in given))
-        if len(found) > MOST_AT_ONCE:
+        addresses = self.cleaned_data["emails"].replace(",", " ").replace(";", " ").split()
+        emails = list(dict.fromkeys(address.casefold() for address in addresses))
+        if len(emails) > MOST_AT_ONCE:
             raise forms.ValidationError(f"Invite at most {MOST_AT_ONCE} people at once.")
-        for each in found:
-            self._check(each)
-        return found
+        for email in emails:
+            self._check(email)
+        return emails
 
     def clean(self) -> dict[str, Any]:
         """Refuse a link for anybody that would make an admin or let them run programs: whoever saw it could use it."""
@@ -75,8 +75,8 @@ class Pending:
 
 def listed(project: Project, now: datetime) -> list[Pending]:
     return [
-        Pending(each, link_of(each), each.state(now) == Invitation.State.EXPIRED)
-        for each in invitations.pending(project)
+        Pending(invitation, link_of(invitation), invitation.state(now) == Invitation.State.EXPIRED)
+        for invitation in invitations.pending(project)
     ]
 
 

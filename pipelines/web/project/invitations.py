@@ -23,13 +23,13 @@ def invite(request: SignedIn, project: Project) -> HttpResponse:
     form = InviteForm(project, request.POST)
     if not form.is_valid():
         return members_page(request, project, AddMember(project, request.user), status=422, invite=form)
-    given = form.cleaned_data
+    form_data = form.cleaned_data
     made = invitations.invite(
         project,
-        given["emails"],
-        roles=given["roles"],
-        execute=given["execute"],
-        groups=given["groups"],
+        form_data["emails"],
+        roles=form_data["roles"],
+        execute=form_data["execute"],
+        groups=form_data["groups"],
         by=request.user,
         now=timezone.now(),
     )
@@ -44,11 +44,11 @@ def invite(request: SignedIn, project: Project) -> HttpResponse:
 @require_POST
 def change(request: SignedIn, project: Project, invitation: int) -> HttpResponse:
     """Renew it, or revoke it (`revoke` in the form)."""
-    found = get_object_or_404(Invitation.objects.filter(project=project, pk=invitation))
+    stored_invitation = get_object_or_404(Invitation.objects.filter(project=project, pk=invitation))
     revoking = "revoke" in request.POST
     do = invitations.revoke if revoking else invitations.renew
     try:
-        do(found, by=request.user, now=timezone.now())
+        do(stored_invitation, by=request.user, now=timezone.now())
     except invitations.InvitationRefused:
         messages.error(request, "This invitation was used or revoked.")
     else:

@@ -30,38 +30,38 @@ REFUSALS = (members_of.LastAdmin, leaving.NeedsHeir, leaving.NoHeir)
 @require_http_methods(["GET", "HEAD", "POST"])
 def member(request: SignedIn, project: Project, member: int) -> HttpResponse:
     """Change the roles, or remove somebody (`remove` in the form). A project always keeps an admin."""
-    found = _member(project, member)
+    membership = _member(project, member)
     if request.method != "POST":
-        return _page(request, found)
+        return _page(request, membership)
     form = RolesForm(request.POST)
     if "remove" in request.POST:
-        return _remove(request, found)
+        return _remove(request, membership)
     if not form.is_valid():
         messages.error(request, str(next(iter(form.errors.values()))[0]))
-        return _back(found)
+        return _back(membership)
     roles, execute = form.cleaned_data["roles"], form.cleaned_data["execute"]
     try:
         members_of.change(
-            project, found.pk, roles=roles, execute=execute, by=request.user, now=timezone.now()
+            project, membership.pk, roles=roles, execute=execute, by=request.user, now=timezone.now()
         )
     except members_of.LastAdmin as refused:
         messages.error(request, _why(refused))
     else:
         messages.success(request, "Saved")
-    return _back(found)
+    return _back(membership)
 
 
-def _remove(request: SignedIn, found: Membership) -> HttpResponse:
+def _remove(request: SignedIn, membership: Membership) -> HttpResponse:
     """Unless another heir is chosen, who removes somebody takes over their agents."""
-    mine = found.user_id == request.user.pk
-    heir = _heir(request, found.project) or (None if mine else request.user)
+    is_self = membership.user_id == request.user.pk
+    heir = _heir(request, membership.project) or (None if is_self else request.user)
     try:
-        leaving.leave(found.project, found.user, heir=heir, by=request.user, now=timezone.now())
+        leaving.leave(membership.project, membership.user, heir=heir, by=request.user, now=timezone.now())
     except REFUSALS as refused:
         messages.error(request, _why(refused))
-        return _back(found)
-    messages.success(request, f"{found.user} is no longer a member.")
-    return redirect("home") if mine else _to_list(found.project)
+        return _back(membership)
+    messages.success(request, f"{membership.user} is no longer a member.")
+    return redirect("home") if is_self else _to_list(membership.project)
 
 
 @in_project("view")
@@ -84,37 +84,37 @@ def leave(request: SignedIn, project: Project) -> HttpResponse:
 @require_POST
 def account(request: SignedIn, project: Project, member: int) -> HttpResponse:
     """Deactivate the account (`deactivate` in the form), or activate it again (`again`)."""
-    found = _member(project, member)
-    asked = "again" in request.POST or "deactivate" in request.POST
-    if not asked or not authority.may_manage(request.user, found.user):
+    membership = _member(project, member)
+    has_action = "again" in request.POST or "deactivate" in request.POST
+    if not has_action or not authority.may_manage(request.user, membership.user):
         return errors.bad_request(request)
     now = timezone.now()
     if "again" in request.POST:
-        leaving.reactivate(found.user, by=request.user, now=now)
-        messages.success(request, f"{found.user} can sign in again.")
-        return _back(found)
+        leaving.reactivate(membership.user, by=request.user, now=now)
+        messages.success(request, f"{membership.user} can sign in again.")
+        return _back(membership)
     heir = _heir(request, project) or request.user
     try:
-        leaving.deactivate(found.user, heir=heir, by=request.user, now=now)
+        leaving.deactivate(membership.user, heir=heir, by=request.user, now=now)
     except REFUSALS as refused:
         messages.error(request, _why(refused))
     else:
         messages.success(request, "The account is deactivated.")
-    return _back(found)
+    return _back(membership)
 
 
 @in_project("admin")
 @require_POST
 def reset_link(request: SignedIn, project: Project, member: int) -> HttpResponse:
     """Shows the link (`link` in the form), once: only what it is made from is kept."""
-    found = _member(project, member)
+    membership = _member(project, member)
     if "link" not in request.POST:
         return errors.bad_request(request)
     try:
-        uid, key = authority.reset_key(found.user, by=request.user, now=timezone.now())
+        uid, key = authority.reset_key(membership.user, by=request.user, now=timezone.now())
     except Forbidden:
         return errors.bad_request(request)
-    return _page(request, found, reset_link=absolute("account_reset_password_from_key", uid, key))
+    return _page(request, membership, reset_link=absolute("account_reset_password_from_key", uid, key))
 
 
 def leaving_context(project: Project, user: User) -> dict[str, Any]:
@@ -122,13 +122,15 @@ def leaving_context(project: Project, user: User) -> dict[str, Any]:
     others = Membership.objects.filter(project=project, user__is_active=True).exclude(user=user)
     return {
         "agents": leaving.agents_of(user, project),
-        "heirs": [(str(each.user_id), str(each.user)) for each in others.select_related("user")],
+        "heirs": [
+            (str(membership.user_id), str(membership.user)) for membership in others.select_related("user")
+        ],
         "named": named_at(user, project),
     }
 
 
-def _page(request: SignedIn, found: Membership, **more: Any) -> HttpResponse:
-    project, user = found.project, found.user
+def _page(request: SignedIn, membership: Membership, **more: Any) -> HttpResponse:
+    project, user = membership.project, membership.user
     settings_ = reverse("project-settings", args=[project.owner.key, project.key])
     return show(
         request,
@@ -136,8 +138,8 @@ def _page(request: SignedIn, found: Membership, **more: Any) -> HttpResponse:
         project=project,
         section="settings",
         trail=crumbs(("Members", settings_), str(user)),
-        member=found,
-        boxes=role_boxes(found.roles),
+        member=membership,
+        boxes=role_boxes(membership.roles),
         manages=authority.may_manage(request.user, user),
         by_provider=accounts.signs_in_by_provider(user),
         provider_name=settings.OIDC_NAME,
@@ -149,20 +151,22 @@ def _page(request: SignedIn, found: Membership, **more: Any) -> HttpResponse:
 
 
 def _member(project: Project, member: int) -> Membership:
-    found = get_object_or_404(Membership.objects.filter(project=project, pk=member).select_related("user"))
-    found.project = project
-    return found
+    membership = get_object_or_404(
+        Membership.objects.filter(project=project, pk=member).select_related("user")
+    )
+    membership.project = project
+    return membership
 
 
 def _heir(request: SignedIn, project: Project) -> User | None:
     """Chosen in the form. A stranger to the project is nobody."""
-    given = request.POST.get("heir", "")
-    pk = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
+    heir_id = request.POST.get("heir", "")
+    pk = int(heir_id) if heir_id.isascii() and heir_id.isdigit() and len(heir_id) < 19 else 0
     return User.objects.filter(pk=pk, memberships__project=project).first()
 
 
-def _back(found: Membership) -> HttpResponse:
-    return redirect("member-change", found.project.owner.key, found.project.key, found.pk)
+def _back(membership: Membership) -> HttpResponse:
+    return redirect("member-change", membership.project.owner.key, membership.project.key, membership.pk)
 
 
 def _to_list(project: Project) -> HttpResponse:

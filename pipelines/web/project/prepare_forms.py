@@ -41,7 +41,7 @@ class Services(_FormSet):
     """Rows that are left empty are none."""
 
     def said(self) -> list[ServiceText]:
-        rows = [ServiceText(**{"port": None, **each.cleaned_data}) for each in self.forms]
+        rows = [ServiceText(**{"port": None, **service_form.cleaned_data}) for service_form in self.forms]
         return [row for row in rows if row != ServiceText()]
 
 
@@ -74,13 +74,13 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
     }
     rows = [
         {
-            "name": each.name,
-            "image": each.image,
-            "command": shlex.join(each.argv),
-            "port": each.port,
-            "health": shlex.join(each.health),
+            "name": service.name,
+            "image": service.image,
+            "command": shlex.join(service.argv),
+            "port": service.port,
+            "health": shlex.join(service.health),
         }
-        for each in definition.services
+        for service in definition.services
     ]
     return {
         "prepare_form": PrepareForm(posted, initial=values),
@@ -95,5 +95,5 @@ def place(form: PrepareForm, services: Services, fault: Invalid) -> None:
         form.add_error(fault.path if fault.path in form.fields else None, fault.message)
         return
     index, _sign, field = rest.partition("-")
-    filled = [each for each in services.forms if any(each.cleaned_data.values())]
+    filled = [service_form for service_form in services.forms if any(service_form.cleaned_data.values())]
     filled[int(index)].add_error(field, fault.message)

@@ -23,17 +23,17 @@ from pipelines.web.shell.page import SignedIn, in_project, require
 def prepare(request: SignedIn, project: Project, repository: int) -> HttpResponse:
     """Admins who may run code: the command runs on every runner of the project."""
     require(request, "execute", project)
-    found = repositories.of_project(project, repository)
-    shown = forms_of(found, request.POST)
-    form, services = shown["prepare_form"], shown["services"]
+    project_repository = repositories.of_project(project, repository)
+    page_forms = forms_of(project_repository, request.POST)
+    form, services = page_forms["prepare_form"], page_forms["services"]
     if form.is_valid() and services.is_valid():
-        said = PrepareText(services=services.said(), **form.cleaned_data)
+        preparation = PrepareText(services=services.said(), **form.cleaned_data)
         try:
-            preparing.change(found, said, by=request.user, now=timezone.now())
+            preparing.change(project_repository, preparation, by=request.user, now=timezone.now())
         except Invalid as fault:
             place(form, services, fault)
         else:
-            corrected(found, {}, now=timezone.now())
-            messages.success(request, f"The environment of {found.name} is saved")
-            return redirect("project-repository", project.owner.key, project.key, found.pk)
-    return repositories.shown(request, found, 422, **shown)
+            corrected(project_repository, {}, now=timezone.now())
+            messages.success(request, f"The environment of {project_repository.name} is saved")
+            return redirect("project-repository", project.owner.key, project.key, project_repository.pk)
+    return repositories.shown(request, project_repository, 422, **page_forms)

@@ -93,13 +93,17 @@ class RepositoryRow:
 
     @property
     def failure(self) -> str:
-        return next((each.fact for each in self.checks if each.tone == "danger"), "")
+        return next((check.fact for check in self.checks if check.tone == "danger"), "")
 
     @property
     def environment(self) -> str:
         """The command that prepares it, or else its image or services; "" where nothing is set."""
-        kept = Preparation.of_dict(self.repository.prepare)
-        return shlex.join(kept.argv) or kept.image or ", ".join(each.name for each in kept.services)
+        preparation = Preparation.of_dict(self.repository.prepare)
+        return (
+            shlex.join(preparation.argv)
+            or preparation.image
+            or ", ".join(service.name for service in preparation.services)
+        )
 
     @property
     def tested_at(self) -> datetime | None:
@@ -136,27 +140,27 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: SignedIn, project: Project, repository: int) -> HttpResponse:
     """Setup leads here, and whoever came from there goes on there."""
-    found = of_project(project, repository)
-    form = RepositoryForm(request.POST or None, initial=stored(found, request.user))
-    if request.method == "POST" and form.is_valid() and _changed(request, found, form):
+    project_repository = of_project(project, repository)
+    form = RepositoryForm(request.POST or None, initial=stored(project_repository, request.user))
+    if request.method == "POST" and form.is_valid() and _changed(request, project_repository, form):
         page = "project-setup" if request.GET.get("from") == "setup" else "project-repositories"
         return redirect(page, project.owner.key, project.key)
-    return shown(request, found, 422 if request.method == "POST" else 200, form=form)
+    return shown(request, project_repository, 422 if request.method == "POST" else 200, form=form)
 
 
-def stored(found: Repository, person: User) -> dict[str, Any]:
+def stored(repository: Repository, person: User) -> dict[str, Any]:
     """A folder of the server is named by its path for administrators of the installation alone."""
-    fields = {key: getattr(found, key) for key in RepositoryForm.base_fields if key != "allow"}
-    return {**fields, "address": shown_address(found, person)}
+    fields = {key: getattr(repository, key) for key in RepositoryForm.base_fields if key != "allow"}
+    return {**fields, "address": shown_address(repository, person)}
 
 
-def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> HttpResponse:
+def shown(request: SignedIn, repository: Repository, status: int, **forms: Any) -> HttpResponse:
     """The page with its three forms. `forms`: those in which something was typed."""
-    project, place = found.project, "/owners/{}/projects/{}/repositories/{}/hook"
-    given = {
-        "form": RepositoryForm(initial=stored(found, request.user)),
+    project, place = repository.project, "/owners/{}/projects/{}/repositories/{}/hook"
+    defaults = {
+        "form": RepositoryForm(initial=stored(repository, request.user)),
         "trigger_form": TriggerForm(),
-        **forms_of(found),
+        **forms_of(repository),
     }
     return show(
         request,
@@ -165,18 +169,18 @@ def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> Ht
         section="settings",
         trail=tab_trail(project, "Repositories"),
         status=status,
-        repository=found,
+        repository=repository,
         may_prepare=access.can(request.user, "execute", project),
-        triggers=found.triggers.select_related("line").order_by("line__name", "on", "value"),
+        triggers=repository.triggers.select_related("line").order_by("line__name", "on", "value"),
         events=IssueTrigger.On.choices,
         lines=[
             (line.key, line.name)
             for line in project.lines.filter(live__isnull=False, archived_at=None).order_by("name")
         ],
-        hook=f"{settings.BASE_URL}/api{place.format(project.owner.key, project.key, found.name)}",
-        notices=host_notices.unsent(found)[:NOTICES],
-        receipts=found.hook_receipts.select_related("task").order_by("-at")[:5],
-        **{**given, **protection_facts(found, request.user), **forms},
+        hook=f"{settings.BASE_URL}/api{place.format(project.owner.key, project.key, repository.name)}",
+        notices=host_notices.unsent(repository)[:NOTICES],
+        receipts=repository.hook_receipts.select_related("task").order_by("-at")[:5],
+        **{**defaults, **protection_facts(repository, request.user), **forms},
         **offered(request, project),
     )
 
@@ -184,31 +188,36 @@ def shown(request: SignedIn, found: Repository, status: int, **forms: Any) -> Ht
 @in_project("repositories")
 @require_POST
 def add_trigger(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    found = of_project(project, repository)
+    project_repository = of_project(project, repository)
     form = TriggerForm(request.POST)
     if form.is_valid():
-        said = form.cleaned_data
+        form_data = form.cleaned_data
         try:
             issue_tasks.add(
-                found, said["line"], said["on"], said["value"], by=request.user, now=timezone.now()
+                project_repository,
+                form_data["line"],
+                form_data["on"],
+                form_data["value"],
+                by=request.user,
+                now=timezone.now(),
             )
         except Invalid as fault:
             form.add_error(fault.path if fault.path in form.fields else None, fault.message)
         except Conflict as fault:
             form.add_error("value", fault.detail)
         else:
-            messages.success(request, f"Issues of {found.name} start tasks")
-            return redirect("project-repository", project.owner.key, project.key, found.pk)
-    return shown(request, found, 422, trigger_form=form)
+            messages.success(request, f"Issues of {project_repository.name} start tasks")
+            return redirect("project-repository", project.owner.key, project.key, project_repository.pk)
+    return shown(request, project_repository, 422, trigger_form=form)
 
 
 @in_project("repositories")
 @require_POST
 def delete_trigger(request: SignedIn, project: Project, trigger: int) -> HttpResponse:
-    held = IssueTrigger.objects.select_related("repository__project", "line")
-    found = get_object_or_404(held.filter(repository__project=project, pk=trigger))
-    issue_tasks.remove(found, by=request.user, now=timezone.now())
-    return redirect("project-repository", project.owner.key, project.key, found.repository_id)
+    triggers = IssueTrigger.objects.select_related("repository__project", "line")
+    issue_trigger = get_object_or_404(triggers.filter(repository__project=project, pk=trigger))
+    issue_tasks.remove(issue_trigger, by=request.user, now=timezone.now())
+    return redirect("project-repository", project.owner.key, project.key, issue_trigger.repository_id)
 
 
 @in_project("repositories")
@@ -222,9 +231,9 @@ def test(request: SignedIn, project: Project, repository: int) -> HttpResponse:
 @in_project("repositories")
 @require_POST
 def delete(request: SignedIn, project: Project, repository: int) -> HttpResponse:
-    found = of_project(project, repository)
-    name = found.name
-    repositories.disconnect(found, by=request.user, now=timezone.now())
+    project_repository = of_project(project, repository)
+    name = project_repository.name
+    repositories.disconnect(project_repository, by=request.user, now=timezone.now())
     messages.success(request, f"{name} is disconnected")
     return redirect("project-repositories", project.owner.key, project.key)
 
@@ -250,9 +259,9 @@ def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
 
 
 def of_project(project: Project, repository: int) -> Repository:
-    found = get_object_or_404(Repository.objects.filter(project=project, pk=repository))
-    found.project = project
-    return found
+    project_repository = get_object_or_404(Repository.objects.filter(project=project, pk=repository))
+    project_repository.project = project
+    return project_repository
 
 
 def offered(request: SignedIn, project: Project) -> dict[str, Any]:
@@ -285,22 +294,22 @@ def connected(request: SignedIn, project: Project, form: RepositoryForm) -> Repo
     return made
 
 
-def _changed(request: SignedIn, found: Repository, form: RepositoryForm) -> bool:
+def _changed(request: SignedIn, repository: Repository, form: RepositoryForm) -> bool:
     try:
-        repositories.change(found, form.said, by=request.user, now=timezone.now(), allow=form.allowed)
+        repositories.change(repository, form.said, by=request.user, now=timezone.now(), allow=form.allowed)
     except Forbidden as fault:
         raise PermissionDenied from fault
     except (Invalid, Conflict) as fault:
         _refused(form, fault)
         return False
-    told(request, found)
+    told(request, repository)
     return True
 
 
 def told(request: SignedIn, repository: Repository) -> None:
     """Test it; what failed stands with the repository."""
-    found = repositories.test(repository, by=request.user, now=timezone.now())
-    if all(each["ok"] for each in found):
+    checks = repositories.test(repository, by=request.user, now=timezone.now())
+    if all(check["ok"] for check in checks):
         messages.success(request, f"{repository.name} is connected")
 
 
@@ -318,7 +327,9 @@ def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
 
 def rows_of(project: Project) -> list[RepositoryRow]:
     lines = repositories.lines_of(project)
-    chosen = [line for name, each in lines.items() if name.startswith("input.") for line in each]
+    chosen = [
+        line for name, input_lines in lines.items() if name.startswith("input.") for line in input_lines
+    ]
     workers = serving(timezone.now(), project)
     return [
         RepositoryRow(
@@ -331,7 +342,7 @@ def rows_of(project: Project) -> list[RepositoryRow]:
     ]
 
 
-def check_row(said: dict[str, Any]) -> CheckRow:
+def check_row(check: dict[str, Any]) -> CheckRow:
     labels = {
         "reach": "Reachable",
         "branch": "Default branch",
@@ -342,26 +353,26 @@ def check_row(said: dict[str, Any]) -> CheckRow:
         "host": "Host",
     }
     looks = {True: ("ok", "end-completed"), False: ("danger", "end-failed"), None: ("neutral", "minus")}
-    tone, icon = ("attention", "warning") if said.get("warning") else looks[said["ok"]]
-    took = said["seconds"]
-    seconds = "" if said["ok"] is None else "under 0.1 s" if took < 0.1 else f"{took} s"
+    tone, icon = ("attention", "warning") if check.get("warning") else looks[check["ok"]]
+    took = check["seconds"]
+    seconds = "" if check["ok"] is None else "under 0.1 s" if took < 0.1 else f"{took} s"
     return CheckRow(
-        labels.get(said["check"], said["check"]), _fact(said), said["commit"][:7], seconds, tone, icon
+        labels.get(check["check"], check["check"]), _fact(check), check["commit"][:7], seconds, tone, icon
     )
 
 
-def _fact(said: dict[str, Any]) -> str:
-    if said["ok"] is None:
+def _fact(check: dict[str, Any]) -> str:
+    if check["ok"] is None:
         return "not checked"
-    if not said["ok"]:
-        return str(said["said"])
-    if said["check"] in ("reach", "files") and said["said"]:
-        count = int(said["said"])
-        if said["check"] == "files":
+    if not check["ok"]:
+        return str(check["said"])
+    if check["check"] in ("reach", "files") and check["said"]:
+        count = int(check["said"])
+        if check["check"] == "files":
             return plural("%(count)d file", "%(count)d files", count) % {"count": count}
         return plural("%(count)d branch", "%(count)d branches", count) % {"count": count}
-    fact = str(said["said"]) or (
-        "as reported by the server, without a push" if said["check"] == "push" else ""
+    fact = str(check["said"]) or (
+        "as reported by the server, without a push" if check["check"] == "push" else ""
     )
-    warning = str(said.get("warning", ""))
+    warning = str(check.get("warning", ""))
     return warning if fact and warning.startswith(fact) else ". ".join(filter(None, (fact, warning)))

@@ -54,9 +54,9 @@ def role_boxes(chosen: Collection[str]) -> list[RoleBox]:
     for role in Role:
         by = [str(other.label) for other in Role if other in chosen and role in INCLUDED[other]]
         includes = " ".join(sorted(INCLUDED[role]))
-        said = str(SUMMARIES[role])
+        summary = str(SUMMARIES[role])
         boxes.append(
-            RoleBox(role.value, str(role.label), role in chosen, by[-1] if by else "", includes, said)
+            RoleBox(role.value, str(role.label), role in chosen, by[-1] if by else "", includes, summary)
         )
     return boxes
 

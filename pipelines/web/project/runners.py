@@ -61,10 +61,10 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
     if request.method == "POST":
         _check(request.user, project)
         if form.is_valid():
-            said: dict[str, Any] = form.cleaned_data
-            lasts = timedelta(days=said["days"])
+            form_data: dict[str, Any] = form.cleaned_data
+            lasts = timedelta(days=form_data["days"])
             token, secret = people_runners.add(
-                project, said["name"], said["labels"], lasts, request.user, now
+                project, form_data["name"], form_data["labels"], lasts, request.user, now
             )
             return _added(request, project, token, secret)
     rows = listed(project, now)
@@ -80,8 +80,8 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
         unprotected=workers.unprotected(now, project.pk),
         unclaimed=unoffered.in_project(project.pk),
         own=[row for row in rows if row.token],
-        beside=(beside := [row for row in rows if not row.token]),
-        beside_programs=any(row.programs for row in beside),
+        beside=(without_token := [row for row in rows if not row.token]),
+        beside_programs=any(row.programs for row in without_token),
     )
 
 
@@ -129,11 +129,11 @@ def _act(
     done: str,
 ) -> HttpResponse:
     _check(request.user, project)
-    found = get_object_or_404(
+    runner_token = get_object_or_404(
         ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.RUNNER)
     )
-    do(found, request.user, timezone.now())
-    messages.success(request, done % {"name": found.name})
+    do(runner_token, request.user, timezone.now())
+    messages.success(request, done % {"name": runner_token.name})
     return redirect("project-runners", project.owner.key, project.key)
 
 

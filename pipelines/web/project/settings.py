@@ -60,8 +60,8 @@ def members_page(
         new_roles=role_boxes(form["roles"].value() or ()),
         roles=Role.choices,
         table=role_table(),
-        active=sum(each.membership.user.is_active for each in listed),
-        unprotected_people=sum(each.unprotected for each in listed),
+        active=sum(member.membership.user.is_active for member in listed),
+        unprotected_people=sum(member.unprotected for member in listed),
         **leaving_context(project, request.user),
         **(invitation_list.context(project, invite) if access.can(request.user, "admin", project) else {}),
     )
@@ -94,7 +94,7 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
         groups_of.create(project, key, name, by=request.user, now=timezone.now())
         messages.success(request, "Group added")
         return redirect(_address(project, "project-groups"))
-    found = Group.objects.filter(project=project).prefetch_related("members").order_by("key")
+    project_groups = Group.objects.filter(project=project).prefetch_related("members").order_by("key")
     return show(
         request,
         "project/groups.html",
@@ -103,7 +103,7 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
         trail=tab_trail(project, "Groups"),
         status=422 if form.is_bound else 200,
         form=form,
-        groups=[(group, {user.pk for user in group.members.all()}) for group in found],
+        groups=[(group, {user.pk for user in group.members.all()}) for group in project_groups],
         members=Membership.objects.filter(project=project).select_related("user").order_by("user__username"),
     )
 
@@ -111,14 +111,14 @@ def groups(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("admin")
 @require_POST
 def change_group(request: SignedIn, project: Project, group: int) -> HttpResponse:
-    found = get_object_or_404(Group.objects.filter(project=project, pk=group))
+    project_group = get_object_or_404(Group.objects.filter(project=project, pk=group))
     if "delete" in request.POST:
-        groups_of.delete(found, by=request.user, now=timezone.now())
+        groups_of.delete(project_group, by=request.user, now=timezone.now())
         messages.success(request, "Group deleted")
         return redirect(_address(project, "project-groups"))
     form = GroupPeople(project, request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
-    groups_of.set_people(found, form.cleaned_data["members"], by=request.user, now=timezone.now())
+    groups_of.set_people(project_group, form.cleaned_data["members"], by=request.user, now=timezone.now())
     messages.success(request, "Saved")
     return redirect(_address(project, "project-groups"))

@@ -79,12 +79,14 @@ def index(request: SignedIn, project: Project) -> HttpResponse:
 
 def _stored(request: SignedIn, project: Project, form: ValueForm) -> bool:
     """False where it is refused; then the form says why."""
-    said = form.cleaned_data
-    place = _place(project, said["place"])
+    form_data = form.cleaned_data
+    place = _place(project, form_data["place"])
     try:
         # A browser sends the ends of lines as CR LF; a key file has LF.
-        value = said["value"].replace("\r\n", "\n")
-        store.put(place, said["name"], value, kind=said["kind"], by=request.user, now=timezone.now())
+        value = form_data["value"].replace("\r\n", "\n")
+        store.put(
+            place, form_data["name"], value, kind=form_data["kind"], by=request.user, now=timezone.now()
+        )
     except Invalid as fault:
         form.add_error(fault.path if fault.path in form.fields else None, fault.message)
     except Conflict as conflict:
@@ -95,18 +97,18 @@ def _stored(request: SignedIn, project: Project, form: ValueForm) -> bool:
 def places_of(user: User, project: Project) -> list[tuple[str, str]]:
     """Where this person may store a value. One of the owner reaches every project of it."""
     lines = [(f"{LINE}{line.key}", f"Line: {line.name}") for line in project.lines.order_by("name")]
-    whole = [(OWNER, f"All projects of {project.owner.name}")]
-    return [(PROJECT, "This project"), *lines, *(whole if _may_in_owner(user, project.owner) else [])]
+    owner_option = [(OWNER, f"All projects of {project.owner.name}")]
+    return [(PROJECT, "This project"), *lines, *(owner_option if _may_in_owner(user, project.owner) else [])]
 
 
 def _may_in_owner(user: User, owner: Owner) -> bool:
     return access.can_in_owner(user, "secrets", owner)
 
 
-def _place(project: Project, said: str) -> store.Place:
-    if said.startswith(LINE):
-        return store.Place(project.lines.get(key=said.removeprefix(LINE)))
-    return store.Place(project.owner if said == OWNER else project)
+def _place(project: Project, place_key: str) -> store.Place:
+    if place_key.startswith(LINE):
+        return store.Place(project.lines.get(key=place_key.removeprefix(LINE)))
+    return store.Place(project.owner if place_key == OWNER else project)
 
 
 def rows_of(user: User, project: Project) -> list[Row]:
@@ -135,11 +137,11 @@ def _words(value: StoredValue, project: Project) -> str:
 @in_project("secrets")
 @require_POST
 def delete(request: SignedIn, project: Project, value: int) -> HttpResponse:
-    found = get_object_or_404(store.of_project(project).filter(pk=value))
-    if found.owner is not None and not _may_in_owner(request.user, found.owner):
+    stored_value = get_object_or_404(store.of_project(project).filter(pk=value))
+    if stored_value.owner is not None and not _may_in_owner(request.user, stored_value.owner):
         raise Http404
-    of = found.line or found.project or found.owner
+    of = stored_value.line or stored_value.project or stored_value.owner
     assert of is not None
-    store.remove(store.Place(of), found.name, by=request.user, now=timezone.now())
-    messages.success(request, f"{found.name} is deleted")
+    store.remove(store.Place(of), stored_value.name, by=request.user, now=timezone.now())
+    messages.success(request, f"{stored_value.name} is deleted")
     return redirect("project-secrets", project.owner.key, project.key)

@@ -23,13 +23,13 @@ class DatesField(forms.CharField):
     """One date per line, as 2026-12-25."""
 
     def clean(self, value: Any) -> list[date]:
-        found = []
+        days = []
         for line in super().clean(value).split():
             try:
-                found.append(date.fromisoformat(line))
+                days.append(date.fromisoformat(line))
             except ValueError:
                 raise forms.ValidationError(f"“{line[:40]}” is not a date.") from None
-        return found
+        return days
 
 
 class WorkingTimeForm(forms.Form):
@@ -69,8 +69,8 @@ def page(request: SignedIn, project: Project) -> HttpResponse:
 
 
 def _shown(project: Project) -> dict[str, Any]:
-    said = WorkingHours.of(project).to_dict()
-    return said | {
+    working_hours = WorkingHours.of(project).to_dict()
+    return working_hours | {
         "work_days": [str(day) for day in project.work_days],
-        "days_off": "\n".join(said["days_off"]),
+        "days_off": "\n".join(working_hours["days_off"]),
     }

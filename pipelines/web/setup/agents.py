@@ -68,8 +68,8 @@ class AgentChoice:
         if not self.installs:
             return f"not found on {self._runners()}"
         first = self.installs[0]
-        found = f"found on {first.worker}"
-        return f"{found} · {first.number}" if first.number else found
+        location = f"found on {first.worker}"
+        return f"{location} · {first.number}" if first.number else location
 
     def _runners(self) -> str:
         return ", ".join(self.runners) or "any runner"
@@ -214,8 +214,8 @@ def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     if not key:
         return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
     used(stored.values(), now)
-    named = reach.nearest(VARIABLE, choice.preset.environment)
-    variables = {name: each.content for name, each in named.items()}
+    stored_variables = reach.nearest(VARIABLE, choice.preset.environment)
+    variables = {name: stored_value.content for name, stored_value in stored_variables.items()}
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     return asyncio.run(asked(choice.askable, key, variables, guard))
 
@@ -224,11 +224,11 @@ def choices(
     project: Project, workers: Sequence[Worker], answers: Mapping[str, ModelAnswer]
 ) -> list[AgentChoice]:
     """Codemod second, as the one that always works; then those that are installed; the tried before the others."""
-    serving = [each for each in workers if each.owners is None or project.owner.key in each.owners]
+    serving = [worker for worker in workers if worker.owners is None or project.owner.key in worker.owners]
     stored = set(Reach(project.owner_id, project.pk).names(SECRET))
-    found = [_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
-    rank = {choice.key: (choice.lacks_program, not choice.preset.tried) for choice in found}
-    return sorted(found, key=lambda choice: rank[choice.key])
+    agent_choices = [_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
+    rank = {choice.key: (choice.lacks_program, not choice.preset.tried) for choice in agent_choices}
+    return sorted(agent_choices, key=lambda choice: rank[choice.key])
 
 
 def _choice(
@@ -237,16 +237,16 @@ def _choice(
     return AgentChoice(
         preset,
         [
-            AgentInstall(each.name, **_told(each.agents[preset.key]))
-            for each in serving
-            if preset.key in each.agents
+            AgentInstall(worker.name, **_told(worker.agents[preset.key]))
+            for worker in serving
+            if preset.key in worker.agents
         ],
-        [each.name for each in serving],
+        [worker.name for worker in serving],
         [name for name in preset.secrets if name in stored],
-        [each.name for each in serving if f"{SIGNED_IN}:{preset.key}" in (each.offers or ())],
+        [worker.name for worker in serving if f"{SIGNED_IN}:{preset.key}" in (worker.offers or ())],
         answer,
     )
 
 
-def _told(said: dict[str, Any]) -> dict[str, Any]:
-    return {"path": said["path"], "version": said["version"], "seconds": said["seconds"]}
+def _told(program: dict[str, Any]) -> dict[str, Any]:
+    return {"path": program["path"], "version": program["version"], "seconds": program["seconds"]}

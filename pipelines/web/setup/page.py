@@ -82,10 +82,10 @@ class Setup:
     @cached_property
     def row(self) -> RepositoryRow | None:
         """The repository that was chosen, else the one that was connected last."""
-        said = self.request.POST.get("connected") or self.request.GET.get("connected", "")
+        repository_id = self.request.POST.get("connected") or self.request.GET.get("connected", "")
         by_key = {str(row.repository.pk): row for row in self.connected}
         latest = max(self.connected, key=lambda row: row.repository.connected_at, default=None)
-        return by_key.get(said) or latest
+        return by_key.get(repository_id) or latest
 
     @cached_property
     def repository(self) -> Repository | None:
@@ -104,21 +104,23 @@ class Setup:
 
     @cached_property
     def may_prepare(self) -> bool:
-        return all(access.can(self.request.user, each, self.project) for each in ("repositories", "execute"))
+        return all(
+            access.can(self.request.user, action, self.project) for action in ("repositories", "execute")
+        )
 
     @cached_property
     def agents(self) -> list[AgentChoice]:
-        held = self.request.session.get(MODELS, {}).get(str(self.project.pk), {})
-        answers = {key: ModelAnswer(**said) for key, said in held.items()}
+        stored_answers = self.request.session.get(MODELS, {}).get(str(self.project.pk), {})
+        answers = {key: ModelAnswer(**answer) for key, answer in stored_answers.items()}
         return agents.choices(self.project, workers.alive(timezone.now(), self.project.pk), answers)
 
     @cached_property
     def agent(self) -> AgentChoice:
         """The one that was chosen; else the first with a model that lacks nothing, else the one without."""
-        said = self.request.POST.get("agent") or self.request.GET.get("agent", "")
-        by_key = {each.key: each for each in self.agents}
-        ready = next((each for each in self.agents if each.ready and not each.fixed), None)
-        return by_key.get(said) or ready or by_key[WITHOUT_A_MODEL]
+        agent_key = self.request.POST.get("agent") or self.request.GET.get("agent", "")
+        by_key = {choice.key: choice for choice in self.agents}
+        ready = next((choice for choice in self.agents if choice.ready and not choice.fixed), None)
+        return by_key.get(agent_key) or ready or by_key[WITHOUT_A_MODEL]
 
     @property
     def is_chosen(self) -> bool:
@@ -133,8 +135,10 @@ class Setup:
 
     @cached_property
     def line(self) -> Line | None:
-        said = self.request.GET.get("line", "")
-        return next((line for line in self.lines if line.key == said), None) or next(iter(self.lines), None)
+        line_key = self.request.GET.get("line", "")
+        return next((line for line in self.lines if line.key == line_key), None) or next(
+            iter(self.lines), None
+        )
 
     @cached_property
     def reached(self) -> str:
@@ -153,11 +157,11 @@ class Setup:
     @cached_property
     def step(self) -> str:
         keys = list(STEPS)
-        said = self.request.POST.get("step") or self.request.GET.get("step", "")
-        if said not in keys:
+        requested_step = self.request.POST.get("step") or self.request.GET.get("step", "")
+        if requested_step not in keys:
             return REPOSITORY if self.another else self.reached
-        wanted = min(keys.index(said), keys.index(self.reached))
-        return AGENT if keys[wanted] == TEMPLATE and not self.is_chosen else keys[wanted]
+        index = min(keys.index(requested_step), keys.index(self.reached))
+        return AGENT if keys[index] == TEMPLATE and not self.is_chosen else keys[index]
 
     @property
     def marks(self) -> list[StepMark]:
@@ -174,15 +178,15 @@ class Setup:
         ]
 
     def at(self, step: str, **more: str) -> str:
-        kept = {"agent": self.agent.key} if self.is_chosen and step != AGENT else {}
+        parameters = {"agent": self.agent.key} if self.is_chosen and step != AGENT else {}
         if len(self.connected) > 1 and self.row is not None:
-            kept["connected"] = str(self.row.repository.pk)
-        query = urlencode({"step": step, **kept, **more})
+            parameters["connected"] = str(self.row.repository.pk)
+        query = urlencode({"step": step, **parameters, **more})
         return f"{reverse('project-setup', args=[self.project.owner.key, self.project.key])}?{query}"
 
     @property
     def starters(self) -> list[tuple[Starter, Any]]:
-        return [(each, templates.drawn(each.key)) for each in templates.offered(self.agent.key)]
+        return [(starter, templates.drawn(starter.key)) for starter in templates.offered(self.agent.key)]
 
     @cached_property
     def alone(self) -> bool:
@@ -195,20 +199,20 @@ class Setup:
 
     def context(self) -> dict[str, Any]:
         """What the step that is shown needs, and nothing of the others."""
-        found: dict[str, Any] = {}
+        context: dict[str, Any] = {}
         if self.step == REPOSITORY:
-            found |= repositories.offered(self.request, self.project)
+            context |= repositories.offered(self.request, self.project)
         if self.step == AGENT:
-            found["fixing"] = BY_KEY["fix-lint-findings"]
+            context["fixing"] = BY_KEY["fix-lint-findings"]
         if self.step == TASK and self.line is not None:
-            found |= start.form_of(self.request, self.line)
-            found["fields"] = [self._chosen(each) for each in found["fields"]]
-        return found
+            context |= start.form_of(self.request, self.line)
+            context["fields"] = [self._chosen(start_field) for start_field in context["fields"]]
+        return context
 
     def _chosen(self, field: StartField) -> StartField:
         """The repository of these steps, where the form has one to choose."""
         address = self.repository.title if self.repository else ""
-        offered = [each.title for each in field.repositories or ()]
+        offered = [repository.title for repository in field.repositories or ()]
         return field if field.value or address not in offered else replace(field, value=address)
 
 
@@ -217,121 +221,133 @@ class Setup:
 @costly_to_post
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: SignedIn, project: Project) -> HttpResponse:
-    found = Setup(request, project)
+    setup_state = Setup(request, project)
     if request.method == "POST":
         act = ACTS.get(request.POST.get("do", ""))
-        step = act(found) if act else ""
+        step = act(setup_state) if act else ""
         if step:
             return redirect(step)
-    return _page(found)
+    return _page(setup_state)
 
 
-def _page(found: Setup) -> HttpResponse:
+def _page(setup_state: Setup) -> HttpResponse:
     return show(
-        found.request,
+        setup_state.request,
         "setup/page.html",
-        project=found.project,
+        project=setup_state.project,
         section="home",
-        trail=tab_trail(found.project, "Setup"),
-        status=422 if found.request.method == "POST" else 200,
-        setup=found,
-        unprotected=workers.unprotected(timezone.now(), found.project.pk),
-        **found.context(),
+        trail=tab_trail(setup_state.project, "Setup"),
+        status=422 if setup_state.request.method == "POST" else 200,
+        setup=setup_state,
+        unprotected=workers.unprotected(timezone.now(), setup_state.project.pk),
+        **setup_state.context(),
     )
 
 
-def _connect(found: Setup) -> str:
+def _connect(setup_state: Setup) -> str:
     """The address of the next step; "" where it is refused, as of the others."""
-    require(found.request, "repositories", found.project)
-    found.form = RepositoryForm(found.request.POST)
-    if not found.form.is_valid():
+    require(setup_state.request, "repositories", setup_state.project)
+    setup_state.form = RepositoryForm(setup_state.request.POST)
+    if not setup_state.form.is_valid():
         return ""
-    made = repositories.connected(found.request, found.project, found.form)
-    return "" if made is None else found.at(REPOSITORY if _failed(made) else AGENT)
+    made = repositories.connected(setup_state.request, setup_state.project, setup_state.form)
+    return "" if made is None else setup_state.at(REPOSITORY if _failed(made) else AGENT)
 
 
 def _failed(made: Repository) -> bool:
     made.refresh_from_db()
-    return not all(each["ok"] for each in made.tested or ())
+    return not all(check["ok"] for check in made.tested or ())
 
 
-def _test(found: Setup) -> str:
-    require(found.request, "repositories", found.project)
+def _test(setup_state: Setup) -> str:
+    require(setup_state.request, "repositories", setup_state.project)
     row = next(
-        (row for row in found.rows if str(row.repository.pk) == found.request.POST.get("repository")), None
+        (
+            row
+            for row in setup_state.rows
+            if str(row.repository.pk) == setup_state.request.POST.get("repository")
+        ),
+        None,
     )
     if row is None:
         return ""
-    row.repository.project = found.project
-    repositories.told(found.request, row.repository)
-    return found.at(REPOSITORY)
+    row.repository.project = setup_state.project
+    repositories.told(setup_state.request, row.repository)
+    return setup_state.at(REPOSITORY)
 
 
-def _store_key(found: Setup) -> str:
-    require(found.request, "secrets", found.project)
-    agent = found.agent
-    name = found.request.POST.get("name", "")
+def _store_key(setup_state: Setup) -> str:
+    require(setup_state.request, "secrets", setup_state.project)
+    agent = setup_state.agent
+    name = setup_state.request.POST.get("name", "")
     if name not in agent.preset.secrets:
-        found.key_problem = "Choose one of the options."
+        setup_state.key_problem = "Choose one of the options."
         return ""
-    value = found.request.POST.get("value", "").strip()
+    value = setup_state.request.POST.get("value", "").strip()
     try:
         store.put(
-            store.Place(found.project), name, value, kind=SECRET, by=found.request.user, now=timezone.now()
+            store.Place(setup_state.project),
+            name,
+            value,
+            kind=SECRET,
+            by=setup_state.request.user,
+            now=timezone.now(),
         )
     except (Invalid, Conflict) as fault:
-        found.key_problem = fault.message if isinstance(fault, Invalid) else fault.detail
+        setup_state.key_problem = fault.message if isinstance(fault, Invalid) else fault.detail
         return ""
-    messages.success(found.request, f"{name} is stored")
-    return found.at(AGENT, agent=agent.key)
+    messages.success(setup_state.request, f"{name} is stored")
+    return setup_state.at(AGENT, agent=agent.key)
 
 
-def _reach(found: Setup) -> str:
+def _reach(setup_state: Setup) -> str:
     """Ask the model of the chosen agent, where a key can ask it."""
-    require(found.request, "secrets", found.project)
-    agent, session = found.agent, found.request.session
+    require(setup_state.request, "secrets", setup_state.project)
+    agent, session = setup_state.agent, setup_state.request.session
     if agent.askable:
-        answer = asdict(agents.ask(found.project, agent, timezone.now()))
-        held = session.get(MODELS, {})
-        project = str(found.project.pk)
-        session[MODELS] = {**held, project: {**held.get(project, {}), agent.key: answer}}
-    return found.at(AGENT, agent=agent.key)
+        answer = asdict(agents.ask(setup_state.project, agent, timezone.now()))
+        all_answers = session.get(MODELS, {})
+        project = str(setup_state.project.pk)
+        session[MODELS] = {**all_answers, project: {**all_answers.get(project, {}), agent.key: answer}}
+    return setup_state.at(AGENT, agent=agent.key)
 
 
-def _begin(found: Setup) -> str:
+def _begin(setup_state: Setup) -> str:
     """A line from the template, published as it is. A draft that cannot be published stays, and is named."""
-    require(found.request, "publish", found.project)
-    starter = BY_KEY.get(found.request.POST.get("template", ""))
-    if starter is None or starter not in templates.offered(found.agent.key):
-        found.problem = "Choose one of the templates."
+    require(setup_state.request, "publish", setup_state.project)
+    starter = BY_KEY.get(setup_state.request.POST.get("template", ""))
+    if starter is None or starter not in templates.offered(setup_state.agent.key):
+        setup_state.problem = "Choose one of the templates."
         return ""
-    form = found.commands = proposals.form_of(found.repository, found.request.POST)
+    form = setup_state.commands = proposals.form_of(setup_state.repository, setup_state.request.POST)
     if not form.is_valid():
         return ""
     try:
         commands = form.commands()
         if lacking := commands.lacking(starter.line):
             raise Invalid.at(lacking[0], f"{starter.line.name} needs a command here.")
-        if found.repository is not None and found.may_prepare:
-            proposals.save_environment(found.repository, form, by=found.request.user)
-            proposals.keep_commands(found.repository, form)
+        if setup_state.repository is not None and setup_state.may_prepare:
+            proposals.save_environment(setup_state.repository, form, by=setup_state.request.user)
+            proposals.keep_commands(setup_state.repository, form)
     except Invalid as fault:
         proposals.placed(form, fault)
         return ""
     try:
-        of = found.repository.name if found.repository else ""
-        agent, by = found.agent, found.request.user
+        of = setup_state.repository.name if setup_state.repository else ""
+        agent, by = setup_state.agent, setup_state.request.user
         lent = bool(agent.signed_in and not agent.stored)
-        found.drafted = templates.begin(found.project, starter, agent.key, by, commands, of, on_runner=lent)
-        templates.publish(found.drafted, found.request.user)
+        setup_state.drafted = templates.begin(
+            setup_state.project, starter, agent.key, by, commands, of, on_runner=lent
+        )
+        templates.publish(setup_state.drafted, setup_state.request.user)
     except PublishRefused as refused:
-        found.problem = " ".join(f"{each.message}." for each in refused.findings)
+        setup_state.problem = " ".join(f"{finding.message}." for finding in refused.findings)
         return ""
     except (Forbidden, Conflict) as refusal:
-        found.problem = refusal.detail
+        setup_state.problem = refusal.detail
         return ""
-    messages.success(found.request, f"{found.drafted.name} is published")
-    return found.at(TASK, line=found.drafted.key)
+    messages.success(setup_state.request, f"{setup_state.drafted.name} is published")
+    return setup_state.at(TASK, line=setup_state.drafted.key)
 
 
 ACTS = {"connect": _connect, "test": _test, "key": _store_key, "reach": _reach, "begin": _begin}

@@ -47,39 +47,44 @@ def proposal_of(repository: Repository | None) -> Proposal:
 
 def initial(repository: Repository | None) -> dict[str, Any]:
     """An environment that is set stays as it is."""
-    found = proposal_of(repository)
-    kept = Preparation.of_dict((repository.prepare if repository else None) or {})
-    command, cache, hosts = found.prepare, found.lock if found.prepare else "", found.hosts
-    if kept.argv:
-        command, cache, hosts = shlex.join(kept.argv), kept.cache, kept.hosts
+    proposal = proposal_of(repository)
+    preparation = Preparation.of_dict((repository.prepare if repository else None) or {})
+    command, cache, hosts = proposal.prepare, proposal.lock if proposal.prepare else "", proposal.hosts
+    if preparation.argv:
+        command, cache, hosts = shlex.join(preparation.argv), preparation.cache, preparation.hosts
     return {
         "command": command,
         "cache": cache,
         "hosts": "\n".join(hosts),
-        **private_of(kept),
-        **{name: getattr(found, name) for name in COMMANDS},
+        **private_of(preparation),
+        **{name: getattr(proposal, name) for name in COMMANDS},
     }
 
 
 def form_of(repository: Repository | None, posted: Any = None) -> SetupForm:
     """A request that says nothing of the commands takes them as proposed."""
-    held = initial(repository)
+    defaults = initial(repository)
     if posted is None:
-        return SetupForm(initial=held)
-    values = {key: posted.get(key, value) for key, value in held.items()}
-    return SetupForm({**values, "private": posted.get("private")}, initial=held)
+        return SetupForm(initial=defaults)
+    values = {key: posted.get(key, value) for key, value in defaults.items()}
+    return SetupForm({**values, "private": posted.get("private")}, initial=defaults)
 
 
 def save_environment(repository: Repository, form: SetupForm, *, by: User) -> None:
     """Image and services stay as they are. :raises Invalid: with the field"""
-    kept = Preparation.of_dict(repository.prepare)
+    preparation = Preparation.of_dict(repository.prepare)
     services = [
-        ServiceText(each.name, each.image, shlex.join(each.argv), each.port, shlex.join(each.health))
-        for each in kept.services
+        ServiceText(
+            service.name, service.image, shlex.join(service.argv), service.port, shlex.join(service.health)
+        )
+        for service in preparation.services
     ]
-    said = {name: form.cleaned_data[name] for name in ("command", "cache", "hosts", "private")}
+    form_data = {name: form.cleaned_data[name] for name in ("command", "cache", "hosts", "private")}
     preparing.change(
-        repository, PrepareText(**said, image=kept.image, services=services), by=by, now=timezone.now()
+        repository,
+        PrepareText(**form_data, image=preparation.image, services=services),
+        by=by,
+        now=timezone.now(),
     )
 
 

@@ -19,27 +19,29 @@ from pipelines.web.lines.drawing import drawing_of
 
 def agents_of(starter: Starter) -> set[str]:
     """The agents with a model that it names."""
-    named = {str(station.work.get("agent")) for station in starter.line.stations if station.kind == "agent"}
-    return {key for key in named if key in PRESETS and not PRESETS[key].fixed}
+    agent_keys = {
+        str(station.work.get("agent")) for station in starter.line.stations if station.kind == "agent"
+    }
+    return {key for key in agent_keys if key in PRESETS and not PRESETS[key].fixed}
 
 
 def offered(agent: str) -> list[Starter]:
     """Those whose tasks work in a repository; for an agent without a model those that need none."""
-    return [each for each in _in_repository() if not (PRESETS[agent].fixed and agents_of(each))]
+    return [starter for starter in _in_repository() if not (PRESETS[agent].fixed and agents_of(starter))]
 
 
 def left_out(agent: str) -> list[str]:
     """The names of those that need an agent with a model, where this one has none."""
-    return [each.line.name for each in _in_repository() if PRESETS[agent].fixed and agents_of(each)]
+    return [starter.line.name for starter in _in_repository() if PRESETS[agent].fixed and agents_of(starter)]
 
 
 def _in_repository() -> list[Starter]:
-    return [each for each in STARTERS if each.line.workspace]
+    return [starter for starter in STARTERS if starter.line.workspace]
 
 
 @cache
 def drawn(key: str) -> Any:
-    return drawing_of(next(each for each in STARTERS if each.key == key).line)
+    return drawing_of(next(starter for starter in STARTERS if starter.key == key).line)
 
 
 def begin(
@@ -59,11 +61,11 @@ def begin(
     if of and project.lines.filter(name=name).exists():
         name = f"{name}: {of}"
     more = "      sign_in: runner\n" if on_runner else ""
-    taken = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
-    key = free_key(starter.key, taken)
+    used_keys = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
+    key = free_key(starter.key, used_keys)
     text = starter.under(key)
-    for named in agents_of(starter):
-        text = text.replace(f"agent: {named}\n", f"agent: {agent}\n{more}")
+    for old_agent in agents_of(starter):
+        text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")
     document = with_commands(text, commands) if commands else text
     return publishing.create_line(project, key, name, _named(document, name), user)
 
@@ -84,7 +86,7 @@ def ready(project: Project) -> list[Line]:
     anybody set anything up."""
     live = project.lines.filter(live__isnull=False, archived_at=None).exclude(live__name=SHIPPED)
     live = live.select_related("live", "project__owner")
-    found = [line for line in live if (line.live.document if line.live else {}).get("workspace")]
+    ready_lines = [line for line in live if (line.live.document if line.live else {}).get("workspace")]
     return sorted(
-        found, key=lambda line: line.live.published_at if line.live else timezone.now(), reverse=True
+        ready_lines, key=lambda line: line.live.published_at if line.live else timezone.now(), reverse=True
     )

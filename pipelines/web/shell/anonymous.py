@@ -116,11 +116,11 @@ def excess(requests: int, second: float, before: int, most: int) -> int:
 def client_address(request: HttpRequest) -> str:
     """Address that a request comes from. Behind a proxy: the last address of X-Forwarded-For, the one that the proxy
     itself saw; those before it are the client's own words. 0.0.0.0 where nobody knows."""
-    seen = str(request.META.get("REMOTE_ADDR") or "")
+    raw_address = str(request.META.get("REMOTE_ADDR") or "")
     if settings.TRUST_PROXY:
-        seen = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or seen
+        raw_address = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or raw_address
     try:
-        address = ipaddress.ip_address(seen.partition("%")[0])
+        address = ipaddress.ip_address(raw_address.partition("%")[0])
     except ValueError:
         return UNKNOWN
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None

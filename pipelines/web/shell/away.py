@@ -23,7 +23,7 @@ def words() -> str:
 
 
 def is_away(error: BaseException | None) -> bool:
-    return any(isinstance(each, AWAY) for each in _causes(error))
+    return any(isinstance(cause, AWAY) for cause in _causes(error))
 
 
 def words_of_full() -> str:

@@ -28,6 +28,6 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 def _switched_to(request: HttpRequest, user: User) -> list[Project]:
     """Those that the page has read for itself are not read again."""
-    seen: list[Project] | None = getattr(request, "seen_projects", None)
-    projects: Iterable[Project] = access.projects_seen_by(user) if seen is None else seen
-    return [each for each in projects if each.archived_at is None]
+    page_projects: list[Project] | None = getattr(request, "seen_projects", None)
+    projects: Iterable[Project] = access.projects_seen_by(user) if page_projects is None else page_projects
+    return [project for project in projects if project.archived_at is None]

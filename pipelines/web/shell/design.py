@@ -80,7 +80,7 @@ def design(request: HttpRequest) -> HttpResponse:
         "statuses": list(STATUSES),
         "tones": TONES,
         "station_kinds": [*KINDS, "other"],
-        "times": [now - timedelta(seconds=each) for each in (2, 130, 2460, 12300, 187200)],
+        "times": [now - timedelta(seconds=seconds) for seconds in (2, 130, 2460, 12300, 187200)],
         "due": now + timedelta(hours=2, minutes=42),
         "options": [("ruff", "Ruff"), ("pytest", "pytest"), ("bandit", "Bandit")],
         "diff_lines": DIFF,

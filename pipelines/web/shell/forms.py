@@ -88,12 +88,12 @@ class AddMember(RolesForm):
 
     def clean_username(self) -> str:
         name = self.cleaned_data["username"]
-        found = access.people_known_to(self.by).filter(username=name).first()
-        if found is None:
+        person = access.people_known_to(self.by).filter(username=name).first()
+        if person is None:
             raise ValidationError(
                 "Nobody in your projects has this user name. Invite people who are new to you."
             )
-        self.user = found
+        self.user = person
         if Membership.objects.filter(project=self.project, user=self.user).exists():
             raise ValidationError("This person is already a member. Change the role in the list.")
         return name
@@ -171,15 +171,15 @@ class AgentForm(forms.Form):
         owner.queryset = User.objects.filter(memberships__project=project).order_by("username")
 
     def clean_trust(self) -> dict[str, int]:
-        found = {}
+        levels = {}
         for line in self.cleaned_data["trust"]:
             station, _colon, level = (part.strip() for part in line.rpartition(":"))
             if not station or level not in ("0", "1", "2", "3"):
                 raise ValidationError(
                     "Write a station and a level from 0 to 3, one per line, like “testing: 2”."
                 )
-            found[station] = int(level)
-        return found
+            levels[station] = int(level)
+        return levels
 
     def clean_valid_until(self) -> datetime | None:
         """Until the end of that day (UTC)."""
@@ -188,8 +188,10 @@ class AgentForm(forms.Form):
 
     def values(self) -> dict[str, Any]:
         """Fields of the model."""
-        kept = {name: value for name, value in self.cleaned_data.items() if name not in ("owner", "key")}
-        return {**kept, "owner_id": self.cleaned_data["owner"].pk}
+        field_values = {
+            name: value for name, value in self.cleaned_data.items() if name not in ("owner", "key")
+        }
+        return {**field_values, "owner_id": self.cleaned_data["owner"].pk}
 
 
 class NewAgent(AgentForm):
@@ -239,8 +241,8 @@ class Resolved(Reason):
 
     @property
     def said(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        return {**given, "route": given["route"] if given["word"] in ("route", "choose") else ""}
+        form_data = self.cleaned_data
+        return {**form_data, "route": form_data["route"] if form_data["word"] in ("route", "choose") else ""}
 
 
 class Unlocked(Reason):
@@ -255,8 +257,8 @@ class Unlocked(Reason):
 
     @property
     def said(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        return {**given, "output": given["output"] if given["word"] == "output" else None}
+        form_data = self.cleaned_data
+        return {**form_data, "output": form_data["output"] if form_data["word"] == "output" else None}
 
 
 class AnswerForm(SeenForm):
@@ -277,8 +279,8 @@ class Supplied(SeenForm):
     """Besides, one field `metadata.NAME` for each that is asked for: `posted`, as they came; the engine checks them."""
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        return {**given, "posted": {name: self.data[name] for name in posted(self.data)}}
+        form_data = super().clean() or self.cleaned_data
+        return {**form_data, "posted": {name: self.data[name] for name in posted(self.data)}}
 
 
 def posted(data: Mapping[str, str]) -> dict[str, str]:
@@ -326,8 +328,8 @@ class Publish(forms.Form):
     reason = forms.CharField(label="Reason", required=False)
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        return {**given, "migrate": given.get("running") == "migrate"}
+        form_data = super().clean() or self.cleaned_data
+        return {**form_data, "migrate": form_data.get("running") == "migrate"}
 
 
 class Restore(forms.Form):
@@ -354,21 +356,21 @@ class Import(forms.Form):
     """Of the files of `folder`, in their order: the name of an uploaded file has no folder."""
 
     def clean_paths(self) -> list[str]:
-        given = self.cleaned_data["paths"] or []
-        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        paths = self.cleaned_data["paths"] or []
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise ValidationError("Choose the folder again.")
-        return given
+        return paths
 
     def folder(self) -> dict[str, bytes]:
         """Its files by path. Raises DocumentError."""
-        given = self.files.getlist("folder") if hasattr(self.files, "getlist") else []
-        uploaded = [each for each in given if each.name]
-        if sum(each.size or 0 for each in uploaded) > 2_000_000:
+        files = self.files.getlist("folder") if hasattr(self.files, "getlist") else []
+        uploaded = [file for file in files if file.name]
+        if sum(file.size or 0 for file in uploaded) > 2_000_000:
             raise refused("the files are larger than 2 MB together")
         paths = self.cleaned_data["paths"]
         if len(paths) != len(uploaded):
             raise refused("the names of the files are missing")
-        return {path: each.read() for path, each in zip(paths, uploaded, strict=True)}
+        return {path: file.read() for path, file in zip(paths, uploaded, strict=True)}
 
     def clean_file(self) -> Any:
         file = self.cleaned_data["file"]
@@ -382,8 +384,10 @@ class Import(forms.Form):
         if not file:
             folder = self.folder()
             return opening.opened_files(folder) if folder else opening.opened(self.cleaned_data["text"])
-        given = file.read()
-        return opening.opened_files(files_of(given)) if given.startswith(b"PK") else opening.opened(given)
+        content = file.read()
+        return (
+            opening.opened_files(files_of(content)) if content.startswith(b"PK") else opening.opened(content)
+        )
 
     def given(self) -> str:
         """What was pasted or chosen, to be mended; nothing of a file that is not text."""

@@ -36,8 +36,8 @@ async def healthz(request: HttpRequest) -> JsonResponse:
     good = all(parts.values())
     states = {name: "ok" if state else "down" for name, state in parts.items()}
     counted = {"jobs_without_worker": waiting} if waiting else {}
-    said = {"status": "ok" if good else "down", **states, **counted}
-    answer = JsonResponse(said, status=200 if good else 503)
+    report = {"status": "ok" if good else "down", **states, **counted}
+    answer = JsonResponse(report, status=200 if good else 503)
     # Whoever asks is told. Django would log each 503 as an error, at a start and in an outage several each second.
     answer._has_been_logged = True  # type: ignore[attr-defined]
     return answer
@@ -48,8 +48,8 @@ def _stored() -> tuple[bool, bool, bool, int]:
     have room, and how many jobs no worker offers to do."""
     try:
         execute(PING)
-        lately = Now() - timedelta(seconds=ALIVE_SECONDS)
-        alive = Worker.objects.filter(seen_at__gte=lately, stopped_at=None, token=None)
+        alive_since = Now() - timedelta(seconds=ALIVE_SECONDS)
+        alive = Worker.objects.filter(seen_at__gte=alive_since, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))
         return True, bool(full), not any(full), unoffered.count()
     except Error:

@@ -16,11 +16,11 @@ class JsonText(forms.JSONField):
 
     def to_python(self, value: Any) -> Any:
         try:
-            found = super().to_python(value)
-            json.dumps(found, ensure_ascii=False).encode()
+            parsed = super().to_python(value)
+            json.dumps(parsed, ensure_ascii=False).encode()
         except (RecursionError, ValueError) as fault:
             raise ValidationError(self.error_messages["invalid"], code="invalid") from fault
-        return found
+        return parsed
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         """What was typed, to be shown again."""

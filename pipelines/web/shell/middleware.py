@@ -59,9 +59,9 @@ class VisibleText:
         response = self.get_response(request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
             page = response.content.decode(response.charset)
-            shown = visible_page(page)
-            if shown is not page:
-                response.content = shown.encode(response.charset)
+            visible_html = visible_page(page)
+            if visible_html is not page:
+                response.content = visible_html.encode(response.charset)
         return response
 
 

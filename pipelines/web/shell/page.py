@@ -90,12 +90,12 @@ def in_project(action: str = "view") -> Callable[..., Callable[..., HttpResponse
         @wraps(view)
         def guarded(request: HttpRequest, owner: str, project: str, **rest: Any) -> HttpResponse:
             try:
-                found = access.get_project(request.user, owner, project)
+                visible_project = access.get_project(request.user, owner, project)
             except NotFound as error:
                 raise Http404 from error
-            require(request, action, found)
+            require(request, action, visible_project)
             try:
-                return view(request, found, **rest)
+                return view(request, visible_project, **rest)
             except NotFound as error:
                 raise Http404 from error
 

@@ -21,8 +21,8 @@ class PageScope:
     """Projects in view. `address`: where the switcher narrows it. `visible`: all that its reader may see, read
     when it is asked for; `asked`: which of them the address names."""
 
-    def __init__(self, read: Callable[[], Sequence[Project]], address: str, asked: str = "") -> None:
-        self._read, self.address, self.asked = read, address, asked
+    def __init__(self, read: Callable[[], Sequence[Project]], address: str, requested: str = "") -> None:
+        self._read, self.address, self.asked = read, address, requested
 
     @classmethod
     def of(cls, project: Project, address: str = "") -> PageScope:
@@ -37,7 +37,11 @@ class PageScope:
     def chosen(self) -> Project | None:
         """Name the project that narrows it: one that the reader may not see narrows
         nothing, like every value in an address that does not exist."""
-        return next((each for each in self.visible if str(each) == self.asked), None) if self.asked else None
+        return (
+            next((project for project in self.visible if str(project) == self.asked), None)
+            if self.asked
+            else None
+        )
 
     @property
     def projects(self) -> list[Project]:

@@ -58,46 +58,46 @@ COMPLETION = ("token_version", "eval", "failure_type", "handoff", "summary")
 @require_POST
 def answer(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The answer to a question, or to an evaluation (then it is one of two words)."""
-    found = token_of(task, token)
-    kept = typed(request, "text", "Answer")
-    form = Fact(request.POST) if "evaluation" in found.wait else AnswerForm(request.POST)
+    task_token = token_of(task, token)
+    typed_texts = typed(request, "text", "Answer")
+    form = Fact(request.POST) if "evaluation" in task_token.wait else AnswerForm(request.POST)
     if not form.is_valid():
-        return refused(request, task, "Enter an answer. The station runs again with it.", kept)
+        return refused(request, task, "Enter an answer. The station runs again with it.", typed_texts)
     words = {**form.cleaned_data}
-    do = partial(engine.answer, found.pk, user=request.user, fact=words.pop("answer", ""), **words)
-    return act(request, task, do, "Answered", kept)
+    do = partial(engine.answer, task_token.pk, user=request.user, fact=words.pop("answer", ""), **words)
+    return act(request, task, do, "Answered", typed_texts)
 
 
 @on_task("operate")
 @require_POST
 def handoff(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The document that a held task waits for."""
-    found, form = token_of(task, token), GivenHandoff(request.POST)
-    kept = typed(request, "document", "Handoff document")
+    task_token, form = token_of(task, token), GivenHandoff(request.POST)
+    typed_texts = typed(request, "document", "Handoff document")
     if not form.is_valid():
-        return refused(request, task, first_fault(form), kept)
-    do = partial(engine.hand_over, found.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, "Handed over", kept)
+        return refused(request, task, first_fault(form), typed_texts)
+    do = partial(engine.hand_over, task_token.pk, user=request.user, **form.cleaned_data)
+    return act(request, task, do, "Handed over", typed_texts)
 
 
 @on_task("operate")
 @require_POST
 def supply(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """The metadata that a held task waits for."""
-    found, form = token_of(task, token), Supplied(request.POST)
-    asked = metadata(versions.by_id(task.pinned_id), found)
-    labels = {f"{METADATA}{each.key}": each.label for each in asked}
-    kept = {labels.get(name, name): text for name, text in posted(request.POST).items()}
+    task_token, form = token_of(task, token), Supplied(request.POST)
+    metadata_fields = metadata(versions.by_id(task.pinned_id), task_token)
+    labels = {f"{METADATA}{field.key}": field.label for field in metadata_fields}
+    typed_texts = {labels.get(name, name): text for name, text in posted(request.POST).items()}
     if not form.is_valid():
-        return refused(request, task, first_fault(form), kept)
+        return refused(request, task, first_fault(form), typed_texts)
     do = partial(
         engine.supply,
-        found.pk,
+        task_token.pk,
         user=request.user,
         token_version=form.cleaned_data["token_version"],
-        given=given(asked, form.cleaned_data["posted"], "metadata"),
+        values=given(metadata_fields, form.cleaned_data["posted"], "metadata"),
     )
-    return act(request, task, do, "Added", kept)
+    return act(request, task, do, "Added", typed_texts)
 
 
 @on_task("operate")
@@ -116,10 +116,10 @@ def retry(request: SignedIn, task: Task, token: int) -> HttpResponse:
 @require_POST
 def rerun_checks(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """Ask the host to run its checks again, and read them anew."""
-    found, form = token_of(task, token), SeenForm(request.POST)
+    task_token, form = token_of(task, token), SeenForm(request.POST)
     if not form.is_valid():
         return refused(request, task, first_fault(form), {})
-    do = partial(engine.rerun_checks, found.pk, user=request.user, **form.cleaned_data)
+    do = partial(engine.rerun_checks, task_token.pk, user=request.user, **form.cleaned_data)
     return act(request, task, do, "The host is asked to run its checks again", {})
 
 
@@ -128,16 +128,16 @@ def rerun_checks(request: SignedIn, task: Task, token: int) -> HttpResponse:
 def retry_ended(request: SignedIn, task: Task) -> HttpResponse:
     """Retry a task that has ended as a new one, which is shown then."""
     form = EndedRetry(request.POST)
-    kept = typed(request, "reason", "Reason")
+    typed_texts = typed(request, "reason", "Reason")
     if not form.is_valid():
-        return refused(request, task, first_fault(form), kept)
+        return refused(request, task, first_fault(form), typed_texts)
     actor = engine.Actor.person(request.user)
     try:
         new = engine.retry_ended(task.pk, actor=actor, **form.cleaned_data)
     except Conflict as late:
-        return conflict(request, task, late.detail, kept)
+        return conflict(request, task, late.detail, typed_texts)
     except Invalid as fault:
-        return refused(request, task, str(fault), kept)
+        return refused(request, task, str(fault), typed_texts)
     messages.success(request, f"This task retries {task.name}.")
     return to_task(new)
 
@@ -154,21 +154,23 @@ def _because(
     request: SignedIn, task: Task, token: int, verb: Callable[..., Task], blank: str, done: str
 ) -> HttpResponse:
     """What is done to a position with a reason; `blank` is said where none is given."""
-    found, form = token_of(task, token), SeenReason(request.POST)
-    kept = typed(request, "reason", "Reason")
+    task_token, form = token_of(task, token), SeenReason(request.POST)
+    typed_texts = typed(request, "reason", "Reason")
     if not form.is_valid():
-        return refused(request, task, blank, kept)
-    return act(request, task, partial(verb, found.pk, user=request.user, **form.cleaned_data), done, kept)
+        return refused(request, task, blank, typed_texts)
+    return act(
+        request, task, partial(verb, task_token.pk, user=request.user, **form.cleaned_data), done, typed_texts
+    )
 
 
 @on_task("operate")
 @require_POST
 def release(request: SignedIn, task: Task, token: int) -> HttpResponse:
     """Let go what a person holds."""
-    found, form = token_of(task, token), SeenForm(request.POST)
+    task_token, form = token_of(task, token), SeenForm(request.POST)
     if not form.is_valid():
         return refused(request, task, first_fault(form), {})
-    do = partial(engine.release, found.pk, user=request.user, **form.cleaned_data)
+    do = partial(engine.release, task_token.pk, user=request.user, **form.cleaned_data)
     return act(request, task, do, "Released", {})
 
 
@@ -186,14 +188,16 @@ def cancel(request: SignedIn, task: Task) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def complete(request: SignedIn, task: Task, job: int) -> HttpResponse:
     """The form of a manual station, as a page or, in the inbox, in place."""
-    found = get_object_or_404(Job.objects.filter(task=task, pk=job, kind="manual").select_related("token"))
-    station = versions.by_id(found.pinned_id).station(found.station)
+    manual_job = get_object_or_404(
+        Job.objects.filter(task=task, pk=job, kind="manual").select_related("token")
+    )
+    station = versions.by_id(manual_job.pinned_id).station(manual_job.station)
     inputs = form_of(station)
     if request.method != "POST":
-        if found.state == Job.State.DONE:
+        if manual_job.state == Job.State.DONE:
             return conflict(request, task, "This is already completed.", {})
-        return _completion(request, task, found, inputs, None, [])
-    return _complete(request, task, found, inputs)
+        return _completion(request, task, manual_job, inputs, None, [])
+    return _complete(request, task, manual_job, inputs)
 
 
 def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]) -> HttpResponse:
@@ -233,7 +237,9 @@ def _lines(post: Mapping[str, str], name: str) -> str:
 
 
 def _typed(inputs: tuple[Input, ...], post: Mapping[str, str]) -> dict[str, str]:
-    typed = {each.label or each.key: post.get(f"{AT}.{each.key}", "") for each in inputs}
+    typed = {
+        form_input.label or form_input.key: post.get(f"{AT}.{form_input.key}", "") for form_input in inputs
+    }
     return typed | {"Summary": post.get("summary", "")}
 
 
@@ -246,9 +252,13 @@ def _completion(
     problems: Any,
 ) -> HttpResponse:
     station = versions.by_id(job.pinned_id).station(job.station)
-    own = {f"{AT}.{each.key}" for each in inputs}
+    own = {f"{AT}.{form_input.key}" for form_input in inputs}
     view = TaskView(task, timezone.now())
-    before = [each for each in view.jobs if each.pk < job.pk and each.outcome is not None]
+    before = [
+        earlier_job
+        for earlier_job in view.jobs
+        if earlier_job.pk < job.pk and earlier_job.outcome is not None
+    ]
     in_place = fragment(request, "form")
     return show(
         request,

@@ -18,7 +18,7 @@ from pipelines.routing.basics.visible import visible
 from pipelines.web.shell.page import SignedIn, crumbs, on_task, show
 
 BYTES = "application/octet-stream"
-LEAD, SHOWN = 16, 64 * 1024
+LEAD, PREVIEW_BYTES = 16, 64 * 1024
 """Bytes that tell a picture, and bytes of a text that a page shows."""
 PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
 """Of what the first bytes tell, what holds no markup."""
@@ -28,9 +28,11 @@ SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 @on_task("view")
 @require_safe
 def download(request: SignedIn, task: Task, artifact: int) -> FileResponse:
-    found = get_object_or_404(Artifact.objects.filter(task=task, pk=artifact).select_related("blob"))
-    media = found.media_type if SAFE.match(found.media_type) else BYTES
-    return attachment(found.blob, visible(found.name.rsplit("/", 1)[-1]), media)
+    stored_artifact = get_object_or_404(
+        Artifact.objects.filter(task=task, pk=artifact).select_related("blob")
+    )
+    media = stored_artifact.media_type if SAFE.match(stored_artifact.media_type) else BYTES
+    return attachment(stored_artifact.blob, visible(stored_artifact.name.rsplit("/", 1)[-1]), media)
 
 
 @on_task("view")
@@ -49,7 +51,7 @@ def preview(request: SignedIn, task: Task, key: str) -> HttpResponse:
     """A picture, or the first lines of a text, on a page; anything else only as a download."""
     name, blob = _uploaded(task, key)
     with opened(blob) as file:
-        lead = file.read(SHOWN)
+        lead = file.read(PREVIEW_BYTES)
     at = (task.project.owner.key, task.project.key, task.name)
     return show(
         request,
@@ -63,7 +65,7 @@ def preview(request: SignedIn, task: Task, key: str) -> HttpResponse:
         blob=blob,
         picture=bool(picture_type(lead)),
         text=text_of(lead, blob.size),
-        cut=blob.size > SHOWN,
+        cut=blob.size > PREVIEW_BYTES,
     )
 
 
@@ -71,10 +73,10 @@ def _uploaded(task: Task, key: str) -> tuple[str, Blob]:
     """Name and bytes of the file of an input, for people."""
     value = task.inputs.get(key)
     digest = value.get("digest") if isinstance(value, dict) else None
-    found = Upload.objects.filter(project=task.project_id, blob=digest).select_related("blob").first()
-    if found is None:
+    upload = Upload.objects.filter(project=task.project_id, blob=digest).select_related("blob").first()
+    if upload is None:
         raise Http404
-    return visible(str(value["name"])), found.blob
+    return visible(str(value["name"])), upload.blob
 
 
 def picture_type(lead: bytes) -> str:
@@ -89,10 +91,10 @@ def text_of(lead: bytes, size: int) -> str | None:
         return None
     try:
         # The last character may be cut in two.
-        said, _length = codecs.utf_8_decode(lead, "strict", size <= len(lead))
+        text, _length = codecs.utf_8_decode(lead, "strict", size <= len(lead))
     except UnicodeDecodeError:
         return None
-    return visible(said)
+    return visible(text)
 
 
 def opened(blob: Blob) -> File:

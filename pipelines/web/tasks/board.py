@@ -35,11 +35,11 @@ def filters_of(request: SignedIn) -> Filters:
 @require_safe
 def board(request: SignedIn, line: Line) -> HttpResponse:
     filters, now = filters_of(request), timezone.now()
-    given = {key: value for key, value in asdict(filters).items() if value}
+    parameters = {key: value for key, value in asdict(filters).items() if value}
     found_board = board_of(line, filters, now, request.user.pk)
     graph = request.GET.get("view") == "graph"
     if graph:
-        given["view"] = "graph"
+        parameters["view"] = "graph"
     again = fragment(request, "board")
     context: dict[str, Any] = {
         "line": line,
@@ -48,10 +48,10 @@ def board(request: SignedIn, line: Line) -> HttpResponse:
         "filters": filters,
         "board": found_board,
         "drawing": None,
-        "query": urlencode(given),
-        "query_without_view": urlencode({k: v for k, v in given.items() if k != "view"}),
-        "query_without_show": urlencode({k: v for k, v in given.items() if k != "show"}),
-        "query_without_end": urlencode({k: v for k, v in given.items() if k != "end"}),
+        "query": urlencode(parameters),
+        "query_without_view": urlencode({k: v for k, v in parameters.items() if k != "view"}),
+        "query_without_show": urlencode({k: v for k, v in parameters.items() if k != "show"}),
+        "query_without_end": urlencode({k: v for k, v in parameters.items() if k != "end"}),
         "ends": [
             (str(end), Status(end).label, n)
             for end in ENDED

@@ -24,13 +24,13 @@ def content(request: SignedIn, task: Task, digest: str) -> FileResponse:
     """The bytes of a file of one of the task's trees: a download, whatever it is."""
     if not DIGEST.fullmatch(digest):
         raise Http404
-    held = Snapshot.objects.filter(task=task, manifest__contains=[{"digest": digest}]).exists()
-    held = held or any(
+    is_of_task = Snapshot.objects.filter(task=task, manifest__contains=[{"digest": digest}]).exists()
+    is_of_task = is_of_task or any(
         entry and entry.get("digest") == digest
         for before in VisitCommit.objects.filter(task=task).values_list("before", flat=True)
         for entry in before.values()
     )
-    blob = Blob.objects.filter(pk=digest).first() if held else None
+    blob = Blob.objects.filter(pk=digest).first() if is_of_task else None
     if blob is None:
         raise Http404
     with opened(blob) as file:
@@ -51,6 +51,6 @@ def viewed(request: SignedIn, task: Task) -> HttpResponse:
 
 def back(request: SignedIn) -> HttpResponseRedirect:
     """To the page that the form names, if it is one of ours."""
-    wanted = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
-    return HttpResponseRedirect(wanted if safe else "/")
+    next_url = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(next_url, {request.get_host()}, require_https=request.is_secure())
+    return HttpResponseRedirect(next_url if safe else "/")

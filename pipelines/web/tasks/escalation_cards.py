@@ -18,7 +18,7 @@ from pipelines.routing.sentences.names import station_name
 from pipelines.routing.sentences.waits import Sentence
 from pipelines.templatetags.cuts import shortened
 
-NAMED = 5
+MAX_PEOPLE = 5
 """People who are named as those whom something is for."""
 
 
@@ -54,18 +54,18 @@ class Open:
     @property
     def words(self) -> list[tuple[str, str]]:
         """What can be said, with what follows."""
-        found = [("go_on", "Continue: decided again with the current facts")]
+        options = [("go_on", "Continue: decided again with the current facts")]
         if self.branches:
-            found = [
+            options = [
                 ("go_on", "Continue with the latest output"),
                 ("choose", "Choose the branch that counts"),
                 ("retry", f"Add context: {self.station} runs with the latest output and the reason"),
             ]
         elif self.holds:
-            found.append(("retry", f"Run {self.station} again, with the reason"))
+            options.append(("retry", f"Run {self.station} again, with the reason"))
         if self.ways:
-            found.append(("route", "Send it to another station"))
-        return [*found, ("cancel", "Cancel the task")]
+            options.append(("route", "Send it to another station"))
+        return [*options, ("cancel", "Cancel the task")]
 
 
 def open_of(task: Task, user: User) -> list[Open]:
@@ -95,10 +95,10 @@ def shown(row: Escalation, task: Task, user: User | None = None, may: bool = Fal
 
 def _branches(line: ParsedLine, token: Token) -> tuple[tuple[str, str], ...]:
     """The branches of a contradiction: what each says, by the station that it came from."""
-    said = token.wait.get("values", {}).items()
+    branch_values = token.wait.get("values", {}).items()
     return tuple(
         (key, shortened(f"{station_name(line, key)}: {json.dumps(values, ensure_ascii=False)}", 200))
-        for key, values in said
+        for key, values in branch_values
     )
 
 
@@ -120,7 +120,7 @@ def asked(task: Task, role: str) -> str:
     people = User.objects.filter(pk__in=list(roles_in(task.project_id).holders(role)))
     words = {
         "role": role_words(role),
-        "people": ", ".join(map(str, people.order_by("first_name", "username")[:NAMED])),
+        "people": ", ".join(map(str, people.order_by("first_name", "username")[:MAX_PEOPLE])),
     }
     if role == OUTSIDER:
         text = "The administrators of the project resolve it: %(people)s."
@@ -132,7 +132,7 @@ def asked(task: Task, role: str) -> str:
 
 def triggers(line: ParsedLine) -> list[tuple[str, str]]:
     """What a person may escalate with a rule for it: the words of the line, then those of its preset."""
-    known: Iterable[str] = (each.trigger for each in (*line.escalations, *PRESETS.get(line.preset, ())))
+    known: Iterable[str] = (rule.trigger for rule in (*line.escalations, *PRESETS.get(line.preset, ())))
     return [(trigger, trigger_words(trigger)) for trigger in dict.fromkeys(known)]
 
 

@@ -19,13 +19,13 @@ from pipelines.web.tasks.acting import act, refused, typed
 @on_task("operate")
 @require_POST
 def escalate(request: SignedIn, task: Task) -> HttpResponse:
-    form, kept = Escalated(request.POST), typed(request, "reason", "Reason")
+    form, typed_texts = Escalated(request.POST), typed(request, "reason", "Reason")
     if not form.is_valid():
         return refused(
-            request, task, "Enter what it is about and a reason. Both are kept with the task.", kept
+            request, task, "Enter what it is about and a reason. Both are kept with the task.", typed_texts
         )
     do = partial(engine.escalate, task.pk, user=request.user, **form.cleaned_data)
-    return act(request, task, do, "Escalated", kept)
+    return act(request, task, do, "Escalated", typed_texts)
 
 
 @on_task("view")
@@ -48,7 +48,7 @@ def _answer(
     request: SignedIn, task: Task, form: Resolved | Unlocked, resolve: Callable[..., Task]
 ) -> HttpResponse:
     """Whoever is of the role may; the engine settles it."""
-    kept = typed(request, "reason", "Reason")
+    typed_texts = typed(request, "reason", "Reason")
     if not form.is_valid():
-        return refused(request, task, first_fault(form), kept)
-    return act(request, task, partial(resolve, user=request.user, **form.said), "Resolved", kept)
+        return refused(request, task, first_fault(form), typed_texts)
+    return act(request, task, partial(resolve, user=request.user, **form.said), "Resolved", typed_texts)

@@ -42,8 +42,8 @@ def _station(here: Column | None, gate: Column | None, now: datetime) -> PlaceMa
     mark = _ticking(column, column.count, now, at_gate=here is None)
     if here and gate:
         mark.state = STATES[max(here.worst, gate.worst)]
-        beside = f", {gate.count} at its gate"
-        mark.words, mark.ticking = mark.words + beside, mark.ticking + beside
+        gate_suffix = f", {gate.count} at its gate"
+        mark.words, mark.ticking = mark.words + gate_suffix, mark.ticking + gate_suffix
     return mark
 
 
@@ -66,8 +66,8 @@ def _ticking(
     column: Column, count: int, now: datetime, *, at_gate: bool = False, more: bool = False
 ) -> PlaceMark:
     number = {"n": f"{count}+" if more else count}
-    said = plural("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else "%(n)s here"
-    words, state = said % number, STATES[column.worst]
+    template = plural("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else "%(n)s here"
+    words, state = template % number, STATES[column.worst]
     if column.oldest is None:
         return PlaceMark(state, words)
     oldest = duration((now - column.oldest).total_seconds())

@@ -45,34 +45,34 @@ def sayings(line: ParsedLine, station: Station) -> Sayings:
     tests = [test for rule in station.rules for test in leaves(rule.when)]
     evals = [test for test in tests if isinstance(test, EvalTest)]
     types = [word for test in tests if isinstance(test, FailureTypeIs) for word in test.types]
-    named = tuple(dict.fromkeys(str(test.value) for test in evals if isinstance(test.value, str)))
+    eval_words = tuple(dict.fromkeys(str(test.value) for test in evals if isinstance(test.value, str)))
     # A word and its spellings for code are one choice.
     plain = tuple(dict.fromkeys(word.replace("_", " ").replace("-", " ") for word in types))
-    wanted = HANDOFF in line.requires(station.key)
+    needs_handoff = HANDOFF in line.requires(station.key)
     own = line.handoff_schema(station.key) is None
     text = json.dumps(SKELETON, indent=2) if own else "{}"
     return Sayings(
-        named if evals else None,
+        eval_words if evals else None,
         tuple(word for word in plain if word in types) or tuple(types) if types else None,
-        text if wanted else None,
+        text if needs_handoff else None,
     )
 
 
-def said(asked: Sayings, post: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
+def said(choices: Sayings, post: Mapping[str, str]) -> tuple[dict[str, Any], list[Problem]]:
     """The parts of the outcome, and what is wrong with them."""
-    found: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     problems = []
-    for name, offered in (("eval", asked.evals), ("failure_type", asked.types)):
+    for name, offered in (("eval", choices.evals), ("failure_type", choices.types)):
         text = post.get(name, "").strip()
         if text and offered is not None:
-            found[name] = text
+            outcome[name] = text
         if len(text) > LONGEST:
             problems.append(Problem(f"outcome.{name}", "is longer than 500 characters"))
     # Browsers send line ends of two characters.
     text = post.get("handoff", "").replace("\r\n", "\n").strip()
-    if asked.handoff is not None and text and text != asked.handoff:
+    if choices.handoff is not None and text and text != choices.handoff:
         try:
-            found["handoff"] = jsontext.loads(text)
+            outcome["handoff"] = jsontext.loads(text)
         except jsontext.JsonTextError as fault:
             problems.append(Problem("outcome.handoff", f"is not JSON: {fault}"))
-    return found, problems
+    return outcome, problems

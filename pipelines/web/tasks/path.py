@@ -82,16 +82,16 @@ def path_of(
             _failed(path, token, jobs)
     # A rule whose gate asks has brought the task to the gate, but not yet through it.
     waiting = {str(token.wait.get("rule")) for token in tokens if token.status == Status.AWAITING_REVIEW}
-    stopped = {f"{each.station}{STOPPED}" for each in endings}
-    waiting |= {each.rule for each in endings if each.rule}
+    stopped = {f"{ending.station}{STOPPED}" for ending in endings}
+    waiting |= {ending.rule for ending in endings if ending.rule}
     known = {station.key for station in line.stations}
-    led = {
+    followed_ways = {
         edge_of(line, event.source, event.data.get("by", ""), event.data.get("rule") or "", event.target)
         for event in events
         if event.source in known
     }
     for station in line.stations:
-        path.ways |= {way: TAKEN if way in led else NOT for way in ways_of(station)}
+        path.ways |= {way: TAKEN if way in followed_ways else NOT for way in ways_of(station)}
         for rule in station.rules:
             path.ways[rule.id] = WAITS if rule.id in waiting else TAKEN if task.rules.get(rule.id) else NOT
         if not station.rules and any(
@@ -182,17 +182,17 @@ def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None
 def endings_of(view: TaskView) -> list[DrawnEnding]:
     """Where positions ended that no edge led to their end: no rule, and no policy after rules that took nothing."""
     line, drawn = view.line, onward_of_version(view.task.pinned_id)
-    told = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
-    found = []
+    event_data = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
+    endings = []
     for token in view.tokens:
-        data = told.get(token.pk, {})
+        data = event_data.get(token.pk, {})
         by_gate = data.get("by") == "gate"
         rule = str(data.get("rule") or "")
         if data.get("by") == "policy" and not rule and _has_edge(line, drawn, token):
             continue
         if token.end and not token.joined_id and not token.forked and (by_gate or not rule):
-            found.append(DrawnEnding(token.station, rule, token.end))
-    return found
+            endings.append(DrawnEnding(token.station, rule, token.end))
+    return endings
 
 
 def _has_edge(line: ParsedLine, drawn: Mapping[str, str], token: Token) -> bool:

@@ -48,10 +48,10 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
 @require_safe
 def receipt(request: SignedIn, task: Task) -> HttpResponse:
     """Of the delivery of `?job=`, else of the last one."""
-    wanted = request.GET.get("job", "")
-    if wanted and not (wanted.isascii() and wanted.isdigit() and len(wanted) < 19):
+    job_id = request.GET.get("job", "")
+    if job_id and not (job_id.isascii() and job_id.isdigit() and len(job_id) < 19):
         raise Http404
-    change = landed_change(task, int(wanted or 0))
+    change = landed_change(task, int(job_id or 0))
     if change is None:
         raise Http404
     if fragment(request, "verified"):

@@ -152,16 +152,22 @@ def fields_of(
     """`typed` is None for a fresh form, which shows the defaults; `place` makes the ids of several forms differ;
     `reach`: where the secrets are that can be chosen; `repositories`: {key of a field: what it offers}."""
     names = known_secrets(inputs, reach) if reach else ()
-    found = []
-    for each in inputs:
-        name = f"{at}.{each.key}"
-        said = [_sentence(problem, each.label or each.key) for problem in problems if problem.path == name]
-        offered = (repositories or {}).get(each.key)
-        field = StartField(each, name, "", said, f"{name}-{place}" if place else "", names, offered)
-        begins = field.default if offered is not None else each.default if each.has_default else ""
+    fields = []
+    for line_input in inputs:
+        name = f"{at}.{line_input.key}"
+        errors = [
+            _sentence(problem, line_input.label or line_input.key)
+            for problem in problems
+            if problem.path == name
+        ]
+        offered = (repositories or {}).get(line_input.key)
+        field = StartField(line_input, name, "", errors, f"{name}-{place}" if place else "", names, offered)
+        begins = (
+            field.default if offered is not None else line_input.default if line_input.has_default else ""
+        )
         value = typed.get(name, "") if typed is not None else begins
-        found.append(replace(field, value="" if value is None else value))
-    return found
+        fields.append(replace(field, value="" if value is None else value))
+    return fields
 
 
 def usual_of(fields: Iterable[StartField]) -> dict[str, Any]:
@@ -179,13 +185,15 @@ def offered_repositories(line: Line) -> dict[str, Sequence[Repository]]:
 
 def _sentence(problem: Problem, label: str) -> str:
     """“is required” of a field as “Repository is required.”; what is a sentence already stays one."""
-    said = words(problem.message)
-    return f"{label} {said}." if said[:1].islower() else said
+    message = words(problem.message)
+    return f"{label} {message}." if message[:1].islower() else message
 
 
 def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
     """What the form says, as the values that the engine checks; a number that is none stays text, refused there."""
-    return {each.key: value_of(each, typed.get(f"{at}.{each.key}", "")) for each in inputs}
+    return {
+        line_input.key: value_of(line_input, typed.get(f"{at}.{line_input.key}", "")) for line_input in inputs
+    }
 
 
 def value_of(field: Input, text: str) -> Any:
@@ -202,7 +210,9 @@ def value_of(field: Input, text: str) -> Any:
 def choose_everywhere(request: SignedIn) -> HttpResponse:
     """Which line, of all projects in which this person may start a task?"""
     scope = scope_of(request, "task-new-everywhere")
-    able = access.projects_where(request.user, "submit").filter(pk__in=[each.pk for each in scope.projects])
+    able = access.projects_where(request.user, "submit").filter(
+        pk__in=[project.pk for project in scope.projects]
+    )
     return _choose(request, Line.objects.filter(project__in=able), scope=scope, trail=crumbs("New task"))
 
 
@@ -216,34 +226,38 @@ def choose(request: SignedIn, project: Project) -> HttpResponse:
 def _choose(request: SignedIn, lines: QuerySet[Line], **shell: Any) -> HttpResponse:
     """Which line? With only one there is nothing to choose. What the address says goes along to the form."""
     lines = lines.filter(live__isnull=False, archived_at=None).select_related("project__owner")
-    found = list(lines.order_by("project__owner__key", "project__key", "name"))
-    if len(found) == 1:
-        (line,) = found
+    choices = list(lines.order_by("project__owner__key", "project__key", "name"))
+    if len(choices) == 1:
+        (line,) = choices
         query = f"?{request.GET.urlencode()}" if request.GET else ""
         return redirect(
             reverse("task-new", args=[line.project.owner.key, line.project.key, line.key]) + query
         )
-    return show(request, "tasks/choose.html", section="tasks", lines=found, **shell)
+    return show(request, "tasks/choose.html", section="tasks", lines=choices, **shell)
 
 
 @in_project("submit")
 @require_http_methods(["GET", "HEAD", "POST"])
 def start(request: SignedIn, project: Project, line: str) -> HttpResponse:
-    found = access.get_line(request.user, project.owner.key, project.key, line)
+    selected_line = access.get_line(request.user, project.owner.key, project.key, line)
     follows, blocks = _named(request, project, "follows"), _named(request, project, "blocks")
     about = RelatedTasks(follows, blocks)
-    if found.live is None or request.method != "POST":
-        return _page(request, found, _filled(request, found, about), [], about)
-    post, problems = uploads.take(request, project, versions.parsed(found.live).inputs, "inputs")
+    if selected_line.live is None or request.method != "POST":
+        return _page(request, selected_line, _filled(request, selected_line, about), [], about)
+    post, problems = uploads.take(request, project, versions.parsed(selected_line.live).inputs, "inputs")
     if problems:
-        return _page(request, found, post, problems, about)
+        return _page(request, selected_line, post, problems, about)
     at_once = "at_once" in request.POST
     try:
-        task = _submit_as_it_begins(request, found) if at_once else _submit(request, found.live, about, post)
+        task = (
+            _submit_as_it_begins(request, selected_line)
+            if at_once
+            else _submit(request, selected_line.live, about, post)
+        )
     except InputError as fault:
-        return _page(request, found, post, fault.problems, about)
+        return _page(request, selected_line, post, fault.problems, about)
     except Conflict as archived:
-        return _page(request, found, post, [Problem("", archived.detail)], about)
+        return _page(request, selected_line, post, [Problem("", archived.detail)], about)
     if blocks is not None:
         _wait_for(request, blocks, task)
     if at_once:
@@ -311,14 +325,14 @@ def _filled(request: SignedIn, line: Line, about: RelatedTasks) -> dict[str, Any
     """What a fresh form begins with: what it follows, what an address says, or nothing."""
     if about.follows is not None:
         return _again(about.follows, line)
-    said = {name: request.GET[name][:LONGEST] for name in ("title", "description") if name in request.GET}
-    if not said:
+    prefill = {name: request.GET[name][:LONGEST] for name in ("title", "description") if name in request.GET}
+    if not prefill:
         return None
     inputs = versions.parsed(line.live).inputs if line.live else ()
     defaults = {
         field.name: field.value for field in fields_of(inputs, None, repositories=offered_repositories(line))
     }
-    return {"priority": Priority.MEDIUM, **defaults, **said}
+    return {"priority": Priority.MEDIUM, **defaults, **prefill}
 
 
 def _again(old: Task, line: Line) -> dict[str, Any]:
@@ -329,10 +343,10 @@ def _again(old: Task, line: Line) -> dict[str, Any]:
         "priority": old.priority,
         "labels": ", ".join(old.labels),
     }
-    for each in versions.parsed(line.live).inputs if line.live else ():
-        value = old.inputs.get(each.key, each.default) if each.type != "secret" else None
-        shown = json.dumps(value) if each.type == "file" and value else value
-        typed[f"inputs.{each.key}"] = "" if shown is None else shown
+    for line_input in versions.parsed(line.live).inputs if line.live else ():
+        value = old.inputs.get(line_input.key, line_input.default) if line_input.type != "secret" else None
+        text = json.dumps(value) if line_input.type == "file" and value else value
+        typed[f"inputs.{line_input.key}"] = "" if text is None else text
     return typed
 
 
@@ -367,7 +381,7 @@ def form_of(
     reach = Reach(project.owner_id, project.pk, line.pk)
     fields = fields_of(inputs, typed, problems, reach=reach, repositories=offered)
     titled = default_title(line.name, inputs, usual_of(fields))
-    known = {*OWN, *(f"inputs.{each.key}" for each in inputs)}
+    known = {*OWN, *(f"inputs.{line_input.key}" for line_input in inputs)}
     own = {
         name: [_sentence(p, str(label)) for p in problems if p.path.partition("[")[0] == name]
         for name, label in OWN.items()
@@ -377,7 +391,7 @@ def form_of(
         "default_title": titled,
         "upload_to": uploads.address(project),
         "faults": own,
-        "other_faults": [str(each) for each in problems if each.path.partition("[")[0] not in known],
+        "other_faults": [str(problem) for problem in problems if problem.path.partition("[")[0] not in known],
         "fields": fields,
         "may_connect": offered and access.can(request.user, "repositories", project),
         "priorities": Priority.choices,

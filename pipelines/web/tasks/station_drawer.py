@@ -53,7 +53,7 @@ class StationDrawer:
         return f"{self.last.pk}.{self.last.attempt}" if self.last else ""
 
 
-def drawer_of(view: TaskView, key: str, shown: str = "") -> StationDrawer:
+def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
     """Of the run that is `shown` already, steps and log are not read: they go on by themselves. Raises Http404: the
     line has no such station."""
     station = view.line.stations_by_key.get(key)
@@ -61,9 +61,9 @@ def drawer_of(view: TaskView, key: str, shown: str = "") -> StationDrawer:
         raise Http404
     jobs = [job for job in view.jobs if job.station == key and job.purpose == Purpose.STATION]
     last = jobs[-1] if jobs else None
-    anew = last if last and f"{last.pk}.{last.attempt}" != shown else None
-    told = conversation(anew, anew.attempt) if anew else None
-    writes = anew is not None and told is None and anew.kind not in UNLEASED
+    anew = last if last and f"{last.pk}.{last.attempt}" != current_run else None
+    steps = conversation(anew, anew.attempt) if anew else None
+    writes = anew is not None and steps is None and anew.kind not in UNLEASED
     piece = logs.tail(anew, anew.attempt, LINES) if anew and writes else None
     decided = (
         Decision.objects.filter(job_id=last.pk).order_by("-at", "-pk").select_related("pinned")
@@ -71,7 +71,7 @@ def drawer_of(view: TaskView, key: str, shown: str = "") -> StationDrawer:
         else None
     )
     decision = decided.first() if decided is not None else None
-    places = [each for each in view.positions if each.token.station == key and each.retryable]
+    places = [position for position in view.positions if position.token.station == key and position.retryable]
     return StationDrawer(
         key,
         station.name,
@@ -79,7 +79,7 @@ def drawer_of(view: TaskView, key: str, shown: str = "") -> StationDrawer:
         [StationRun(job, usage.reported(job.outcome)) for job in reversed(jobs[-RUNS:])],
         max(0, len(jobs) - RUNS),
         last,
-        told,
+        steps,
         piece,
         facts_so_far(view.line, [last] if last else []),
         why(decision, view.visits) if decision else None,

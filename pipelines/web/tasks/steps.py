@@ -23,7 +23,7 @@ from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, V
 from pipelines.work.agents.stream import Stream
 from pipelines.work.results.text import LONGEST_LINE
 
-SHOWN: Final = 200
+PAGE_SIZE: Final = 200
 """Steps of one screen; the ones before come when they are asked for."""
 OPEN: Final = 40
 """The last steps that may still change, and are brought anew."""
@@ -231,7 +231,7 @@ class StepsView:
     @property
     def earlier(self) -> str:
         counted = plural("%d earlier step", "%d earlier steps", self.first) % self.first
-        return f"Show the {min(self.first, SHOWN)} before ({counted})"
+        return f"Show the {min(self.first, PAGE_SIZE)} before ({counted})"
 
     @property
     def count(self) -> int:
@@ -245,9 +245,9 @@ class StepsView:
 
     @property
     def cost(self) -> str:
-        found = dollars(self.stream.usage.cost)
-        if found or not self.complete:
-            return found
+        amount = dollars(self.stream.usage.cost)
+        if amount or not self.complete:
+            return amount
         return "no price" if self.stream.usage.tokens_in else ""
 
     @property
@@ -256,9 +256,9 @@ class StepsView:
 
     @property
     def commands(self) -> str:
-        found = self.stream.commands
-        words = plural("%d command", "%d commands", found.run) % found.run
-        return f"{words}, {found.failed} failed" if found.failed else words
+        counts = self.stream.commands
+        words = plural("%d command", "%d commands", counts.run) % counts.run
+        return f"{words}, {counts.failed} failed" if counts.failed else words
 
     @property
     def note(self) -> str:
@@ -281,14 +281,14 @@ def conversation(
     job: Job, attempt: int, *, start: int | None = None, end: int | None = None
 ) -> StepsView | None:
     """The last steps of an attempt; those from `start` on; or those before `end`."""
-    found = preset_at(job)
-    if found is None:
+    preset_entry = preset_at(job)
+    if preset_entry is None:
         return None
-    preset, allow = found
+    preset, allow = preset_entry
     piece = logs.read(job, attempt, 0, MOST_CHUNKS)
     stream = read(preset, piece.lines, LONGEST_LINE)
     last = len(stream.steps) if end is None else min(max(end, 0), len(stream.steps))
-    first = max(last - SHOWN, 0) if start is None else min(max(start, 0), last)
+    first = max(last - PAGE_SIZE, 0) if start is None else min(max(start, 0), last)
     line = versions.by_id(job.pinned_id)
     allowed = _allowed(station_name(line, job.station), allow)
     began = job.started_at if attempt == job.attempt else None
@@ -302,7 +302,7 @@ def conversation(
 
 
 def _allowed(station: str, allow: Sequence[str]) -> str:
-    commands = [each for each in allow if not each.startswith("tool:")]
+    commands = [entry for entry in allow if not entry.startswith("tool:")]
     if not commands:
         return ""
     return f"{station} may run {', '.join(commands)} only."
@@ -311,13 +311,13 @@ def _allowed(station: str, allow: Sequence[str]) -> str:
 def diff_of(changes: Sequence[TextChange], budget: StepBudget) -> list[DiffLine]:
     """A small diff of what an edit says it replaces: without the numbers of lines, which it does not say. Once the
     budget is spent, the old text stands before the new one."""
-    found: list[DiffLine] = []
+    diff_lines: list[DiffLine] = []
     for change in changes:
         lines = list(_lines_of(change, budget))
-        found += lines[:DIFF_LINES]
+        diff_lines += lines[:DIFF_LINES]
         if more := len(lines[DIFF_LINES:]):
-            found.append(DiffLine("gap", "", plural("%d more line", "%d more lines", more) % more))
-    return found
+            diff_lines.append(DiffLine("gap", "", plural("%d more line", "%d more lines", more) % more))
+    return diff_lines
 
 
 def _lines_of(change: TextChange, budget: StepBudget) -> Iterator[DiffLine]:

@@ -35,15 +35,15 @@ STATUSES = ("open", "waiting", "ended", *(value for value, _word in DISPLAYED))
 
 def search_of(request: SignedIn) -> TaskFilter:
     """Values that do not exist narrow nothing instead of failing: addresses are kept, words change."""
-    given = {name: request.GET.get(name, "").strip()[:200] for name in FIELDS}
-    if given["status"] not in STATUSES:
-        given["status"] = ""
-    if given["priority"] not in Priority.values:
-        given["priority"] = ""
-    given["sort"] = given["sort"] if given["sort"] in SORTS else "new"
-    given["requester"] = "me" if given["requester"] == "me" else ""
-    given["late"] = "yes" if given["late"] == "yes" else ""
-    return TaskFilter(**given, dates=dates_of(request))
+    values = {name: request.GET.get(name, "").strip()[:200] for name in FIELDS}
+    if values["status"] not in STATUSES:
+        values["status"] = ""
+    if values["priority"] not in Priority.values:
+        values["priority"] = ""
+    values["sort"] = values["sort"] if values["sort"] in SORTS else "new"
+    values["requester"] = "me" if values["requester"] == "me" else ""
+    values["late"] = "yes" if values["late"] == "yes" else ""
+    return TaskFilter(**values, dates=dates_of(request))
 
 
 def number(text: str | None, otherwise: int = 1) -> int:

@@ -93,10 +93,10 @@ def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResp
     attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
     before = number(request.GET.get("before"), 0)
     start = None if before else number(request.GET.get("from"), 0)
-    told = conversation(job, attempt, start=start, end=before or None)
-    if told is None:
+    steps = conversation(job, attempt, start=start, end=before or None)
+    if steps is None:
         raise Http404
-    if not before and not told.complete and request.GET.get("seen") == str(told.next):
+    if not before and not steps.complete and request.GET.get("seen") == str(steps.next):
         return HttpResponse(status=204)
     within = "drawer" if request.GET.get("within") == "drawer" else ""
     return show(
@@ -106,7 +106,7 @@ def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResp
         task=view.task,
         job=job,
         attempt=attempt,
-        told=told,
+        told=steps,
         before=before,
         from_step=start is not None,
         within=within,
@@ -135,15 +135,15 @@ def _preparing(request: SignedIn, project: Project, view: TaskView) -> HttpRespo
 
 def _station_renewed(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
     """The open drawer of a station; steps or log of the run that it shows go on by themselves."""
-    shown = request.GET.get("shown", "")
-    drawer = drawer_of(view, request.GET.get("station", ""), shown)
+    current_run = request.GET.get("shown", "")
+    drawer = drawer_of(view, request.GET.get("station", ""), current_run)
     return show(
         request,
         "tasks/task/drawer_renewed.html",
         project=project,
         task=view.task,
         drawer=drawer,
-        same=drawer.shown == shown,
+        same=drawer.shown == current_run,
         line_url=_line_url(view.task),
     )
 
@@ -176,7 +176,7 @@ def _live(request: SignedIn, view: TaskView) -> dict[str, Any]:
         "escalations": open_of(task, request.user),
         "deadlocks": deadlocks_of(task, request.user),
         "triggers": triggers(line),
-        "supplies": [(each.pk, fields) for each in view.tokens if (fields := supplied(line, each))],
+        "supplies": [(token.pk, fields) for token in view.tokens if (fields := supplied(line, token))],
         "failure": failure_of(task),
         "unmerged": left_unmerged(task),
         "leftovers": leftovers(task, view.jobs),
@@ -211,22 +211,22 @@ def _ahead(view: TaskView) -> list[Ahead]:
     """Of each token that works, or is about to; at a gate the review says it."""
     line, task = view.line, view.task
     month = usage.of_month(task.project_id) if task.project.month_cost_usd is not None else None
-    found = []
+    upcoming = []
     for place in view.positions:
         station = line.stations_by_key.get(place.token.station)
         if station is not None and place.token.status in WORKING:
             # The time of a run begins once its environment is there.
             job = None if place.preparing else place.job
             left = limits_of(line, place.token, job, view.spending, month, view.now)
-            said = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, 1)]
-            found.append(Ahead(station.name, said, otherwise(line, station), left))
-    return found
+            rule_texts = [rule_words(line, number, rule) for number, rule in enumerate(station.rules, 1)]
+            upcoming.append(Ahead(station.name, rule_texts, otherwise(line, station), left))
+    return upcoming
 
 
 def named_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
     """With the names of their gates."""
     names = {gate.key: gate.name for gate in line.gates}
-    return [replace(each, gate=names.get(each.gate, each.gate)) for each in receipts_of(task)]
+    return [replace(receipt, gate=names.get(receipt.gate, receipt.gate)) for receipt in receipts_of(task)]
 
 
 def failure_of(task: Task) -> LastWords | None:
@@ -268,12 +268,12 @@ def log(request: SignedIn, task: Task) -> HttpResponse:
     )
 
 
-def _job(task: Task, wanted: str) -> Job:
-    plain = wanted.isascii() and wanted.isdigit() and len(wanted) < 19
-    found = Job.objects.filter(task=task, pk=int(wanted)).first() if plain else None
-    if found is None:
+def _job(task: Task, job_id: str) -> Job:
+    plain = job_id.isascii() and job_id.isdigit() and len(job_id) < 19
+    job = Job.objects.filter(task=task, pk=int(job_id)).first() if plain else None
+    if job is None:
         raise Http404
-    return found
+    return job
 
 
 @on_task("view")

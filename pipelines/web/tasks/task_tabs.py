@@ -32,8 +32,11 @@ def tab_context(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
         "again": False,
     }
     if tab == "events":
-        found = view.events_newest(number(request.GET.get("before"), 0))
-        context |= {"events": found[:EVENTS], "events_before": found[EVENTS - 1].seq if found[EVENTS:] else 0}
+        events = view.events_newest(number(request.GET.get("before"), 0))
+        context |= {
+            "events": events[:EVENTS],
+            "events_before": events[EVENTS - 1].seq if events[EVENTS:] else 0,
+        }
     if tab == "log":
         context |= log_context(request, view)
     elif tab == "steps":
@@ -57,7 +60,7 @@ class Output:
     @property
     def blockers(self) -> list[str]:
         """Each with its title, where it has one, and what it says."""
-        return [blocker_words(each) for each in self.outcome.get("blockers") or ()]
+        return [blocker_words(blocker) for blocker in self.outcome.get("blockers") or ()]
 
     @property
     def lacks_environment(self) -> bool:
@@ -74,21 +77,21 @@ class Output:
 
 def number_of(git: Any, name: str) -> int:
     """A report over the API may say anything here."""
-    found = git.get(name) if isinstance(git, dict) else None
-    return found if type(found) is int else 0
+    value = git.get(name) if isinstance(git, dict) else None
+    return value if type(value) is int else 0
 
 
 def outputs(view: TaskView) -> list[Output]:
     """Newest first, exactly as recorded."""
-    found = []
+    entries = []
     for job in reversed(view.jobs):
         if job.outcome is None:
             continue
         kind, name = _actor(view, job)
         output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
         text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
-        found.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))
-    return found
+        entries.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))
+    return entries
 
 
 def _actor(view: TaskView, job: Job) -> tuple[str, str]:
@@ -108,9 +111,9 @@ def _title(view: TaskView, job: Job) -> str:
 def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
     """The log of `?job=` and `?attempt=`, else of the job that matters now: its end, and where to go on from."""
     jobs = [(job, _title(view, job)) for job in reversed(view.jobs)]
-    wanted = request.GET.get("job", "")
-    job = next((each for each, _ in jobs if str(each.pk) == wanted), main_job(view.jobs))
-    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
+    job_id = request.GET.get("job", "")
+    job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), main_job(view.jobs))
+    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
         return context
     attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
@@ -131,10 +134,10 @@ def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
 def steps_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
     """As `log_context`, of the jobs of agents, with their logs read as steps."""
     jobs = [(job, _title(view, job)) for job in reversed(view.jobs) if preset_at(job)]
-    wanted = request.GET.get("job", "")
-    asked = next((each for each, _ in jobs if str(each.pk) == wanted), None)
-    job = asked or main_job([each for each, _ in jobs])
-    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(wanted)}
+    job_id = request.GET.get("job", "")
+    requested_job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), None)
+    job = requested_job or main_job([candidate for candidate, _ in jobs])
+    context: dict[str, Any] = {"jobs": jobs, "job": job, "pinned": bool(job_id)}
     if job is None:
         return context
     attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)

@@ -36,18 +36,18 @@ def take(
     what is wrong with the files."""
     fields: dict[str, str] = request.POST.dict()
     problems = []
-    for each in inputs:
-        name = f"{at}.{each.key}"
+    for line_input in inputs:
+        name = f"{at}.{line_input.key}"
         file = request.FILES.get(name)
-        if each.type != "file":
+        if line_input.type != "file":
             continue
         # An empty file field sends an empty text beside what the form kept.
         fields[name] = next(filter(None, request.POST.getlist(name)), "")
         if name in getattr(request, "too_large", ()):
             problems.append(Problem(name, _too_large()))
         elif isinstance(file, UploadedFile):
-            kept = storage.upload(project, file.name or "", file, str(request.user), timezone.now())  # type: ignore[arg-type]
-            fields[name] = json.dumps(kept)
+            stored_file = storage.upload(project, file.name or "", file, str(request.user), timezone.now())  # type: ignore[arg-type]
+            fields[name] = json.dumps(stored_file)
     return fields, problems
 
 
@@ -75,5 +75,5 @@ def value_of(text: str) -> Any:
 
 def name_of(value: Any) -> str:
     """The name of an uploaded file in a form that is shown again, or ""."""
-    found = value_of(value) if isinstance(value, str) else value
-    return str(found.get("name") or "") if isinstance(found, Mapping) else ""
+    file_value = value_of(value) if isinstance(value, str) else value
+    return str(file_value.get("name") or "") if isinstance(file_value, Mapping) else ""

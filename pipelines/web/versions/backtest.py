@@ -55,11 +55,11 @@ def _targets(line: Line) -> list[tuple[str, str]]:
     """What can be tried: the draft, then the versions, newest first."""
     numbers = line.versions.order_by("-number").values_list("pk", "number", "name")[:200]
     live = "live"
-    shown = [
+    version_choices = [
         (str(n), f"v{n}" + (f" · {name}" if name else "") + (f" · {live}" if pk == line.live_id else ""))
         for pk, n, name in numbers
     ]
-    return [("draft", f"The draft ({line.draft_number})"), *shown]
+    return [("draft", f"The draft ({line.draft_number})"), *version_choices]
 
 
 def recorded(line: Line) -> bool:

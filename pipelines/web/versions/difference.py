@@ -72,36 +72,47 @@ def _name(side: str) -> str:
     return "the draft" if side == comparing.DRAFT else f"v{side}"
 
 
-def context(found: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
+def context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
     """What the templates show of a difference, the changes up to this number."""
-    if found is None:
+    if routing_difference is None:
         return {"verdict": "", "groups": [], "unknown": [], "left_out": 0}
-    shown = _views(found)
+    views = _views(routing_difference)
     groups: dict[str, list[ChangeView]] = {}
-    for each in shown[:most]:
-        groups.setdefault(each.place, []).append(each)
+    for view in views[:most]:
+        groups.setdefault(view.place, []).append(view)
     return {
-        "verdict": found.verdict,
-        "total": len(shown),
+        "verdict": routing_difference.verdict,
+        "total": len(views),
         "groups": list(groups.items()),
-        "unknown": [words(differences.of_change(found.pair, each)) for each in found.unknown[:MAX_SHOWN]],
-        "left_out": max(0, len(shown) - most),
+        "unknown": [
+            words(differences.of_change(routing_difference.pair, change))
+            for change in routing_difference.unknown[:MAX_SHOWN]
+        ],
+        "left_out": max(0, len(views) - most),
     }
 
 
-def _views(found: Difference) -> list[ChangeView]:
+def _views(routing_difference: Difference) -> list[ChangeView]:
     """What holds for the line first, then what differs station by station."""
-    told = [(each.key, definitions.of_structural(found.pair, each), each.sample) for each in found.structure]
-    told += [(each.station, differences.of_change(found.pair, each), each.sample) for each in found.changes]
+    changes = [
+        (change.key, definitions.of_structural(routing_difference.pair, change), change.sample)
+        for change in routing_difference.structure
+    ]
+    changes += [
+        (change.station, differences.of_change(routing_difference.pair, change), change.sample)
+        for change in routing_difference.changes
+    ]
     return [
-        _shown(found, differences.place_of(found.pair, place), words(sentence), sample)
-        for place, sentence, sample in told
+        _shown(
+            routing_difference, differences.place_of(routing_difference.pair, place), words(sentence), sample
+        )
+        for place, sentence, sample in changes
     ]
 
 
-def _shown(found: Difference, place: str, sentence: str, sample: Sample | None) -> ChangeView:
+def _shown(routing_difference: Difference, place: str, sentence: str, sample: Sample | None) -> ChangeView:
     if sample is None:
         return ChangeView(place, sentence)
-    old, new = differences.went(found.pair, sample)
+    old, new = differences.went(routing_difference.pair, sample)
     situation = jsontext.dumps(sample.situation, indent=2, ascii_only=False)
     return ChangeView(place, sentence, words(old), words(new), situation)

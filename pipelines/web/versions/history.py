@@ -62,15 +62,15 @@ def versions(request: SignedIn, line: Line) -> HttpResponse:
 @costly
 @require_safe
 def version(request: SignedIn, line: Line, number: int) -> HttpResponse:
-    shown = access.version_in(line, number)
-    parsed = parsed_versions.parsed(shown)
+    line_version = access.version_in(line, number)
+    parsed = parsed_versions.parsed(line_version)
     return show_line(
         request,
         "versions/version.html",
         line,
-        version=shown,
-        text=native.dumps(as_published(shown.document, shown.revision)),
-        drawing=drawing_of_version(shown),
+        version=line_version,
+        text=native.dumps(as_published(line_version.document, line_version.revision)),
+        drawing=drawing_of_version(line_version),
         stations=overview_of(parsed, unenforced(timezone.now(), line.project_id)),
         gates=gates_of(parsed),
         parsed=parsed,
@@ -94,22 +94,22 @@ def restore(request: SignedIn, line: Line) -> HttpResponse:
         messages.info(request, refused.detail)
         return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
     aside = stored.record.filter(kind=LineEvent.RecordKind.RESTORED).order_by("-pk").first()
-    said = f"{_title(source)} is now the draft."
+    message = f"{_title(source)} is now the draft."
     if aside and aside.draft is not None:
-        said += " " + f"Draft {aside.data['draft']} is kept among the versions."
-    messages.success(request, said)
+        message += " " + f"Draft {aside.data['draft']} is kept among the versions."
+    messages.success(request, message)
     return redirect("line-draw", line.project.owner.key, line.project.key, line.key)
 
 
 @on_line("design")
 @require_POST
 def rename(request: SignedIn, line: Line, number: int) -> HttpResponse:
-    shown = access.version_in(line, number)
+    line_version = access.version_in(line, number)
     form = VersionName(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
     try:
-        operations.name_version(shown, form.cleaned_data["name"], request.user)
+        operations.name_version(line_version, form.cleaned_data["name"], request.user)
     except Invalid as fault:
         return _page(request, line, str(number), problem=fault.problems[0], status=422)
     return redirect(f"{_url(line)}?to={number}")
@@ -139,9 +139,9 @@ def _page(
         entries=entries,
         to=to,
         before=before,
-        choices=[(each.side, each.title) for each in [*entries, *_draft_choice(stored, differs)]],
-        current=next((each for each in entries if each.side == to), None),
-        chosen=next((each for each in rows if str(each.number) == to), None),
+        choices=[(entry.side, entry.title) for entry in [*entries, *_draft_choice(stored, differs)]],
+        current=next((entry for entry in entries if entry.side == to), None),
+        chosen=next((row for row in rows if str(row.number) == to), None),
         unpublished=differs,
         conflict=conflict,
         problem=problem,
@@ -170,36 +170,38 @@ def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
         to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )
     hands = (lambda change: publish_review.hands_of(line, change)) if of_the_draft else (lambda _change: ())
-    found = groups(apart, hands)
-    return {"groups": found, "totals": totals(found)}
+    change_groups = groups(apart, hands)
+    return {"groups": change_groups, "totals": totals(change_groups)}
 
 
 def _entries(line: Line, rows: list[LineVersion], differs: bool) -> list[VersionEntry]:
     """Newest first, the draft on top where it says anything else than what is live."""
-    found = [
+    entries = [
         VersionEntry(
-            str(each.number),
-            f"v{each.number}",
-            each.name,
-            str(each.published_by or "Gateline"),
-            each.published_at,
-            live=each.pk == line.live_id,
+            str(row.number),
+            f"v{row.number}",
+            row.name,
+            str(row.published_by or "Gateline"),
+            row.published_at,
+            live=row.pk == line.live_id,
         )
-        for each in rows
+        for row in rows
     ]
-    kept = line.record.filter(draft__isnull=False).order_by("-pk").defer("draft", "draft_text")[:PUT_ASIDE]
-    found += [
+    draft_events = (
+        line.record.filter(draft__isnull=False).order_by("-pk").defer("draft", "draft_text")[:PUT_ASIDE]
+    )
+    entries += [
         VersionEntry(
-            f"{comparing.ASIDE}{each.pk}",
-            f"Draft {each.data.get('draft', '')}",
-            who=each.data.get("by", ""),
-            at=datetime.fromisoformat(each.data["saved"]) if each.data.get("saved") else each.at,
+            f"{comparing.ASIDE}{event.pk}",
+            f"Draft {event.data.get('draft', '')}",
+            who=event.data.get("by", ""),
+            at=datetime.fromisoformat(event.data["saved"]) if event.data.get("saved") else event.at,
             aside=True,
         )
-        for each in kept
+        for event in draft_events
     ]
-    found.sort(key=lambda each: each.at.timestamp() if each.at else 0, reverse=True)
-    return [_draft(line), *found] if differs else found
+    entries.sort(key=lambda entry: entry.at.timestamp() if entry.at else 0, reverse=True)
+    return [_draft(line), *entries] if differs else entries
 
 
 def _draft(line: Line) -> VersionEntry:
@@ -215,14 +217,14 @@ def _before(line: Line, to: str, rows: list[LineVersion]) -> str:
     """What something is compared with unless told: a version with the one before it, a draft with what is live."""
     if not to.isdigit():
         return str(line.live.number) if line.live else ""
-    return next((str(each.number) for each in rows if each.number < int(to)), "")
+    return next((str(row.number) for row in rows if row.number < int(to)), "")
 
 
 def _record(line: Line) -> list[dict[str, Any]]:
     rows = line.record.select_related("version", "by").defer("version__document", "draft", "draft_text")
     return [
-        {"sentence": _sentence(each), "by": each.by or "Gateline", "at": each.at}
-        for each in rows.order_by("-pk")[:50]
+        {"sentence": _sentence(event), "by": event.by or "Gateline", "at": event.at}
+        for event in rows.order_by("-pk")[:50]
     ]
 
 
@@ -237,13 +239,13 @@ def _sentence(event: LineEvent) -> str:
             return f"Running tasks were not migrated to v{number}: {event.data.get('why', '')}"
         case LineEvent.RecordKind.REREAD:
             refuted = event.data.get("refuted", ())
-            said = "Guarantees of v%(n)s read anew: all that were proved hold"
+            sentence = "Guarantees of v%(n)s read anew: all that were proved hold"
             if refuted:
-                said = "Guarantees of v%(n)s read anew: %(refuted)s do not hold"
-            return said % {"n": number, "refuted": ", ".join(refuted)}
+                sentence = "Guarantees of v%(n)s read anew: %(refuted)s do not hold"
+            return sentence % {"n": number, "refuted": ", ".join(refuted)}
     accepted = len(event.data.get("warnings", ()))
-    said = f"Published v{number}"
-    return said + (f", {accepted} warnings accepted" if accepted else "")
+    sentence = f"Published v{number}"
+    return sentence + (f", {accepted} warnings accepted" if accepted else "")
 
 
 def _title(side: str) -> str:

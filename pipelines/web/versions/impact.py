@@ -26,7 +26,7 @@ from pipelines.routing.sentences import impacts
 from pipelines.web.shell import errors
 from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 
-SHOWN = 200
+MAX_TASKS = 200
 PAST = 20
 LOOKS = {
     "stuck": ("danger", "danger"),
@@ -49,21 +49,21 @@ def impact(request: SignedIn, line: Line) -> HttpResponse:
 @costly
 @require_POST
 def migrate(request: SignedIn, line: Line) -> HttpResponse:
-    said = request.POST
-    to = _target(line, said.get("to", ""))
-    if to is None or not said.get("digest"):
+    form_data = request.POST
+    to = _target(line, form_data.get("to", ""))
+    if to is None or not form_data.get("digest"):
         return errors.bad_request(request)
     try:
         made = migrating.migrate(
             line,
             user=request.user,
             to=to,
-            digest=said["digest"],
-            reason=said.get("reason", ""),
-            mapping=mapping_of(said),
+            digest=form_data["digest"],
+            reason=form_data.get("reason", ""),
+            mapping=mapping_of(form_data),
         )
     except (Conflict, Forbidden, Invalid) as refused:
-        return _page(request, line, said, refused=refused)
+        return _page(request, line, form_data, refused=refused)
     _say(request, made)
     return redirect(_address(line, to))
 
@@ -89,18 +89,21 @@ def carry_on(request: SignedIn, line: Line, migration: UUID) -> HttpResponse:
 
 
 def _page(
-    request: SignedIn, line: Line, said: QueryDict, refused: Conflict | Forbidden | Invalid | None = None
+    request: SignedIn, line: Line, form_data: QueryDict, refused: Conflict | Forbidden | Invalid | None = None
 ) -> HttpResponse:
-    wanted = said.get("to", "")
-    to = _target(line, wanted)
-    mapping, context = mapping_of(said), {"wanted": wanted or (line.live.number if line.live else DRAFT)}
+    requested = form_data.get("to", "")
+    to = _target(line, requested)
+    mapping, context = (
+        mapping_of(form_data),
+        {"wanted": requested or (line.live.number if line.live else DRAFT)},
+    )
     try:
-        found: Impact | None = migrating.impact_of(line, to, mapping)
+        migration_impact: Impact | None = migrating.impact_of(line, to, mapping)
     except Invalid as fault:
         # A mapping that does not fit: said at its place, and the impact shown without it.
-        refused, found = refused or fault, migrating.impact_of(line, to)
+        refused, migration_impact = refused or fault, migrating.impact_of(line, to)
     except Conflict as fault:
-        refused, found = refused or fault, None
+        refused, migration_impact = refused or fault, None
     status = {Forbidden: 403, Invalid: 422}.get(type(refused), 409) if refused else 200
     return show_line(
         request,
@@ -109,44 +112,44 @@ def _page(
         status=status,
         to=to,
         choices=_choices(line),
-        impact=found,
-        rows=rows_of(found) if found else [],
-        counts=counts_of(found) if found else [],
-        selects=selects_of(line, found, mapping) if found else [],
+        impact=migration_impact,
+        rows=rows_of(migration_impact) if migration_impact else [],
+        counts=counts_of(migration_impact) if migration_impact else [],
+        selects=selects_of(line, migration_impact, mapping) if migration_impact else [],
         refused=refused,
-        reason=said.get("reason", ""),
-        shown=SHOWN,
+        reason=form_data.get("reason", ""),
+        shown=MAX_TASKS,
         past=_past(line),
         **context,
     )
 
 
-def _target(line: Line, wanted: str) -> LineVersion | None:
+def _target(line: Line, requested: str) -> LineVersion | None:
     """The version that is asked for; the live one where nothing is said, None for the draft."""
-    if not wanted and line.live:
+    if not requested and line.live:
         return line.live
-    return None if wanted in ("", DRAFT) else access.version_in(line, wanted)
+    return None if requested in ("", DRAFT) else access.version_in(line, requested)
 
 
-def mapping_of(said: QueryDict) -> dict[str, str]:
+def mapping_of(form_data: QueryDict) -> dict[str, str]:
     """Fields `map:old` with a station chosen."""
-    chosen = {key.removeprefix("map:"): said.get(key, "") for key in said if key.startswith("map:")}
+    chosen = {key.removeprefix("map:"): form_data.get(key, "") for key in form_data if key.startswith("map:")}
     return {old: str(new) for old, new in chosen.items() if new}
 
 
 def _choices(line: Line) -> list[tuple[str, str]]:
     numbers = line.versions.order_by("-number").values_list("number", "name")[:50]
-    named = [(str(number), f"v{number}" + (f" · {name}" if name else "")) for number, name in numbers]
-    return [*named, (DRAFT, "The draft")]
+    choices = [(str(number), f"v{number}" + (f" · {name}" if name else "")) for number, name in numbers]
+    return [*choices, (DRAFT, "The draft")]
 
 
-def rows_of(found: Impact) -> list[dict[str, Any]]:
+def rows_of(migration_impact: Impact) -> list[dict[str, Any]]:
     """One for each position, the worst first."""
-    order = list(found.counts)
-    tasks = sorted(found.tasks, key=lambda each: order.index(each.effect))
+    order = list(migration_impact.counts)
+    tasks = sorted(migration_impact.tasks, key=lambda task_impact: order.index(task_impact.effect))
     return [
         {
-            "task": each.task,
+            "task": task_impact.task,
             "status": token.status,
             "label": impacts.label(effect.effect),
             "tone": LOOKS[effect.effect][0],
@@ -154,38 +157,43 @@ def rows_of(found: Impact) -> list[dict[str, Any]]:
             "words": words,
             "error": effect.error,
         }
-        for each in tasks[:SHOWN]
-        for token, effect, words in each.positions
+        for task_impact in tasks[:MAX_TASKS]
+        for token, effect, words in task_impact.positions
     ]
 
 
-def counts_of(found: Impact) -> list[tuple[int, str, str]]:
-    return [(n, impacts.label(effect), LOOKS[effect][0]) for effect, n in found.counts.items() if n]
+def counts_of(migration_impact: Impact) -> list[tuple[int, str, str]]:
+    return [
+        (n, impacts.label(effect), LOOKS[effect][0]) for effect, n in migration_impact.counts.items() if n
+    ]
 
 
-def selects_of(line: Line, found: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
+def selects_of(line: Line, migration_impact: Impact, mapping: dict[str, str]) -> list[dict[str, Any]]:
     """A choice for every station that is gone and matters, and for those that were mapped already."""
-    names = _station_names(line, found.versions)
-    keys = dict.fromkeys([*found.needs, *mapping, *found.next_gone])
-    options = [("", "Choose a station"), *((each.key, each.name) for each in found.parsed.stations)]
+    names = _station_names(line, migration_impact.versions)
+    keys = dict.fromkeys([*migration_impact.needs, *mapping, *migration_impact.next_gone])
+    options = [
+        ("", "Choose a station"),
+        *((station.key, station.name) for station in migration_impact.parsed.stations),
+    ]
     return [
         {
             "name": f"map:{key}",
             "label": names.get(key, key),
             "value": mapping.get(key, ""),
             "options": options,
-            "help": _mapping_help(found, key),
+            "help": _mapping_help(migration_impact, key),
         }
         for key in keys
     ]
 
 
-def _mapping_help(found: Impact, key: str) -> str:
-    if key in found.needs:
-        n = found.needs[key]
+def _mapping_help(migration_impact: Impact, key: str) -> str:
+    if key in migration_impact.needs:
+        n = migration_impact.needs[key]
         return plural("%(n)s task is there.", "%(n)s tasks are there.", n) % {"n": n}
-    if key in found.next_gone:
-        n = found.next_gone[key]
+    if key in migration_impact.next_gone:
+        n = migration_impact.next_gone[key]
         text = plural("The work of %(n)s task may lead there.", "The work of %(n)s tasks may lead there.", n)
         return text % {"n": n}
     return ""
@@ -193,19 +201,19 @@ def _mapping_help(found: Impact, key: str) -> str:
 
 def problem_words(line: Line, problem: Problem) -> str:
     """With the name of the station that a mapping is about in place of its key."""
-    said = words(problem.message)
+    message = words(problem.message)
     kind, _dot, key = problem.path.partition(".")
     if kind != "mapping" or not key:
-        return f"{problem.path}: {said}" if problem.path else said
+        return f"{problem.path}: {message}" if problem.path else message
     known = VersionStation.objects.filter(version__line=line, key=key).order_by("-version__number")
     name = known.values_list("name", flat=True).first() or key
-    return f"“{name}” {said}"
+    return f"“{name}” {message}"
 
 
 def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
     known = line.versions.filter(number__in=list(numbers)).order_by("number")
     parsed: list[ParsedLine] = [parsed_versions.by_id(pk) for pk in known.values_list("pk", flat=True)]
-    return {station.key: station.name for each in parsed for station in each.stations}
+    return {station.key: station.name for version in parsed for station in version.stations}
 
 
 def _past(line: Line) -> list[dict[str, Any]]:
@@ -214,15 +222,15 @@ def _past(line: Line) -> list[dict[str, Any]]:
     undone = set(Migration.objects.filter(undoes__line=line).values_list("undoes_id", flat=True))
     return [
         {
-            "migration": each,
-            "sums": _sums(each),
-            "others": each.entries.exclude(result__in=("migrated", "restored", "planned")).select_related(
-                "task__project"
-            )[:50],
-            "undoable": each.to_id and each.finished_at and each.pk not in undone,
-            "undone": each.pk in undone,
+            "migration": migration,
+            "sums": _sums(migration),
+            "others": migration.entries.exclude(
+                result__in=("migrated", "restored", "planned")
+            ).select_related("task__project")[:50],
+            "undoable": migration.to_id and migration.finished_at and migration.pk not in undone,
+            "undone": migration.pk in undone,
         }
-        for each in rows
+        for migration in rows
     ]
 
 
@@ -234,9 +242,9 @@ def _sums(made: Migration) -> str:
 
 
 def _migration(line: Line, migration: UUID) -> Migration:
-    found = get_object_or_404(migrating.migrations_of(line).filter(pk=migration))
-    found.line = line
-    return found
+    stored_migration = get_object_or_404(migrating.migrations_of(line).filter(pk=migration))
+    stored_migration.line = line
+    return stored_migration
 
 
 def _say(request: SignedIn, made: Migration) -> None:

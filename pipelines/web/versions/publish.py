@@ -53,8 +53,8 @@ def publish(request: SignedIn, line: Line) -> HttpResponse:
     """GET: the page, or with `?part=` one of its parts. POST: 302 published · 400 no form of this page · 403 may not ·
     409 something changed since it was shown · 422 errors, or something was not ticked."""
     if request.method != "POST":
-        wanted = request.GET.get("part")
-        return part(request, line, wanted) if wanted else _page(request, line, request.GET)
+        part_name = request.GET.get("part")
+        return part(request, line, part_name) if part_name else _page(request, line, request.GET)
     form = Publish(request.POST)
     if not form.is_valid():
         return errors.bad_request(request)
@@ -125,19 +125,19 @@ def _results(made: Migration) -> list[dict[str, Any]]:
     ]
 
 
-def _confirmed(said: QueryDict, form: Publish) -> publish_review.Confirmed:
-    given = form.cleaned_data
+def _confirmed(form_data: QueryDict, form: Publish) -> publish_review.Confirmed:
+    fields = form.cleaned_data
     return publish_review.Confirmed(
-        draft=given["based_on"],
-        live=given["live"],
-        findings=given["findings"],
-        name=given["name"],
-        warnings=frozenset(said.getlist("warnings")),
-        seen=frozenset(said.getlist("seen")),
-        migrate=given["migrate"],
-        plan=given["plan"],
-        mapping=mapping_of(said) if given["migrate"] else {},
-        reason=given["reason"],
+        draft=fields["based_on"],
+        live=fields["live"],
+        findings=fields["findings"],
+        name=fields["name"],
+        warnings=frozenset(form_data.getlist("warnings")),
+        seen=frozenset(form_data.getlist("seen")),
+        migrate=fields["migrate"],
+        plan=fields["plan"],
+        mapping=mapping_of(form_data) if fields["migrate"] else {},
+        reason=fields["reason"],
     )
 
 
@@ -158,8 +158,8 @@ def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
             }
             return PublishRefusal(409, titles[type(fault)], (fault.detail,), stale=True)
         case publishing.PublishRefused():
-            said = "Errors keep this draft from being published; they are listed below."
-            return PublishRefusal(422, "Not published", (said,))
+            message = "Errors keep this draft from being published; they are listed below."
+            return PublishRefusal(422, "Not published", (message,))
         case Invalid():
             return PublishRefusal(422, "Not published yet", _asked(line, fault), fault.problems)
         case Forbidden():
@@ -171,13 +171,13 @@ def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
 def _since(line: Line, number: int) -> list[str]:
     """What was saved after the draft with this number: where, and by whom."""
     stored = Line.objects.get(pk=line.pk)
-    found = authorship.since(number, stored.draft_hands)
-    names = people(found.values())
-    said = "%(person)s changed %(place)s."
-    whole = "the whole line"
+    authors = authorship.since(number, stored.draft_hands)
+    names = people(authors.values())
+    sentence = "%(person)s changed %(place)s."
+    line_label = "the whole line"
     return [
-        said % {"person": names.get(hand.person, "Somebody"), "place": path or whole}
-        for path, hand in found.items()
+        sentence % {"person": names.get(hand.person, "Somebody"), "place": path or line_label}
+        for path, hand in authors.items()
     ][:20]
 
 
@@ -188,24 +188,24 @@ def _asked(line: Line, fault: Invalid) -> tuple[str, ...]:
         "reason": "Enter a reason for the migration. It is kept with the migration.",
         "name": "The name %(message)s.",
     }
-    said = {"warnings": wording.as_sentence}
+    wordings = {"warnings": wording.as_sentence}
     return tuple(
-        words[each.path] % {"message": said.get(each.path, wording.words)(each.message)}
-        if each.path in words
-        else impact.problem_words(line, each)
-        for each in fault.problems
+        words[problem.path] % {"message": wordings.get(problem.path, wording.words)(problem.message)}
+        if problem.path in words
+        else impact.problem_words(line, problem)
+        for problem in fault.problems
     )
 
 
 def _page(
-    request: SignedIn, line: Line, said: QueryDict, refused: PublishRefusal | None = None
+    request: SignedIn, line: Line, form_data: QueryDict, refused: PublishRefusal | None = None
 ) -> HttpResponse:
     """`said`: what was typed and ticked, which is kept whatever happens."""
     stored = access.line_in(line.project, line.key) if refused else line
-    kept = {
-        "warnings": ",".join(said.getlist("warnings")),
-        "seen": ",".join(said.getlist("seen")),
-        **{key: said.get(key, "") for key in said if key.startswith("map:")},
+    parameters = {
+        "warnings": ",".join(form_data.getlist("warnings")),
+        "seen": ",".join(form_data.getlist("seen")),
+        **{key: form_data.get(key, "") for key in form_data if key.startswith("map:")},
     }
     return show_line(
         request,
@@ -215,10 +215,10 @@ def _page(
         line=stored,
         refused=refused,
         reason_error=next((p.hint for p in refused.problems if p.path == "reason"), "") if refused else "",
-        name=said.get("name", ""),
-        reason=said.get("reason", ""),
-        migrate=said.get("running") == "migrate",
-        kept=urlencode({key: value for key, value in kept.items() if value}),
+        name=form_data.get("name", ""),
+        reason=form_data.get("reason", ""),
+        migrate=form_data.get("running") == "migrate",
+        kept=urlencode({key: value for key, value in parameters.items() if value}),
         may_execute=access.can(request.user, "execute", line.project),
         legend=legend(),
         # The back-test of this page, on what ran last.

@@ -27,16 +27,21 @@ class PromiseRow:
 
 def rows_of(line: Line) -> list[PromiseRow]:
     """Those of the draft in their order, then those that it drops, then the cost. None of a draft that is no line."""
-    found = publishing.check(line)
-    if found.line is None:
+    examination = publishing.check(line)
+    if examination.line is None:
         return []
     live = versions.by_id(line.live_id) if line.live_id else None
-    before = {each.id: each for each in (guarantees_of(live, line.live_id, line.project) if live else [])}
-    same = {each.id for each in found.line.guarantees if live and each in live.guarantees}
-    now = [view_of(each) for each in found.promises]
-    rows = [_row(before.get(each.id), each, each.id in same) for each in now]
-    gone = [each for key, each in before.items() if key not in {one.id for one in now}]
-    return [*rows, *(PromiseRow(each.sentence, each.label) for each in gone), *_cost(line)]
+    before = {
+        guarantee.id: guarantee
+        for guarantee in (guarantees_of(live, line.live_id, line.project) if live else [])
+    }
+    same = {
+        guarantee.id for guarantee in examination.line.guarantees if live and guarantee in live.guarantees
+    }
+    now = [view_of(promise) for promise in examination.promises]
+    rows = [_row(before.get(view.id), view, view.id in same) for view in now]
+    gone = [view for key, view in before.items() if key not in {one.id for one in now}]
+    return [*rows, *(PromiseRow(view.sentence, view.label) for view in gone), *_cost(line)]
 
 
 def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> PromiseRow:

@@ -31,18 +31,18 @@ FEW = 5
 """Rows of a list before it is opened."""
 
 
-def part(request: HttpRequest, line: Line, wanted: str) -> HttpResponse:
+def part(request: HttpRequest, line: Line, part_name: str) -> HttpResponse:
     """`changes`, `findings`, `guarantees`, `difference` or `impact`. Raises Http404."""
-    if wanted not in PARTS:
+    if part_name not in PARTS:
         raise Http404
     context = {
         "line": line,
         "project": line.project,
         "may": Permissions(request.user, line.project),
         "live": line.live.number if line.live else 0,
-        **PARTS[wanted](request, line),
+        **PARTS[part_name](request, line),
     }
-    return render(request, f"versions/publish/{wanted}.html", context)
+    return render(request, f"versions/publish/{part_name}.html", context)
 
 
 def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
@@ -50,25 +50,25 @@ def _changes(request: HttpRequest, line: Line) -> dict[str, Any]:
         apart = comparing.apart(*_sides(line))
     except Invalid as fault:
         return {"problems": fault.problems}
-    found = groups(apart, lambda change: publish_review.hands_of(line, change), FEW)
+    change_groups = groups(apart, lambda change: publish_review.hands_of(line, change), FEW)
     differing = apart.changes if line.live else None
     others = publish_review.others(line, request.user, differing)  # type: ignore[arg-type]
-    names = people(each.hand for each in others)
-    seen = set(request.GET.get("seen", "").split(","))
+    names = people(contribution.hand for contribution in others)
+    acknowledged = set(request.GET.get("seen", "").split(","))
     return {
         "first": line.live is None,
         "document": apart.new,
-        "groups": found if line.live else [],
-        "totals": totals(found),
+        "groups": change_groups if line.live else [],
+        "totals": totals(change_groups),
         "others": [
             {
-                "key": each.key,
-                "name": names.get(each.person, "Somebody"),
-                "n": each.changes,
-                "at": datetime.fromisoformat(each.hand.at) if each.hand.at else None,
-                "ticked": each.key in seen,
+                "key": contribution.key,
+                "name": names.get(contribution.person, "Somebody"),
+                "n": contribution.changes,
+                "at": datetime.fromisoformat(contribution.hand.at) if contribution.hand.at else None,
+                "ticked": contribution.key in acknowledged,
             }
-            for each in others
+            for contribution in others
         ],
     }
 
@@ -80,24 +80,24 @@ def _sides(line: Line) -> tuple[comparing.ComparedSide, comparing.ComparedSide]:
 
 
 def _findings(request: HttpRequest, line: Line) -> dict[str, Any]:
-    found = publishing.check(line)
+    examination = publishing.check(line)
     ticked = set(request.GET.get("warnings", "").split(","))
-    warnings = publish_review.warnings_of(found)
-    executes = publishing.executes(found.line) if found.line else []
+    warnings = publish_review.warnings_of(examination)
+    executes = publishing.executes(examination.line) if examination.line else []
     allowed = access.can(request.user, "execute", line.project)
-    is_live = _is_live(line) and not (found.line and four_eyes.unconfirmed(line, found.line))
+    is_live = _is_live(line) and not (examination.line and four_eyes.unconfirmed(line, examination.line))
     return {
-        "blockers": [_placed(line, found, each) for each in found.errors],
+        "blockers": [_placed(line, examination, finding) for finding in examination.errors],
         "warnings": [
-            {**_placed(line, found, each), "key": key, "ticked": key in ticked}
-            for each in warnings
-            for key in (publish_review.warning_key(each),)
+            {**_placed(line, examination, warning), "key": key, "ticked": key in ticked}
+            for warning in warnings
+            for key in (publish_review.warning_key(warning),)
         ],
-        "notes": sum(each.severity == INFO for each in found.findings),
-        "digest": publish_review.findings_digest(found),
+        "notes": sum(finding.severity == INFO for finding in examination.findings),
+        "digest": publish_review.findings_digest(examination),
         "forbidden": [] if allowed else executes,
-        "same": not found.errors and found.line is not None and is_live,
-        **publish_requests.facts(line, request.user, found.line),
+        "same": not examination.errors and examination.line is not None and is_live,
+        **publish_requests.facts(line, request.user, examination.line),
     }
 
 
@@ -114,20 +114,20 @@ def _is_live(line: Line) -> bool:
 
 def _placed(line: Line, of: Examination, finding: Finding) -> dict[str, Any]:
     """A finding with the way to its place on the canvas."""
-    (found,) = shown([finding], line.draft, of.line)
+    (view,) = shown([finding], line.draft, of.line)
     at = {"station": finding.station, "rule": finding.rule} if finding.station else {}
     query = urlencode({key: value for key, value in at.items() if value})
     page = reverse("line-draw", args=[line.project.owner.key, line.project.key, line.key])
     return {
-        "each": found,
+        "each": view,
         "finding": finding,
         "url": f"{page}#{query}" if query else page,
-        "where": _where(found),
+        "where": _where(view),
     }
 
 
-def _where(found: FindingView) -> str:
-    return found.finding.station or found.finding.path
+def _where(view: FindingView) -> str:
+    return view.finding.station or view.finding.path
 
 
 def _difference(request: HttpRequest, line: Line) -> dict[str, Any]:
@@ -145,22 +145,22 @@ def _difference(request: HttpRequest, line: Line) -> dict[str, Any]:
 def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
     mapping, problems = impact.mapping_of(request.GET), tuple[Problem, ...]()
     try:
-        found = migrating.impact_of(line, None, mapping)
+        migration_impact = migrating.impact_of(line, None, mapping)
     except Invalid as fault:
         problems = fault.problems
-        found = migrating.impact_of(line, None)
+        migration_impact = migrating.impact_of(line, None)
     except Conflict as fault:
         return {"problems": (Problem("", fault.detail),), "sentences": (fault.detail,)}
     return {
-        "impact": found,
+        "impact": migration_impact,
         "problems": problems,
-        "sentences": [impact.problem_words(line, each) for each in problems],
-        "rows": impact.rows_of(found)[:MOST_SHOWN],
+        "sentences": [impact.problem_words(line, problem) for problem in problems],
+        "rows": impact.rows_of(migration_impact)[:MOST_SHOWN],
         "few": f":{FEW}",
         "rest": f"{FEW}:",
-        "more": max(0, len(found.tasks) - MOST_SHOWN),
-        "counts": impact.counts_of(found),
-        "selects": impact.selects_of(line, found, mapping),
+        "more": max(0, len(migration_impact.tasks) - MOST_SHOWN),
+        "counts": impact.counts_of(migration_impact),
+        "selects": impact.selects_of(line, migration_impact, mapping),
     }
 
 

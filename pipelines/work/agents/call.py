@@ -56,35 +56,35 @@ def _allowed(call: AgentCall) -> Iterator[str]:
         yield from preset.allow_all
         return
     yield from preset.allow_some
-    for each in call.allow:
-        tool = each.startswith(TOOL)
+    for entry in call.allow:
+        tool = entry.startswith(TOOL)
         for part in preset.allow_tool if tool else preset.allow_command:
-            yield _filled(part, {"tool": each.removeprefix(TOOL).strip(), "command": each.strip()})
+            yield _filled(part, {"tool": entry.removeprefix(TOOL).strip(), "command": entry.strip()})
 
 
 def settings(call: AgentCall) -> dict[str, str]:
     """Variables that are always set, and the permissions of a program that takes them so."""
     preset = call.preset
-    found = dict(preset.settings)
+    variables = dict(preset.settings)
     if preset.sign_in and call.signed_in:
-        found |= dict(preset.sign_in.settings)
+        variables |= dict(preset.sign_in.settings)
     if preset.permissions:
-        found[preset.permissions] = json.dumps({"permission": permissions(call.allow)})
-    return found
+        variables[preset.permissions] = json.dumps({"permission": permissions(call.allow)})
+    return variables
 
 
 def permissions(allow: tuple[str, ...]) -> dict[str, object]:
     """As OpenCode has them: nothing asks, since nobody could answer."""
     if not allow:
         return {"edit": "allow", "bash": "allow", "webfetch": "allow", "external_directory": "deny"}
-    commands = [each.strip() for each in allow if not each.startswith(TOOL)]
-    bash = {"*": "deny"} | {form: "allow" for each in commands for form in (each, f"{each} *")}
-    tools = {each.removeprefix(TOOL).strip(): "allow" for each in allow if each.startswith(TOOL)}
+    commands = [entry.strip() for entry in allow if not entry.startswith(TOOL)]
+    bash = {"*": "deny"} | {form: "allow" for command in commands for form in (command, f"{command} *")}
+    tools = {entry.removeprefix(TOOL).strip(): "allow" for entry in allow if entry.startswith(TOOL)}
     return {"webfetch": "deny", "external_directory": "deny", "edit": "allow", "bash": bash, **tools}
 
 
 def _filled(part: str, known: Mapping[str, str]) -> str:
-    return _PLACE.sub(lambda found: known.get(found[1], found[0]), part)
+    return _PLACE.sub(lambda match: known.get(match[1], match[0]), part)
 
 
 def _no_option(prompt: str) -> str:

@@ -169,7 +169,7 @@ def read(path: Path) -> str:
 def files(folder: Path) -> Iterator[str]:
     """Paths of plain files, without what tools keep for themselves."""
     for root, folders, names in os.walk(folder):
-        folders[:] = sorted(each for each in folders if each not in NOT_OURS)
+        folders[:] = sorted(subfolder for subfolder in folders if subfolder not in NOT_OURS)
         for name in sorted(names):
             path = os.path.join(root, name)
             if os.path.isfile(path) and not os.path.islink(path):
@@ -178,10 +178,10 @@ def files(folder: Path) -> Iterator[str]:
 
 def picture(folder: Path) -> dict[str, Kept]:
     """What each file holds, as far as there is room to keep it."""
-    found: dict[str, Kept] = {}
+    snapshot: dict[str, Kept] = {}
     room = MOST_BYTES
     for path in files(folder):
-        if len(found) >= MOST_FILES:
+        if len(snapshot) >= MOST_FILES:
             break
         try:
             data = (folder / path).read_bytes()
@@ -190,8 +190,8 @@ def picture(folder: Path) -> dict[str, Kept]:
         text = None
         if len(data) <= min(LARGEST, room) and b"\0" not in data:
             text, room = data.decode("utf-8", "replace"), room - len(data)
-        found[path] = Kept(hashlib.sha256(data).hexdigest(), text)
-    return found
+        snapshot[path] = Kept(hashlib.sha256(data).hexdigest(), text)
+    return snapshot
 
 
 # What no fixer may touch
@@ -206,17 +206,17 @@ def ignored(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
         store = os.path.join(empty, "git")
         env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": empty, "GIT_CONFIG_NOSYSTEM": "1"}
 
-        def called(*argv: str, said: bytes = b"") -> bytes:
+        def called(*argv: str, stdin: bytes = b"") -> bytes:
             return subprocess.run(
-                [git, *argv], cwd=folder, env=env, input=said, capture_output=True, check=False
+                [git, *argv], cwd=folder, env=env, input=stdin, capture_output=True, check=False
             ).stdout
 
         called("init", "--quiet", "--bare", store)
         place = (f"--git-dir={store}", f"--work-tree={folder}", "-c", "core.bare=false")
         more = [word for name in more_patterns for word in ("-c", f"core.excludesFile={folder / name}")]
-        asked = b"\0".join(map(os.fsencode, paths))
-        found = called(*place, *more, "check-ignore", "--no-index", "-z", "--stdin", said=asked)
-    return {os.fsdecode(each) for each in found.split(b"\0") if each}
+        path_list = b"\0".join(map(os.fsencode, paths))
+        output = called(*place, *more, "check-ignore", "--no-index", "-z", "--stdin", stdin=path_list)
+    return {os.fsdecode(path) for path in output.split(b"\0") if path}
 
 
 def left_alone(folder: Path, names: set[str]) -> dict[str, bytes]:
@@ -228,21 +228,21 @@ def left_alone(folder: Path, names: set[str]) -> dict[str, bytes]:
 
 def contents(folder: Path, paths: list[str]) -> dict[str, bytes]:
     """Return what these files hold, as far as there is room to keep it."""
-    found: dict[str, bytes] = {}
+    file_data: dict[str, bytes] = {}
     room = MOST_BYTES
     for path in dict.fromkeys(paths):
         try:
             if (folder / path).stat().st_size <= room:
-                found[path] = (folder / path).read_bytes()
-                room -= len(found[path])
+                file_data[path] = (folder / path).read_bytes()
+                room -= len(file_data[path])
         except OSError:
             continue
-    return found
+    return file_data
 
 
-def put_back(folder: Path, kept: dict[str, bytes]) -> None:
+def put_back(folder: Path, file_data: dict[str, bytes]) -> None:
     """Programs say in ways of their own what they leave out, some not at all: so it is undone."""
-    for path, data in kept.items():
+    for path, data in file_data.items():
         with contextlib.suppress(OSError):
             if (folder / path).read_bytes() != data:
                 (folder / path).write_bytes(data)
@@ -336,9 +336,9 @@ def called(folder: Path, name: str) -> list[Command]:
     return list(turned.values())
 
 
-def commands(folder: Path, given: list[str]) -> list[Command]:
-    if given:
-        return [(tuple(shlex.split(each)), (0,)) for each in given]
+def commands(folder: Path, requested: list[str]) -> list[Command]:
+    if requested:
+        return [(tuple(shlex.split(command)), (0,)) for command in requested]
     by_script = called(folder, "lint") or called(folder, "*")
     fixers = [fixer for fixer in FIXERS if not (by_script and fixer.fixing) and fixer.is_set_up(folder)]
     if not by_script and not fixers:
@@ -354,30 +354,30 @@ def main(arguments: list[str]) -> int:
     folder = Path.cwd()
     say("start", program="codemod", version=VERSION)
     pairs = list(zip(arguments[::2], arguments[1::2], strict=False))
-    given = [value for flag, value in pairs if flag == "--run"]
+    requested = [value for flag, value in pairs if flag == "--run"]
     try:
-        wanted = [each for each in commands(folder, given) if each[0]]
+        to_run = [command for command in commands(folder, requested) if command[0]]
     except ValueError as error:
         say("end", failed=True, text=f"{HONEST} A command could not be read: {error}.")
         return 1
-    if not wanted:
+    if not to_run:
         missing = f"{HONEST} It found no fixer that this folder is set up for. {REMEDY}"
         say("end", failed=True, why=NO_FIXER, text=missing)
         return 1
     before = picture(folder)
     # Commands that the station names may update packages; fixers of the repository may not.
-    kept = {} if given else left_alone(folder, {value for flag, value in pairs if flag == "--leave"})
+    protected = {} if requested else left_alone(folder, {value for flag, value in pairs if flag == "--leave"})
     failed: list[str] = []
-    for number, (argv, fine) in enumerate(wanted, 1):
+    for number, (argv, fine) in enumerate(to_run, 1):
         # What another fixer changed before in files that prettier leaves alone stays.
-        ignoring = [".prettierignore"] if argv[0] == "prettier" and not given else []
+        ignoring = [".prettierignore"] if argv[0] == "prettier" and not requested else []
         before_it = contents(folder, sorted(ignored(folder, [*files(folder)], *ignoring))) if ignoring else {}
         failed += [] if run(folder, number, argv, fine) else [argv[0]]
         put_back(folder, before_it)
-    put_back(folder, kept)
+    put_back(folder, protected)
     changed = tell_edits(before, picture(folder))
-    ran = plural(len(wanted), "command", "commands")
-    absent = sorted({argv[0] for argv, _fine in wanted if located(folder, argv[0]) is None})
+    ran = plural(len(to_run), "command", "commands")
+    absent = sorted({argv[0] for argv, _fine in to_run if located(folder, argv[0]) is None})
     if absent and not changed:
         # Nothing was looked at: that is not the same as nothing to do.
         missing = f"{HONEST} Set up here, but not installed: {', '.join(absent)}. {INSTALL}"

@@ -19,8 +19,8 @@ def facts_of(preset: Preset, stream: Stream, price: Price = None) -> dict[str, A
     """`agent.final_event` is left out where the preset has none; `agent.provider` is there where the model did not
     answer."""
     agent: dict[str, Any] = {"name": stream.name or preset.name}
-    told = {"version": stream.version, "session": stream.session}
-    agent |= {name: value for name, value in told.items() if value}
+    details = {"version": stream.version, "session": stream.session}
+    agent |= {name: value for name, value in details.items() if value}
     if preset.final_event:
         agent["final_event"] = bool(stream.final_event)
     if stream.provider_down:
@@ -29,17 +29,17 @@ def facts_of(preset: Preset, stream: Stream, price: Price = None) -> dict[str, A
 
 
 def commands_of(stream: Stream) -> dict[str, Any]:
-    found = stream.commands
-    last = {} if found.last_exit_code is None else {"last_exit_code": found.last_exit_code}
-    return {"run": found.run, "failed": found.failed, "denied": found.denied, **last}
+    counts = stream.commands
+    last = {} if counts.last_exit_code is None else {"last_exit_code": counts.last_exit_code}
+    return {"run": counts.run, "failed": counts.failed, "denied": counts.denied, **last}
 
 
 def usage_of(stream: Stream, price: Price = None) -> dict[str, Any]:
     """Without `cost_usd` where nobody said a price."""
-    usage, found = stream.usage, cost_of(stream, price)
-    cost = {} if found is None else {"cost_usd": round(found, 6)}
-    said = NONE if found is None else TABLE if usage.cost is None else REPORTED
-    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, **cost, "price": said}
+    usage, amount = stream.usage, cost_of(stream, price)
+    cost = {} if amount is None else {"cost_usd": round(amount, 6)}
+    source = NONE if amount is None else TABLE if usage.cost is None else REPORTED
+    return {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, **cost, "price": source}
 
 
 def cost_of(stream: Stream, price: Price) -> float | None:

@@ -72,7 +72,7 @@ def registries_of(places: Mapping[str, tuple[str, float]], path: Sequence[str]) 
         for name, words in REGISTRIES.items()
         if name in places
     }
-    return {name: named for name, named in hosts.items() if named}
+    return {name: registries for name, registries in hosts.items() if registries}
 
 
 def _hosts(text: str) -> list[str]:
@@ -83,10 +83,10 @@ def _hosts(text: str) -> list[str]:
     ]
 
 
-def installed(found: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, dict[str, Any]]:
+def installed(locations: Mapping[str, tuple[str, float]], path: Sequence[str]) -> dict[str, dict[str, Any]]:
     """{key of a preset: {path, version, seconds}}. `version`: its first line, "" where it says none. In a thread."""
     presets = {preset.key: preset for preset in TABLE}
-    return {key: _asked(presets[key], place, path) for key, (place, _changed) in found.items()}
+    return {key: _asked(presets[key], place, path) for key, (place, _changed) in locations.items()}
 
 
 def _asked(preset: Preset, place: str, path: Sequence[str]) -> dict[str, Any]:

@@ -61,15 +61,15 @@ class LentSignIn:
 
     def take_back(self) -> str:
         """Remove the copy, after what was renewed in it was carried back. What the log says of it, "" for nothing."""
-        known, said = self.tokens(), ""
+        known, message = self.tokens(), ""
         try:
-            said = self._carried_back()
+            message = self._carried_back()
         finally:
             take_back(self.preset, self.home, known)
-        return said
+        return message
 
     def _carried_back(self) -> str:
-        done = said = ""
+        done = message = ""
         for name, before in self._lent.items():
             try:
                 after = self._left(name)
@@ -78,12 +78,12 @@ class LentSignIn:
             if after == before:
                 continue
             if not is_renewal(before, after):
-                said = "left something else in place of its sign-in, which was dropped."
+                message = "left something else in place of its sign-in, which was dropped."
             elif not _replaced(self.folder / name, before, after):
-                said = "renewed its sign-in, which was renewed on this machine meanwhile, too: that one was kept."
+                message = "renewed its sign-in, which was renewed on this machine meanwhile, too: that one was kept."
             else:
                 done = "renewed its sign-in. The next visit gets the new one."
-        return f"{self.preset.name} {said or done}" if said or done else ""
+        return f"{self.preset.name} {message or done}" if message or done else ""
 
     def _place(self, name: str) -> str:
         assert self.preset.sign_in is not None
@@ -112,11 +112,11 @@ def _renews(name: str, before: Any, after: Any) -> bool:
         return False
     if isinstance(before, dict) and isinstance(after, dict):
         more = (value for key, value in after.items() if key not in before)
-        kept = (key in after and _renews(key, value, after[key]) for key, value in before.items())
-        return all(kept) and not any(isinstance(value, dict | list | str) for value in more)
+        renewed = (key in after and _renews(key, value, after[key]) for key, value in before.items())
+        return all(renewed) and not any(isinstance(value, dict | list | str) for value in more)
     if isinstance(before, str) and isinstance(after, str):
         return is_token(before) and is_token(after) and _whose(before) == _whose(after)
-    numbers = (isinstance(each, int | float) and not isinstance(each, bool) for each in (before, after))
+    numbers = (isinstance(value, int | float) and not isinstance(value, bool) for value in (before, after))
     return all(numbers)
 
 
@@ -126,10 +126,10 @@ def _whose(token: str) -> Mapping[str, Any] | None:
     if len(parts) != 3:
         return None
     try:
-        said = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except ValueError:
         return None
-    return {name: said.get(name) for name in CLAIMS} if isinstance(said, dict) else None
+    return {name: claims.get(name) for name in CLAIMS} if isinstance(claims, dict) else None
 
 
 def _replaced(place: Path, before: bytes, after: bytes) -> bool:

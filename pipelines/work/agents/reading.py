@@ -32,21 +32,21 @@ def read(preset: Preset, lines: Iterable[StoredLine], piece: int) -> Stream:
 
 def whole(lines: Iterable[StoredLine], piece: int) -> Iterator[tuple[str, float, int]]:
     """The lines as they were written, each with the time and the number of its first piece."""
-    held: list[str] = []
+    pieces: list[str] = []
     at, number = 0.0, 0
     for line in lines:
-        if held and len(held) < MOST_PIECES:
-            held.append(line.text)
-            if len(line.text) < piece or parsed("".join(held)) is not None:
-                yield "".join(held), at, number
-                held = []
+        if pieces and len(pieces) < MOST_PIECES:
+            pieces.append(line.text)
+            if len(line.text) < piece or parsed("".join(pieces)) is not None:
+                yield "".join(pieces), at, number
+                pieces = []
             continue
         if len(line.text) >= piece and line.text.startswith("{") and parsed(line.text) is None:
-            yield from (("".join(held), at, number),) if held else ()
-            held, at, number = [line.text], line.seconds, line.number
+            yield from (("".join(pieces), at, number),) if pieces else ()
+            pieces, at, number = [line.text], line.seconds, line.number
             continue
-        yield from (("".join(held), at, number),) if held else ()
-        held = []
+        yield from (("".join(pieces), at, number),) if pieces else ()
+        pieces = []
         yield line.text, line.seconds, line.number
-    if held:
-        yield "".join(held), at, number
+    if pieces:
+        yield "".join(pieces), at, number

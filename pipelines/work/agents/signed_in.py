@@ -27,25 +27,25 @@ def folders(
     words: Iterable[str], environment: Mapping[str, str], home: Path | None = None
 ) -> dict[str, Path]:
     """{agent: its folder}, of `claude` or `claude=/folder`. :raises NotSignedIn"""
-    found = {}
+    by_key = {}
     for word in words:
-        key, _equals, said = word.partition("=")
+        key, _equals, path_text = word.partition("=")
         preset = PRESETS.get(key)
         if preset is None or preset.sign_in is None:
-            known = ", ".join(each.key for each in PRESETS.values() if each.sign_in)
+            known = ", ".join(candidate.key for candidate in PRESETS.values() if candidate.sign_in)
             raise NotSignedIn(
                 f"“{key}” is no agent that somebody can be signed in with here. These are: {known}."
             )
         usual = usual_folder(preset.sign_in, environment, home)
-        folder = Path(said).expanduser() if said else usual
+        folder = Path(path_text).expanduser() if path_text else usual
         checked(preset, folder)
-        found[key] = folder.resolve()
-    return found
+        by_key[key] = folder.resolve()
+    return by_key
 
 
 def usual_folder(way: AgentSignIn, environment: Mapping[str, str], home: Path | None = None) -> Path:
-    named = environment.get(way.variable, "") if way.variable else ""
-    return Path(named) if named else (home or Path.home()) / way.folder
+    configured = environment.get(way.variable, "") if way.variable else ""
+    return Path(configured) if configured else (home or Path.home()) / way.folder
 
 
 def checked(preset: Preset, folder: Path) -> None:
@@ -66,19 +66,19 @@ def checked(preset: Preset, folder: Path) -> None:
 def tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
     """What no log, no file and no outcome may show: every longer text of the files."""
     assert preset.sign_in is not None
-    found: dict[str, None] = {}
+    unique_tokens: dict[str, None] = {}
     for name in preset.sign_in.files:
         try:
-            found |= dict.fromkeys(tokens_of(_read(folder / name)))
+            unique_tokens |= dict.fromkeys(tokens_of(_read(folder / name)))
         except OSError:
             continue
-    return tuple(found)
+    return tuple(unique_tokens)
 
 
 def tokens_of(data: bytes) -> tuple[str, ...]:
     """Of one file, as far as it can be read."""
     try:
-        return tuple(each for each in all_texts(json.loads(data)) if is_token(each))
+        return tuple(text for text in all_texts(json.loads(data)) if is_token(text))
     except (ValueError, RecursionError):
         return ()
 

@@ -136,8 +136,10 @@ class Stream:
     ) -> Step:
         """Make a step at this line, cut to what is shown."""
         bounded = tuple(
-            TextChange(each.path[:LONGEST_WHAT], each.before[:LONGEST_CHANGE], each.after[:LONGEST_CHANGE])
-            for each in changes[:MOST_CHANGES]
+            TextChange(
+                change.path[:LONGEST_WHAT], change.before[:LONGEST_CHANGE], change.after[:LONGEST_CHANGE]
+            )
+            for change in changes[:MOST_CHANGES]
         )
         more["detail"] = more.get("detail", "")[-LONGEST_DETAIL:]
         more["tool"] = more.get("tool", "")[:LONGEST_NAME]
@@ -260,5 +262,5 @@ class Stream:
 
 
 def _key(value: dict[str, Any]) -> str:
-    found = value.get("type")
-    return found if isinstance(found, str) else ""
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else ""

@@ -48,9 +48,9 @@ BEFORE: Final = ("old_string", "oldString", "old_str")
 AFTER: Final = ("new_string", "newString", "new_str", "content", "new_source")
 
 
-def called(name: str, given: Any) -> Called:
+def called(name: str, raw_arguments: Any) -> Called:
     """What a call of this tool with these arguments does. One that is not known keeps its name."""
-    arguments = record(given)
+    arguments = record(raw_arguments)
     kind, verb = TOOLS.get(name.lower(), (StepKind.TOOL, Verb.TOOL))
     what = _first(arguments, OBJECTS)
     if verb == Verb.TOOL:
@@ -59,15 +59,15 @@ def called(name: str, given: Any) -> Called:
         what = _first(arguments, ("pattern", "query"))
     if verb == Verb.PLAN:
         plan = items(arguments.get("todos"))
-        what = "; ".join(text(record(each).get("content")) for each in plan[:MOST_CHANGES])
+        what = "; ".join(text(record(entry).get("content")) for entry in plan[:MOST_CHANGES])
     return kind, verb, what, _changes(what, arguments) if kind == StepKind.EDIT else ()
 
 
 def _changes(path: str, arguments: dict[str, Any]) -> tuple[TextChange, ...]:
     edits = items(arguments.get("edits"))[:MOST_CHANGES] or [arguments]
-    found = (TextChange(path, _first(record(each), BEFORE), _first(record(each), AFTER)) for each in edits)
-    return tuple(each for each in found if each.before or each.after)
+    changes = (TextChange(path, _first(record(edit), BEFORE), _first(record(edit), AFTER)) for edit in edits)
+    return tuple(change for change in changes if change.before or change.after)
 
 
 def _first(arguments: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next((found for name in names if (found := text(arguments.get(name)))), "")
+    return next((value for name in names if (value := text(arguments.get(name)))), "")

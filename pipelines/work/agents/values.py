@@ -56,7 +56,7 @@ def exit_code(value: Any) -> int | None:
 def said(value: Any) -> str:
     """A text, or the texts of a list of {type: text, text}."""
     if isinstance(value, list):
-        return "\n".join(part for part in (text(record(each).get("text")) for each in value) if part)
+        return "\n".join(part for part in (text(record(entry).get("text")) for entry in value) if part)
     return text(value)
 
 

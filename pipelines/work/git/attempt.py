@@ -32,7 +32,7 @@ from pipelines.work.git.joining import Settles
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused
-from pipelines.work.git.remote import Remote, Told
+from pipelines.work.git.remote import ProgressCallback, Remote
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitLeft, GitState, RepositoryAccess
 from pipelines.work.workspaces import Entry
@@ -61,12 +61,12 @@ def moves_on(access: RepositoryAccess) -> bool:
     return access.state.joined or (access.state.moved and bool(access.state.head))
 
 
-def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told) -> Prepared:
+def prepare(access: RepositoryAccess, workspace: Path, filled: bool, report: ProgressCallback) -> Prepared:
     """The files of the branch into the workspace, unless it is `filled` with them, and a `.git` of its own beside them.
     In a thread. :raises GitRefused"""
     what = "The files of the repository cannot be laid out here"
-    with in_words(what), mirror_of(access, told) as (mirror, remote):
-        state, settles, stood = stands(access, mirror, remote, told)
+    with in_words(what), mirror_of(access, report) as (mirror, remote):
+        state, settles, stood = stands(access, mirror, remote, report)
         store = mirror.repository.object_store
         tree = settles.tree if settles else checkout.tree_of(store, state.head)
         files = trees.leaves(store, tree)
@@ -80,19 +80,19 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, told: Told)
 
 
 def stands(
-    access: RepositoryAccess, mirror: Mirror, remote: Remote, told: Told
+    access: RepositoryAccess, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> tuple[GitState, Settles | None, str]:
     """Where the attempt starts from: branches that met are merged, what a person pushed and a base that moved are taken
     in. The tree that stood there before what a person pushed; "" where nobody did. :raises GitRefused"""
     state, settles, stood = access.state, None, ""
     if state.branches:
-        state, settles = joining.joined(access, mirror, told)
-    state = _begun(access, state, mirror, remote, told)
+        state, settles = joining.joined(access, mirror, report)
+    state = _begun(access, state, mirror, remote, report)
     if access.order.pushed_by:
         stood = checkout.tree_of(mirror.repository.object_store, state.head).decode()
-        state = taking_over.taken(access, state, mirror, remote, told)
+        state = taking_over.taken(access, state, mirror, remote, report)
     if state.moved and settles is None:
-        state, settles = _taken_in(access, state, mirror, remote, told)
+        state, settles = _taken_in(access, state, mirror, remote, report)
     return state, settles, stood
 
 
@@ -104,26 +104,28 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _begun(access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told) -> GitState:
+def _begun(
+    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
+) -> GitState:
     if state.head:
         return state if state.branch else replace(state, branch=_branch(access, state.base_branch))
-    base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, told)
-    told(f"{base} is at {commit[:7]}")
+    base, commit, _refs = mirror.fetch(remote, access.base or access.order.default_branch, report)
+    report(f"{base} is at {commit[:7]}")
     state = GitState(branch=_branch(access, base), base_branch=base, base=commit, head=commit)
-    return _with_changes_of(access, state, mirror, remote, told) if access.head else state
+    return _with_changes_of(access, state, mirror, remote, report) if access.head else state
 
 
 def _with_changes_of(
-    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told
+    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
     """With what a branch changed since it left the base, on top of where the base is now. :raises GitRefused"""
-    name, commit, _refs = mirror.fetch(remote, access.head, told)
-    told(f"{name} is at {commit[:7]}")
-    shared = find_merge_base(mirror.repository, [ObjectID(each.encode()) for each in (state.base, commit)])
+    name, commit, _refs = mirror.fetch(remote, access.head, report)
+    report(f"{name} is at {commit[:7]}")
+    shared = find_merge_base(mirror.repository, [ObjectID(sha.encode()) for sha in (state.base, commit)])
     if not shared:
         raise GitRefused(f"{name} and {state.base_branch} have no commit in common.")
     state = replace(state, base=shared[0].decode(), head=commit)
-    return _taken_in(access, state, mirror, remote, told)[0]
+    return _taken_in(access, state, mirror, remote, report)[0]
 
 
 def _branch(access: RepositoryAccess, base: str) -> str:
@@ -137,18 +139,18 @@ def _branch(access: RepositoryAccess, base: str) -> str:
 
 
 def _taken_in(
-    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told
+    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> tuple[GitState, Settles | None]:
     """The branch on top of where the base is now: a merge of both. Where the base was rewritten, one commit on top of
     it: what was taken out of its history does not come back by a task. What both changed ends the first visit; the next
     one gets both sides, and settles them. :raises GitRefused: merge_conflict"""
     repository = mirror.repository
-    branch, commit, _refs = mirror.fetch(remote, state.base_branch, told)
+    branch, commit, _refs = mirror.fetch(remote, state.base_branch, report)
     if commit == state.base:
         return replace(state, moved=False), None
     base, ours, theirs = (
-        trees.leaves(repository.object_store, checkout.tree_of(repository.object_store, each))
-        for each in (state.base, state.head, commit)
+        trees.leaves(repository.object_store, checkout.tree_of(repository.object_store, sha))
+        for sha in (state.base, state.head, commit)
     )
     merger = merging.Merger(repository.object_store)
     files = merger.merge(base, ours, theirs, ("this task", branch))
@@ -163,12 +165,12 @@ def _taken_in(
         )
     if merger.conflicts:
         names = f"This task and {branch}"
-        settles = joining.unsettled(mirror, merger, files, tuple(parents), names, told)
+        settles = joining.unsettled(mirror, merger, files, tuple(parents), names, report)
         return replace(state, base=commit, moved=False), settles
     text = f"{'Move onto' if rewritten else 'Take in'} {branch} at {commit[:7]}"
     head, tree = joining.merge_commit(access, mirror, merger, files, parents, text)
     how = "was rewritten and is at" if rewritten else "moved to"
-    told(f"{branch} {how} {commit[:7]}, which is taken in")
+    report(f"{branch} {how} {commit[:7]}, which is taken in")
     return replace(state, base=commit, head=head, tree=tree, moved=False), None
 
 
@@ -181,34 +183,34 @@ class Trailers:
 
 
 def finish(
-    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], said: Trailers
+    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], trailer_data: Trailers
 ) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     """Commit what the station changed. Its processes are gone. The state, the facts, and the file of the new objects as
     {digest: (path below the root, size)}. In a thread. :raises GitRefused"""
     with in_words("What the station left cannot be committed"):
-        return _finished(prepared, root, workspace, manifest, said)
+        return _finished(prepared, root, workspace, manifest, trailer_data)
 
 
 def _finished(
-    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], said: Trailers
+    prepared: Prepared, root: Path, workspace: Path, manifest: tuple[Entry, ...], trailer_data: Trailers
 ) -> tuple[GitLeft, dict[str, Any], dict[str, tuple[str, int]]]:
     access, state = prepared.access, prepared.state
     # The station could write beside its workspace, links too: what we write goes where it has never been.
     own = Path(tempfile.mkdtemp(prefix="git-", dir=root))
     with mirror_of(replace(access, state=_kept(prepared)), lambda text: None) as (mirror, _remote):
         store, settles = mirror.repository.object_store, prepared.settles
-        found, blobs = trees.read(workspace, manifest, prepared.files, store)
-        tree, made = trees.made(found)
+        leaves, blobs = trees.read(workspace, manifest, prepared.files, store)
+        tree, made = trees.made(leaves)
         head = state.head
-        if settles or found != prepared.files:
-            commit = _commit(access, tree, settles.parents if settles else (head,), said)
+        if settles or leaves != prepared.files:
+            commit = _commit(access, tree, settles.parents if settles else (head,), trailer_data)
             joining.add(mirror, [*blobs, *made, commit])
             head = commit.id.decode()
         if settles:
-            settles.check(store, found)
+            settles.check(store, leaves)
         base_files = trees.leaves(store, checkout.tree_of(store, state.base))
-        counted = facts.git_facts(store, base_files, found, access.order.sensitive)
-        before, kept = base.keep(store, base_files, found, own)
+        counted = facts.git_facts(store, base_files, leaves, access.order.sensitive)
+        before, base_blobs = base.keep(store, base_files, leaves, own)
         group = {
             "base": state.base,
             "head": head,
@@ -217,7 +219,7 @@ def _finished(
             **counted,
         }
         known = {*prepared.earlier, state.base}
-        wanted = _pack(mirror, known, head, own / PACK) if head not in known else {}
+        packs = _pack(mirror, known, head, own / PACK) if head not in known else {}
     order = access.order
     left = GitLeft(
         order.repository,
@@ -227,13 +229,13 @@ def _finished(
         state.base,
         head,
         tree.decode(),
-        next(iter(wanted), ""),
+        next(iter(packs), ""),
         before,
     )
     return (
         left,
         group,
-        {digest: (f"{own.name}/{name}", size) for digest, (name, size) in {**kept, **wanted}.items()},
+        {digest: (f"{own.name}/{name}", size) for digest, (name, size) in {**base_blobs, **packs}.items()},
     )
 
 
@@ -244,15 +246,17 @@ def _kept(prepared: Prepared) -> GitState:
     return replace(prepared.state, packs=())
 
 
-def _commit(access: RepositoryAccess, tree: ObjectID, parents: Sequence[str], said: Trailers) -> Commit:
+def _commit(
+    access: RepositoryAccess, tree: ObjectID, parents: Sequence[str], trailer_data: Trailers
+) -> Commit:
     order = access.order
     trailers = {
-        "Task": said.task,
+        "Task": trailer_data.task,
         "Station": order.station,
-        "Visit": str(said.visit),
-        "Gateline-Job": str(said.job),
+        "Visit": str(trailer_data.visit),
+        "Gateline-Job": str(trailer_data.job),
     }
-    text = commits.message(f"{order.station}: {said.title}", "", trailers)
+    text = commits.message(f"{order.station}: {trailer_data.title}", "", trailers)
     author = commits.person(order.author or order.station, order.author_key)
     return commits.commit(tree, parents, text, int(time.time()), author)
 
@@ -260,7 +264,7 @@ def _commit(access: RepositoryAccess, tree: ObjectID, parents: Sequence[str], sa
 def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, tuple[str, int]]:
     """All that leads from what is known to the head, in one file."""
     store = mirror.repository.object_store
-    have = {ObjectID(each.encode()) for each in known if each and mirror.has(each)}
+    have = {ObjectID(object_id.encode()) for object_id in known if object_id and mirror.has(object_id)}
     count, data = store.generate_pack_data(have, {ObjectID(head.encode())})
     with file.open("xb") as target:
         write_pack_data(target.write, data, num_records=count, object_format=DEFAULT_OBJECT_FORMAT)

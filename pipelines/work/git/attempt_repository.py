@@ -35,7 +35,7 @@ def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[st
     store = mirror.repository.object_store
     with closing(Repo.init(str(workspace))) as own:
         if edge:
-            text = "".join(f"{each.decode()}\n" for each in sorted(edge))
+            text = "".join(f"{object_id.decode()}\n" for object_id in sorted(edge))
             (workspace / GIT / "shallow").write_text(text)
     with closing(Repo(str(workspace))) as own:
         count, data = store.generate_pack_data(set(), {ObjectID(head.encode())}, shallow=edge)
@@ -56,14 +56,14 @@ def edge_of(mirror: Mirror, head: str) -> set[ObjectID]:
     edge: set[ObjectID] = set()
     while here and len(known) < HISTORY:
         sha = here.pop(0)
-        found = store[sha]
-        if sha in known or not isinstance(found, Commit):
+        git_object = store[sha]
+        if sha in known or not isinstance(git_object, Commit):
             continue
         known.add(sha)
-        here += [parent for parent in found.parents if parent in store]
+        here += [parent for parent in git_object.parents if parent in store]
     for sha in known:
-        found = store[sha]
-        assert isinstance(found, Commit)
-        if any(parent not in known for parent in found.parents):
+        git_object = store[sha]
+        assert isinstance(git_object, Commit)
+        if any(parent not in known for parent in git_object.parents):
             edge.add(sha)
     return edge

@@ -25,24 +25,24 @@ def keep(
     (name, size)} of the bytes that were written into `folder`, which is fresh. What is too much is told without its
     bytes."""
     before: dict[str, Any] = {}
-    kept: dict[str, tuple[str, int]] = {}
+    blobs: dict[str, tuple[str, int]] = {}
     room = MOST_BYTES
     for path in sorted(path for path in {*base, *now} if base.get(path) != now.get(path))[:MOST_FILES]:
         leaf = base.get(path)
-        found = store[leaf[1]] if leaf else None
-        if leaf is None or not isinstance(found, Blob):
+        git_object = store[leaf[1]] if leaf else None
+        if leaf is None or not isinstance(git_object, Blob):
             before[path] = None
             continue
-        data = found.data
+        data = git_object.data
         if leaf[0] == LINK:
             before[path] = {"path": path, "link": data.decode(errors="replace")}
             continue
         digest = sha256(data).hexdigest()
         mode = 0o755 if leaf[0] == PROGRAM else 0o644
         before[path] = {"path": path, "mode": mode, "digest": digest, "size": len(data)}
-        if digest not in kept and len(data) <= min(MOST_FILE, room):
+        if digest not in blobs and len(data) <= min(MOST_FILE, room):
             with (folder / digest).open("xb") as file:
                 file.write(data)
-            kept[digest] = (digest, len(data))
+            blobs[digest] = (digest, len(data))
             room -= len(data)
-    return before, kept
+    return before, blobs

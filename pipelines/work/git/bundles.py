@@ -32,10 +32,12 @@ def write(
             place = Path(folder) / str(number)
             fetch(stored, place)
             mirror.take_in(place)
-        objects = [store[each] for each in sorted(set(store))]
-        known = {each.id for each in objects}
-        above = {up for each in objects if isinstance(each, Commit) for up in each.parents} - known
+        objects = [store[object_id] for object_id in sorted(set(store))]
+        known = {git_object.id for git_object in objects}
+        above = {
+            up for git_object in objects if isinstance(git_object, Commit) for up in git_object.parents
+        } - known
         into.write(HEADER)
-        into.writelines(b"-%s base\n" % each for each in sorted(above))
+        into.writelines(b"-%s base\n" % object_id for object_id in sorted(above))
         into.write(b"%s refs/heads/%s\n\n" % (head.encode(), branch.encode()))
         write_pack_objects(into, objects, DEFAULT_OBJECT_FORMAT, deltify=False)

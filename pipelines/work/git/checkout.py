@@ -27,10 +27,10 @@ Node = tuple[str, int, ObjectID]
 
 
 def tree_of(store: BaseObjectStore, commit: str) -> ObjectID:
-    found = store[ObjectID(commit.encode())]
-    if not isinstance(found, Commit):
+    git_object = store[ObjectID(commit.encode())]
+    if not isinstance(git_object, Commit):
         raise GitRefused(f"{commit[:12]} is no commit.")
-    return found.tree
+    return git_object.tree
 
 
 def _refuse(fault: GitRefused) -> None:
@@ -59,16 +59,16 @@ def _nodes(
 ) -> Iterator[Node]:
     if depth > DEEPEST:
         raise GitRefused(f"The folders of the repository are nested more than {DEEPEST} deep.")
-    found = store[tree]
-    if not isinstance(found, Tree):
+    git_object = store[tree]
+    if not isinstance(git_object, Tree):
         raise GitRefused("The repository is damaged: a folder of it is none.")
-    if found.raw_length() > MOST_TREE:
+    if git_object.raw_length() > MOST_TREE:
         raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
-    seen = set()
-    for name, mode, sha in found.iteritems():
+    visited = set()
+    for name, mode, sha in git_object.iteritems():
         try:
             path = below + checked(name, below)
-            if path in seen:
+            if path in visited:
                 raise GitRefused(f"The repository is damaged: it has {path!r} twice.")
             if S_ISGITLINK(mode):
                 raise GitRefused(
@@ -77,7 +77,7 @@ def _nodes(
         except GitRefused as fault:
             refuse(fault)
             continue
-        seen.add(path)
+        visited.add(path)
         yield path, mode, sha
         if S_ISDIR(mode):
             yield from _nodes(store, sha, refuse, f"{path}/", depth + 1)

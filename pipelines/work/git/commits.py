@@ -26,15 +26,15 @@ def commit(
     author: bytes = COMMITTER,
 ) -> Commit:
     """The same values make the same commit. `at`: seconds since 1970."""
-    found = Commit()
-    found.tree = tree
-    found.parents = [ObjectID(parent.encode()) for parent in parents]
-    found.author, found.committer = author, COMMITTER
-    found.author_time = found.commit_time = at
-    found.author_timezone = found.commit_timezone = 0
-    found.encoding = b"UTF-8"
-    found.message = message.encode()
-    return found
+    new_commit = Commit()
+    new_commit.tree = tree
+    new_commit.parents = [ObjectID(parent.encode()) for parent in parents]
+    new_commit.author, new_commit.committer = author, COMMITTER
+    new_commit.author_time = new_commit.commit_time = at
+    new_commit.author_timezone = new_commit.commit_timezone = 0
+    new_commit.encoding = b"UTF-8"
+    new_commit.message = message.encode()
+    return new_commit
 
 
 def person(name: str, key: str) -> bytes:
@@ -48,11 +48,11 @@ def person(name: str, key: str) -> bytes:
 def message(subject: str, body: str, trailers: Mapping[str, str]) -> str:
     """`body` is a paragraph of ours. A subject that is cut stands whole below, in quotes: no value begins a line, so
     none can pass for a trailer."""
-    said = one_line(subject)
-    first = shortened(said, SUBJECT)
-    whole = f"“{said[:LONGEST]}”" if first != said else ""
+    full_subject = one_line(subject)
+    first = shortened(full_subject, SUBJECT)
+    quoted_subject = f"“{full_subject[:LONGEST]}”" if first != full_subject else ""
     lines = [f"{name}: {one_line(value)}" for name, value in trailers.items() if value]
-    parts = [first, whole, body, "\n".join(lines)]
+    parts = [first, quoted_subject, body, "\n".join(lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -54,24 +54,24 @@ def changed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[byte
     if b"\x00" in old[:8000] or b"\x00" in new[:8000]:
         return [], []
     before, after = old.splitlines(), new.splitlines()
-    changed = [each for each in blocks(before, after, budget) if not each.same]
-    added = [line for each in changed for line in after[each.new : each.new_end]]
-    return added, [line for each in changed for line in before[each.old : each.old_end]]
+    changed = [block for block in blocks(before, after, budget) if not block.same]
+    added = [line for block in changed for line in after[block.new : block.new_end]]
+    return added, [line for block in changed for line in before[block.old : block.old_end]]
 
 
 def _add(digest: Hash, path: str, added: Sequence[bytes], removed: Sequence[bytes], new: bytes) -> None:
     """Into the digest of what changed: the words of the changed lines, wherever they stand and however they are spaced,
     and of what is not text all of it."""
-    said = [b"+" + words for line in added if (words := b" ".join(line.split()))]
-    said += [b"-" + words for line in removed if (words := b" ".join(line.split()))]
+    digest_lines = [b"+" + words for line in added if (words := b" ".join(line.split()))]
+    digest_lines += [b"-" + words for line in removed if (words := b" ".join(line.split()))]
     if not added and not removed:
-        said = [hashlib.sha256(new).digest()]
-    if said:
-        digest.update(path.encode() + b"\0" + b"\n".join(sorted(said)) + b"\0")
+        digest_lines = [hashlib.sha256(new).digest()]
+    if digest_lines:
+        digest.update(path.encode() + b"\0" + b"\n".join(sorted(digest_lines)) + b"\0")
 
 
 def _data(store: BaseObjectStore, leaf: Leaf | None) -> bytes:
     if leaf is None:
         return b""
-    found = store[ObjectID(leaf[1])]
-    return found.data if isinstance(found, Blob) else b""
+    git_object = store[ObjectID(leaf[1])]
+    return git_object.data if isinstance(git_object, Blob) else b""

@@ -35,7 +35,7 @@ class Glance:
     count: int
 
 
-def glance(remote: Remote, commit: str, wanted: Collection[str]) -> Glance:
+def glance(remote: Remote, commit: str, file_names: Collection[str]) -> Glance:
     """Names on top, and the texts of those that are `wanted`, unless one is longer than MOST_READ.
 
     :raises GitRefused: it cannot be read, or lacks something; FetchTooLarge"""
@@ -45,31 +45,31 @@ def glance(remote: Remote, commit: str, wanted: Collection[str]) -> Glance:
             with closing(Repo(remote.address.path)) as there:
                 if reason := lacking(there):
                     raise GitRefused(reason)
-                return _glance(there.object_store, _id(commit), wanted)
+                return _glance(there.object_store, _id(commit), file_names)
         with (
             tempfile.TemporaryDirectory(prefix="gateline-look-") as folder,
             closing(Repo.init_bare(folder)) as here,
         ):
             remote.fetch(here, [commit], MOST_FETCHED, lambda text: None, depth=DEPTH, seconds=SECONDS)
-            return _glance(here.object_store, _id(commit), wanted)
+            return _glance(here.object_store, _id(commit), file_names)
     except ERRORS as error:
         raise GitRefused(remote.said(error)) from error
 
 
-def _glance(store: BaseObjectStore, commit: ObjectID, wanted: Collection[str]) -> Glance:
+def _glance(store: BaseObjectStore, commit: ObjectID, file_names: Collection[str]) -> Glance:
     head = store[commit]
     top = store[head.tree] if isinstance(head, Commit) else head
-    return Glance(_read(store, top, wanted), *faults(store, top.id))
+    return Glance(_read(store, top, file_names), *faults(store, top.id))
 
 
-def _read(store: BaseObjectStore, top: ShaFile, wanted: Collection[str]) -> RepositoryFiles:
+def _read(store: BaseObjectStore, top: ShaFile, file_names: Collection[str]) -> RepositoryFiles:
     names, texts = set(), {}
     for entry in top.iteritems() if isinstance(top, Tree) else ():
         name = (entry.path or b"").decode("utf-8", "replace")
         is_file = (entry.mode or 0) & 0o170000 == 0o100000
         names.add(name if is_file else f"{name}/")
-        if is_file and name in wanted:
-            found = store[entry.sha]
-            if isinstance(found, Blob) and found.raw_length() <= MOST_READ:
-                texts[name] = found.data.decode("utf-8", "replace")
+        if is_file and name in file_names:
+            git_object = store[entry.sha]
+            if isinstance(git_object, Blob) and git_object.raw_length() <= MOST_READ:
+                texts[name] = git_object.data.decode("utf-8", "replace")
     return RepositoryFiles(frozenset(names), texts)

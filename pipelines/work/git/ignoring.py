@@ -52,10 +52,10 @@ class WildName:
             return False
         end, at = len(name) - self._lengths[-1], self._lengths[0]
         for piece in self._others[:-1]:
-            found = piece.search(name, at, end)
-            if not found:
+            match = piece.search(name, at, end)
+            if not match:
                 return False
-            at = found.end()
+            at = match.end()
         return at <= end and bool(self._others[-1].match(name, end))
 
 

@@ -15,7 +15,7 @@ from pipelines.work.git import checkout, commits, trees
 from pipelines.work.git.merging import Files, Merger, has_marks
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import MERGE_CONFLICT, GitRefused, some
-from pipelines.work.git.remote import Told
+from pipelines.work.git.remote import ProgressCallback
 from pipelines.work.git.trees import Leaf
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 
@@ -28,9 +28,9 @@ class Settles:
     parents: tuple[str, ...]
     marked: tuple[str, ...]
 
-    def check(self, store: BaseObjectStore, found: Mapping[str, Leaf]) -> None:
+    def check(self, store: BaseObjectStore, leaves: Mapping[str, Leaf]) -> None:
         """:raises GitRefused: a file still holds both sides"""
-        left = [path for path in self.marked if path in found and _has_marks(store, found[path])]
+        left = [path for path in self.marked if path in leaves and _has_marks(store, leaves[path])]
         if left:
             raise GitRefused(
                 f"Still in conflict: {some(left)}. Choose between the marks, and take the marks out.",
@@ -40,26 +40,28 @@ class Settles:
 
 
 def _has_marks(store: BaseObjectStore, leaf: Leaf) -> bool:
-    found = store[leaf[1]]
-    return isinstance(found, Blob) and has_marks(found.data)
+    git_object = store[leaf[1]]
+    return isinstance(git_object, Blob) and has_marks(git_object.data)
 
 
-def joined(access: RepositoryAccess, mirror: Mirror, told: Told) -> tuple[GitState, Settles | None]:
+def joined(
+    access: RepositoryAccess, mirror: Mirror, report: ProgressCallback
+) -> tuple[GitState, Settles | None]:
     """The state after the merge; with what is left to settle, where it has conflicts and this is not the join.
 
     :raises GitRefused: merge_conflict, at the join"""
     state, store = access.state, mirror.repository.object_store
     branches = state.branches
-    bases = [state.base, *(each.base for each in branches)]
+    bases = [state.base, *(branch.base for branch in branches)]
     newest, oldest = _newest(mirror, bases), _newest(mirror, bases, oldest=True)
     began: Files = trees.leaves(store, checkout.tree_of(store, state.head or oldest))
     merger, names = Merger(store), branches[0].name
     files = trees.leaves(store, checkout.tree_of(store, branches[0].head))
-    for each in branches[1:]:
-        theirs = trees.leaves(store, checkout.tree_of(store, each.head))
-        files = merger.merge(began, files, theirs, (names, each.name))
-        names = f"{names}, {each.name}"
-    heads = tuple(each.head for each in branches)
+    for branch in branches[1:]:
+        theirs = trees.leaves(store, checkout.tree_of(store, branch.head))
+        files = merger.merge(began, files, theirs, (names, branch.name))
+        names = f"{names}, {branch.name}"
+    heads = tuple(branch.head for branch in branches)
     state = replace(state, base=newest, head=heads[0], joined=False, branches=())
     if merger.conflicts:
         if access.order.joins:
@@ -69,10 +71,10 @@ def joined(access: RepositoryAccess, mirror: Mirror, told: Told) -> tuple[GitSta
                 MERGE_CONFLICT,
                 paths,
             )
-        return state, unsettled(mirror, merger, files, heads, names, told)
+        return state, unsettled(mirror, merger, files, heads, names, report)
     if len(heads) > 1:
         head, _tree = merge_commit(access, mirror, merger, files, heads, f"Join {names}")
-        told(f"{names} are merged")
+        report(f"{names} are merged")
         state = replace(state, head=head)
     return state, None
 
@@ -83,16 +85,16 @@ def unsettled(
     files: Files,
     parents: tuple[str, ...],
     names: str,
-    told: Told,
+    report: ProgressCallback,
 ) -> Settles:
     """What both changed stands in the files between marks, for the station that settles it."""
     paths = tuple(merger.conflicts)
     tree, made = trees.made(files)
     add(mirror, [*merger.blobs.values(), *made])
     marks = " Both sides stand between marks." if merger.marked else ""
-    told(f"{merger.conflicts_in_words(names)}.{marks}")
-    for path in (each for each in paths if each not in merger.marked):
-        told(f"{path} cannot hold both: it is as the first of them left it.")
+    report(f"{merger.conflicts_in_words(names)}.{marks}")
+    for path in (candidate for candidate in paths if candidate not in merger.marked):
+        report(f"{path} cannot hold both: it is as the first of them left it.")
     return Settles(tree, parents, tuple(merger.marked))
 
 
@@ -114,17 +116,17 @@ def merge_commit(
 
 def add(mirror: Mirror, objects: Iterable[ShaFile]) -> None:
     store = mirror.repository.object_store
-    new = {each.id: each for each in objects if each.id not in store}
-    store.add_objects([(each, None) for each in new.values()])
+    new = {git_object.id: git_object for git_object in objects if git_object.id not in store}
+    store.add_objects([(git_object, None) for git_object in new.values()])
 
 
 def _newest(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
     """Of the commits that the branches started from: the branch that they name moved meanwhile."""
-    found = next(each for each in bases if each)
-    for each in bases:
-        if each and each != found and is_above(mirror, *((each, found) if oldest else (found, each))):
-            found = each
-    return found
+    newest = next(base for base in bases if base)
+    for base in bases:
+        if base and base != newest and is_above(mirror, *((base, newest) if oldest else (newest, base))):
+            newest = base
+    return newest
 
 
 def is_above(mirror: Mirror, older: str, newer: str) -> bool:

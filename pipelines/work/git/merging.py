@@ -24,7 +24,7 @@ MOST_TEXT = 1024**2
 """Bytes of a file whose lines are merged; a larger one is taken whole."""
 MOST_STEPS = 4_000_000
 """Of comparing by line, all files of a merge together."""
-LINES, REMOVED, WHOLE, PLACE = (
+LINES, REMOVED, NOT_MERGEABLE, PLACE = (
     "changed the same lines",
     "conflict, as one removed what the other changed",
     "changed what cannot be merged by line, as it is no text or too large",
@@ -52,18 +52,18 @@ class Merger:
             base, theirs = _moved(base, old, new), _moved(theirs, old, new)
         for old, new in self._renamed(base, theirs, ours):
             base, ours = _moved(base, old, new), _moved(ours, old, new)
-        found: dict[str, Leaf] = {}
+        merged: dict[str, Leaf] = {}
         for path in sorted({*base, *ours, *theirs}):
             was, our, their = base.get(path), ours.get(path), theirs.get(path)
-            kept = their if our == was else our
+            leaf = their if our == was else our
             if our != was and their not in (was, our):
-                kept = self._both(path, (was, our, their), names)
-            if kept is not None:
-                found[path] = kept
-        for path in [path for path in found if any(above in found for above in _above(path))]:
+                leaf = self._both(path, (was, our, their), names)
+            if leaf is not None:
+                merged[path] = leaf
+        for path in [path for path in merged if any(above in merged for above in _above(path))]:
             self.conflicts[path] = PLACE
-            del found[path]
-        return found
+            del merged[path]
+        return merged
 
     def conflicts_in_words(self, names: str) -> str:
         """Say of each reason which files are in conflict for it."""
@@ -103,7 +103,7 @@ class Merger:
         was, our, their = leaves
         texts = [self._lines(leaf) if leaf else [] for leaf in leaves]
         if our is None or their is None or any(text is None for text in texts):
-            self.conflicts[path] = REMOVED if our is None or their is None else WHOLE
+            self.conflicts[path] = REMOVED if our is None or their is None else NOT_MERGEABLE
             return our or their
         base, left, right = (text or [] for text in texts)
         merged, clean = lines_merged(base, left, right, names, self._budget)
@@ -134,10 +134,10 @@ def lines_merged(
     """The lines after both changes, and whether that is without a conflict. Changes that touch each other are one,
     unless both sides made the same."""
     left, right = _edits(base, ours, budget), _edits(base, theirs, budget)
-    found: Lines = []
+    merged: Lines = []
     at, clean = 0, True
     while left or right:
-        first, end = min(each[0][:2] for each in (left, right) if each)
+        first, end = min(side[0][:2] for side in (left, right) if side)
         parts: tuple[list[Edit], list[Edit]] = ([], [])
         grown = True
         while grown:
@@ -146,28 +146,28 @@ def lines_merged(
                 while edits and edits[0][0] <= end and edits[0][1] >= first:
                     part.append(edits.pop(0))
                     end, grown = max(end, part[-1][1]), True
-        found += base[at:first]
+        merged += base[at:first]
         sides = [_applied(base, first, end, part) for part in parts]
         if not parts[0] or not parts[1] or sides[0] == sides[1]:
-            found += sides[0] if parts[0] else sides[1]
+            merged += sides[0] if parts[0] else sides[1]
         else:
             clean = False
-            found += _between_marks(sides[0], sides[1], names)
+            merged += _between_marks(sides[0], sides[1], names)
         at = end
-    return found + base[at:], clean
+    return merged + base[at:], clean
 
 
 def _edits(base: Lines, new: Lines, budget: StepBudget) -> list[Edit]:
-    found = [each for each in blocks(base, new, budget) if not each.same]
-    return [(each.old, each.old_end, new[each.new : each.new_end]) for each in found]
+    changed = [block for block in blocks(base, new, budget) if not block.same]
+    return [(block.old, block.old_end, new[block.new : block.new_end]) for block in changed]
 
 
 def _applied(base: Lines, first: int, end: int, edits: Sequence[Edit]) -> Lines:
-    found: Lines = []
+    applied: Lines = []
     for begin, stop, lines in edits:
-        found += base[first:begin] + lines
+        applied += base[first:begin] + lines
         first = stop
-    return found + base[first:end]
+    return applied + base[first:end]
 
 
 def _between_marks(ours: Lines, theirs: Lines, names: tuple[str, str]) -> Lines:

@@ -18,7 +18,7 @@ from dulwich.repo import Repo
 from pipelines.work.git import packs
 from pipelines.work.git.commits import is_branch
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.remote import HEADS, FetchTooLarge, References, Remote, Told, _id
+from pipelines.work.git.remote import HEADS, FetchTooLarge, ProgressCallback, References, Remote, _id
 from pipelines.work.git.sizes import check_pack
 
 FOLDER = ".mirrors"
@@ -75,9 +75,9 @@ class Mirrors:
 
     def _removed(self, lock: Path) -> bool:
         """False where somebody works with it."""
-        with lock.open("a") as held:
+        with lock.open("a") as lock_file:
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
             shutil.rmtree(lock.with_suffix(".git"), ignore_errors=True)
@@ -90,7 +90,7 @@ class Mirror:
     def __init__(self, repository: Repo, most: int) -> None:
         self.repository, self._most = repository, most
 
-    def fetch(self, remote: Remote, name: str, told: Told) -> tuple[str, str, References]:
+    def fetch(self, remote: Remote, name: str, report: ProgressCallback) -> tuple[str, str, References]:
         """The branch or tag of this name, with its commit; "" is the branch that HEAD is on.
 
         :raises GitRefused: it cannot be reached, or has no such branch"""
@@ -101,14 +101,14 @@ class Mirror:
         commit = refs.commit(branch) if is_branch(branch) else ""
         if not commit:
             raise GitRefused(_no_branch(branch, refs))
-        self.bring(remote, [commit], told)
+        self.bring(remote, [commit], report)
         if refs.branch(branch):
             self.repository.refs[kept_as(branch)] = _id(commit)
         return branch, commit, refs
 
-    def bring(self, remote: Remote, commits: list[str], told: Told) -> None:
+    def bring(self, remote: Remote, commits: list[str], report: ProgressCallback) -> None:
         try:
-            remote.fetch(self.repository, commits, self._most, told)
+            remote.fetch(self.repository, commits, self._most, report)
         except FetchTooLarge as error:
             most = self._most // 1024**2
             raise GitRefused(f"The repository is larger than {most} MB, which is the most here.") from error

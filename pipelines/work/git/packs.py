@@ -18,25 +18,25 @@ stays as it is; a mirror has room for a few dozen such files."""
 
 def join(store: DiskObjectStore) -> None:
     """Put the small ones into one, where there are too many. Nobody else changes the store meanwhile."""
-    found = sorted((each.stat().st_size, each) for each in Path(store.pack_dir).glob("*.pack"))
-    if len(found) <= MOST_PACKS:
+    packs = sorted((pack.stat().st_size, pack) for pack in Path(store.pack_dir).glob("*.pack"))
+    if len(packs) <= MOST_PACKS:
         return
     objects: dict[ObjectID, None] = {}
     joined: list[Path] = []
     total = 0
-    for size, each in found:
+    for size, pack in packs:
         total += size
         if total > TOGETHER:
             break
-        if each.with_suffix(".idx").exists():
-            objects.update(dict.fromkeys(_names(store, each)))
-            joined.append(each)
+        if pack.with_suffix(".idx").exists():
+            objects.update(dict.fromkeys(_names(store, pack)))
+            joined.append(pack)
     if len(joined) < 2:
         return
     file, commit, abort = store.add_pack()
     try:
-        named = [(each, None) for each in objects]
-        write_pack_from_container(file.write, store, named, object_format=store.object_format)
+        entries = [(object_id, None) for object_id in objects]
+        write_pack_from_container(file.write, store, entries, object_format=store.object_format)
     except BaseException:
         abort()
         raise
@@ -44,10 +44,10 @@ def join(store: DiskObjectStore) -> None:
     name = f"pack-{made.name().decode()}" if made else ""
     # It opened all of them, and opens again what there is.
     store.close()
-    for each in joined:
-        if each.stem != name:
-            each.with_suffix(".idx").unlink()
-            each.unlink()
+    for pack in joined:
+        if pack.stem != name:
+            pack.with_suffix(".idx").unlink()
+            pack.unlink()
 
 
 def _names(store: DiskObjectStore, pack: Path) -> list[ObjectID]:

@@ -104,21 +104,21 @@ class Probe:
 
     def _files(self) -> ConnectionFact:
         try:
-            found = glance(self.remote, self.commit, self.wanted)
+            overview = glance(self.remote, self.commit, self.wanted)
         except FetchTooLarge:
             return ConnectionFact(
                 warning=f"More than {MOST_FETCHED // 1024**2} MB are not looked at: submodules, Git LFS and the like "
                 "are told by the first station, and its commands are not proposed. Enter them."
             )
-        if found.reasons:
-            more = len(found.reasons) - MOST_REASONS
+        if overview.reasons:
+            more = len(overview.reasons) - MOST_REASONS
             raise GitRefused(
                 " ".join(
-                    [*found.reasons[:MOST_REASONS], *([f"So it is with {more} more."] if more > 0 else [])]
+                    [*overview.reasons[:MOST_REASONS], *([f"So it is with {more} more."] if more > 0 else [])]
                 )
             )
-        self.files = found.files
-        return ConnectionFact(str(found.count))
+        self.files = overview.files
+        return ConnectionFact(str(overview.count))
 
 
 def timed(name: Check, look: Callable[[], ConnectionFact]) -> ConnectionCheck:

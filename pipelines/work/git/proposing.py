@@ -13,7 +13,7 @@ from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.pushing import SQUASH, Permission, elsewhere, prepared, to_deliver
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
-from pipelines.work.git.remote import Told
+from pipelines.work.git.remote import ProgressCallback
 from pipelines.work.spec.repository import Clearance, DeliveryOrder, RepositoryAccess
 
 
@@ -25,30 +25,30 @@ class Proposed:
     tree: str
 
 
-def propose(order: DeliveryOrder, may: Permission, told: Told) -> Proposed:
+def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> Proposed:
     """In a thread. The branch of the task ends with what was approved; it is pushed where it does not yet.
 
     :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done; Waits; Stopped"""
     access = order.access
     state = access.state
-    with mirror_of(access, told) as (mirror, remote):
+    with mirror_of(access, report) as (mirror, remote):
         tree = to_deliver(order, mirror)
         may.check()
         refs = remote.references()
-        taking_over.look(access, mirror, remote, refs, told)
+        taking_over.look(access, mirror, remote, refs, report)
         now, base = refs.branch(state.branch), refs.branch(state.base_branch)
-        mirror.bring(remote, [each for each in (now, base) if each], told)
+        mirror.bring(remote, [sha for sha in (now, base) if sha], report)
         cleared = may.cleared(state.base_branch, tree)
         if base != cleared.onto:
-            raise elsewhere(order, mirror, (state.base_branch, cleared.onto, base), told)
+            raise elsewhere(order, mirror, (state.base_branch, cleared.onto, base), report)
         if now and _is(mirror, now, cleared, tree):
             return Proposed(now, tree.decode())
         commit = prepared(replace(order, to=REQUEST), replace(cleared, onto=now), tree)
         if now and access.order.commit == SQUASH:  # what was pushed before may stand on an older base
-            commit.parents = [ObjectID(each.encode()) for each in (now, cleared.onto)]
+            commit.parents = [ObjectID(sha.encode()) for sha in (now, cleared.onto)]
         mirror.repository.object_store.add_object(commit)
         head = commit.id.decode()
-        told(f"{head[:7]} is pushed to {state.branch}")
+        report(f"{head[:7]} is pushed to {state.branch}")
         remote.push(mirror.repository, state.branch, now, head, may.check)
     return Proposed(head, tree.decode())
 
@@ -64,7 +64,7 @@ def _is(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool
     return not any(True for _entry in walker)
 
 
-def merged_as(access: RepositoryAccess, head: str, commit: str, tree: str, told: Told) -> str:
+def merged_as(access: RepositoryAccess, head: str, commit: str, tree: str, report: ProgressCallback) -> str:
     """In a thread. The tree of what the host merged as `commit`.
 
     `head`: what the host says that it merged, "" where that is what it was asked to.
@@ -72,18 +72,18 @@ def merged_as(access: RepositoryAccess, head: str, commit: str, tree: str, told:
     :raises GitRefused: it merged other files than were approved, or it is
     not there"""
     state = access.state
-    with mirror_of(access, told) as (mirror, remote):
+    with mirror_of(access, report) as (mirror, remote):
         base = remote.references().branch(state.base_branch)
-        mirror.bring(remote, [each for each in dict.fromkeys((base, head, commit)) if each], told)
+        mirror.bring(remote, [sha for sha in dict.fromkeys((base, head, commit)) if sha], report)
         if head and checkout.tree_of(mirror.repository.object_store, head).decode() != tree:
             raise GitRefused(
                 f"The host merged {head[:7]} into {state.base_branch}, and this is not what was approved here. "
                 "Look at the request on the host, and start the task anew for what is missing.",
                 BRANCH_CHANGED,
             )
-        found = mirror.repository[ObjectID(commit.encode())] if mirror.has(commit) else None
-        if not isinstance(found, Commit):
+        git_object = mirror.repository[ObjectID(commit.encode())] if mirror.has(commit) else None
+        if not isinstance(git_object, Commit):
             raise GitRefused(
                 f"The host says that it merged as {commit[:7]}, which the repository does not have."
             )
-        return found.tree.decode()
+        return git_object.tree.decode()

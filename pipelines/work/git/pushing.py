@@ -13,7 +13,7 @@ from pipelines.work.git import checkout, commits, same_patch, taking_over
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.reach import mirror_of
 from pipelines.work.git.refusals import BASE_MOVED, BRANCH_CHANGED, NOT_APPROVED, NOTHING_DONE, GitRefused
-from pipelines.work.git.remote import Told, moved
+from pipelines.work.git.remote import ProgressCallback, moved
 from pipelines.work.results.git_changes import trailers
 from pipelines.work.spec.repository import Clearance, DeliveryOrder
 
@@ -82,7 +82,7 @@ class Permission:
         return cleared
 
 
-def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
+def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> Landed:
     """In a thread. Whatever waits comes first, so that the server is asked directly before the push.
 
     :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done, or it cannot be reached;
@@ -90,38 +90,42 @@ def deliver(order: DeliveryOrder, may: Permission, told: Told) -> Landed:
     access = order.access
     state = access.state
     branch = state.base_branch if order.to == MERGE else state.branch
-    with mirror_of(access, told) as (mirror, remote):
+    with mirror_of(access, report) as (mirror, remote):
         store = mirror.repository.object_store
         tree = to_deliver(order, mirror)
         may.check()
         refs = remote.references()
-        taking_over.look(access, mirror, remote, refs, told)
+        taking_over.look(access, mirror, remote, refs, report)
         now = refs.branch(branch)
         if now:
-            mirror.bring(remote, [now], told)
+            mirror.bring(remote, [now], report)
         cleared = _anew(order, may.cleared(branch, tree), now)
         commit = prepared(order, cleared, tree)
         number = commit.id.decode()
-        if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
-            return Landed(found, tree.decode(), branch, True, _below(mirror, found, cleared.onto))
+        if landed_commit := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
+            return Landed(
+                landed_commit, tree.decode(), branch, True, _below(mirror, landed_commit, cleared.onto)
+            )
         if now and now == cleared.onto and checkout.tree_of(store, now) == tree:
             # A delivery before pushed it; what came after that push, like opening a request, failed.
             return Landed(now, tree.decode(), branch, True, cleared.onto)
         if now != cleared.onto:
-            raise elsewhere(order, mirror, (branch, cleared.onto, now), told)
+            raise elsewhere(order, mirror, (branch, cleared.onto, now), report)
         store.add_object(commit)
-        told(f"{number[:7]} is pushed to {branch}")
+        report(f"{number[:7]} is pushed to {branch}")
         try:
             remote.push(mirror.repository, branch, cleared.onto, number, may.check)
         except GitRefused as error:
             # The answer may be lost of a push that came through; or another one came first.
             now = remote.references().branch(branch)
             if now:
-                mirror.bring(remote, [now], told)
-            if found := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
-                return Landed(found, tree.decode(), branch, True, _below(mirror, found, cleared.onto))
+                mirror.bring(remote, [now], report)
+            if landed_commit := _landed(mirror, now, cleared.onto or state.base, order.job, tree):
+                return Landed(
+                    landed_commit, tree.decode(), branch, True, _below(mirror, landed_commit, cleared.onto)
+                )
             if now != cleared.onto:
-                raise elsewhere(order, mirror, (branch, cleared.onto, now), told) from error
+                raise elsewhere(order, mirror, (branch, cleared.onto, now), report) from error
             raise
     return Landed(number, tree.decode(), branch, False, cleared.onto)
 
@@ -151,7 +155,7 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
     if access.order.commit != SQUASH and state.head not in parents:
         parents.append(state.head)
     subject = order.title if access.order.commit == SQUASH else f"Merge {order.task}: {order.title}"
-    said = {
+    trailer_values = {
         "Task": order.task,
         "Branch": state.branch,
         "Station": order.station,
@@ -159,15 +163,15 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
         "Decision": cleared.approval,
         commits.DELIVERY: str(order.job),
     }
-    text = commits.message(subject if to_merge else order.title, "", said)
+    text = commits.message(subject if to_merge else order.title, "", trailer_values)
     return commits.commit(tree, parents, text, cleared.at)
 
 
 def _below(mirror: Mirror, landed: str, onto: str) -> str:
     """Where the branch stood on which this commit of ours landed: "" where that was pushed anew."""
-    found = mirror.repository[ObjectID(landed.encode())]
-    assert isinstance(found, Commit)
-    return onto if onto.encode() in found.parents else ""
+    git_object = mirror.repository[ObjectID(landed.encode())]
+    assert isinstance(git_object, Commit)
+    return onto if onto.encode() in git_object.parents else ""
 
 
 def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
@@ -175,12 +179,14 @@ def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
     return cleared if order.to == MERGE or now else replace(cleared, onto="")
 
 
-def elsewhere(order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str], told: Told) -> GitRefused:
+def elsewhere(
+    order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str], report: ProgressCallback
+) -> GitRefused:
     """`where`: branch, where it should stand, where it does. A base that moved is taken in by a new round; what others
     pushed to the branch of a task is for people."""
     branch, onto, now = where
     if order.to == MERGE:
-        return BaseMoved(moved(branch, onto, now), now, _kept(order, mirror, now, told))
+        return BaseMoved(moved(branch, onto, now), now, _kept(order, mirror, now, report))
     if not now:
         return GitRefused(f"{branch} was deleted while it was pushed to. Deliver again.", BRANCH_CHANGED)
     left = f"this task left it at {onto[:7]}" if onto else "this task has not pushed it yet"
@@ -191,7 +197,7 @@ def elsewhere(order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str],
     )
 
 
-def _kept(order: DeliveryOrder, mirror: Mirror, now: str, told: Told) -> str:
+def _kept(order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallback) -> str:
     """What the approved change makes of the moved base, where the delivery may go on with that; else ""."""
     if order.rebase != SAME_PATCH or not now:
         return ""
@@ -199,9 +205,9 @@ def _kept(order: DeliveryOrder, mirror: Mirror, now: str, told: Told) -> str:
     try:
         tree = same_patch.kept(mirror, state.base, state.head, now)
     except same_patch.NotTheSame as why:
-        told(f"People are asked again: {why}")
+        report(f"People are asked again: {why}")
         return ""
-    told(f"The approved change is the same on {now[:7]}: it lands without people if its checks pass there")
+    report(f"The approved change is the same on {now[:7]}: it lands without people if its checks pass there")
     return tree
 
 
@@ -210,15 +216,15 @@ def _landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> s
     if not now or now == since:
         return ""
     history = _history(mirror, now, since)
-    return next((each.id.decode() for each in history if ours(each, job, tree)), "")
+    return next((commit.id.decode() for commit in history if ours(commit, job, tree)), "")
 
 
 def ours(commit: Commit, job: int, tree: ObjectID) -> bool:
     """Whether Gateline made it for this job: what else is in it may have changed since, like the title of the task."""
-    said = trailers(commit.message.decode(errors="replace"))
+    trailer_values = trailers(commit.message.decode(errors="replace"))
     return (
         commit.author == commit.committer == commits.COMMITTER
-        and said.get(commits.DELIVERY) == [str(job)]
+        and trailer_values.get(commits.DELIVERY) == [str(job)]
         and commit.tree == tree
     )
 

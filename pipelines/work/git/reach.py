@@ -10,7 +10,7 @@ from pathlib import Path
 from pipelines.work.git.addresses import parsed
 from pipelines.work.git.mirror import Mirror, Mirrors
 from pipelines.work.git.refusals import GitRefused
-from pipelines.work.git.remote import Remote, Told
+from pipelines.work.git.remote import ProgressCallback, Remote
 from pipelines.work.spec.repository import RepositoryAccess
 
 
@@ -22,27 +22,27 @@ def remote_of(access: RepositoryAccess) -> Remote:
 
 
 @contextmanager
-def mirror_of(access: RepositoryAccess, told: Told) -> Iterator[tuple[Mirror, Remote]]:
+def mirror_of(access: RepositoryAccess, report: ProgressCallback) -> Iterator[tuple[Mirror, Remote]]:
     """With all that the task committed so far. In a thread. :raises GitRefused"""
     remote = remote_of(access)
     with Mirrors(access.mirrors).opened(access.order.address) as mirror:
         if access.state.heads:
-            _complete(mirror, remote, access, told)
+            _complete(mirror, remote, access, report)
         yield mirror, remote
 
 
-def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, told: Told) -> None:
+def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, report: ProgressCallback) -> None:
     """What another worker committed, or this one before its mirror expired."""
     state = access.state
-    for base in dict.fromkeys((state.base, *(each.base for each in state.branches))):
+    for base in dict.fromkeys((state.base, *(branch.base for branch in state.branches))):
         if not mirror.has(base):
-            mirror.fetch(remote, state.base_branch, told)
+            mirror.fetch(remote, state.base_branch, report)
         if not mirror.has(base):
             raise GitRefused(
                 f"{state.base_branch} was rewritten: the commit {base[:7]} that this task started from "
                 "is gone. Start the task anew."
             )
-    if all(mirror.has(each) for each in state.heads):
+    if all(mirror.has(sha) for sha in state.heads):
         return
     with tempfile.TemporaryDirectory(prefix="packs-", dir=Mirrors(access.mirrors).base) as folder:
         for number, stored in enumerate(state.packs):

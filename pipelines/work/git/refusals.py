@@ -22,5 +22,5 @@ class GitRefused(Exception):
 
 def some(paths: Iterable[str]) -> str:
     """The first of them, for a sentence."""
-    found = list(paths)
-    return ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    all_paths = list(paths)
+    return ", ".join(all_paths[:5]) + (f" and {len(all_paths) - 5} more" if len(all_paths) > 5 else "")

@@ -43,7 +43,7 @@ ERRORS = (
     GitProtocolError, HangupException, HTTPUnauthorized, NotGitRepository, SendPackError, OSError, ValueError, KeyError,
     IndexError, zlib.error,
 )  # fmt: skip
-Told = Callable[[str], None]
+ProgressCallback = Callable[[str], None]
 
 
 class FetchTooLarge(Exception):
@@ -102,7 +102,7 @@ class Remote:
                     TOKEN_USER,
                     self.credential,
                     bounds.took,
-                    whole=bounds.left,
+                    total_seconds=bounds.left,
                 )
                 with closing(https):
                     yield https, ""
@@ -149,9 +149,9 @@ class Remote:
 
     def references(self) -> References:
         with self._client() as (client, path):
-            found = client.get_refs(path.encode())
-        refs = {_text(name): _text(value) for name, value in found.refs.items() if value}
-        head = _text(found.symrefs.get(HEADREF, b"") or b"")
+            listing = client.get_refs(path.encode())
+        refs = {_text(name): _text(value) for name, value in listing.refs.items() if value}
+        head = _text(listing.symrefs.get(HEADREF, b"") or b"")
         peeled = {name.removesuffix("^{}"): value for name, value in sorted(refs.items())}
         return References(peeled, head.removeprefix(HEADS) if head.startswith(HEADS) else "")
 
@@ -160,7 +160,7 @@ class Remote:
         into: Repo,
         commits: list[str],
         most: int,
-        told: Told,
+        report: ProgressCallback,
         *,
         depth: int | None = None,
         seconds: float = WHOLE_SECONDS,
@@ -169,8 +169,8 @@ class Remote:
 
         :raises FetchTooLarge: nothing is kept"""
         store = into.object_store
-        wanted = [_id(commit) for commit in commits if _id(commit) not in store]
-        if not wanted:
+        missing = [_id(commit) for commit in commits if _id(commit) not in store]
+        if not missing:
             return
         assert isinstance(store, PackBasedObjectStore)
         file, commit, abort = store.add_pack()
@@ -185,7 +185,7 @@ class Remote:
             return file.write(data)
 
         def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
-            return wanted
+            return missing
 
         try:
             if self.address.scheme == "folder":
@@ -196,11 +196,11 @@ class Remote:
                     wants,
                     into.get_graph_walker(),
                     write,
-                    progress=FetchProgress(told),
+                    progress=FetchProgress(report),
                     depth=depth,
                 )
             # Where no depth was asked for, or one below these commits, only a shallow clone has no more.
-            if (edge := answer.new_shallow) and (depth is None or edge.intersection(wanted)):
+            if (edge := answer.new_shallow) and (depth is None or edge.intersection(missing)):
                 raise GitRefused(SHALLOW)
             check_pack(file)
             self.check_folder()
@@ -320,8 +320,8 @@ def moved(branch: str, old: str, now: str) -> str:
 class FetchProgress:
     """What a server says of its progress, a line at a time, each kind of line once and at its end."""
 
-    def __init__(self, told: Told) -> None:
-        self._told = told
+    def __init__(self, report: ProgressCallback) -> None:
+        self._told = report
         self._rest = ""
 
     def __call__(self, data: bytes) -> None:
@@ -338,8 +338,8 @@ def _nothing(have: Any, want: Any, **more: Any) -> Any:
 
 
 def _refusal(answer: SendPackResult, ref: Ref) -> str:
-    said = (answer.ref_status or {}).get(ref)
-    return " ".join(str(said).split())[:300] if said else ""
+    reason = (answer.ref_status or {}).get(ref)
+    return " ".join(str(reason).split())[:300] if reason else ""
 
 
 def _text(value: bytes) -> str:

@@ -29,7 +29,7 @@ def kept(mirror: Mirror, base: str, head: str, onto: str) -> str:
     if not joining.is_above(mirror, base, onto):
         raise NotTheSame("the branch was rewritten")
     store = mirror.repository.object_store
-    before, ours, theirs = (trees.leaves(store, checkout.tree_of(store, each)) for each in (base, head, onto))
+    before, ours, theirs = (trees.leaves(store, checkout.tree_of(store, sha)) for sha in (base, head, onto))
     files, merger = _merged(store, before, ours, theirs)
     _same(store, merger, (before, ours), (theirs, files))
     return trees.made(files)[0].decode()
@@ -85,10 +85,10 @@ def _hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines, Line
     """What stood there and what stands there now, in order, wherever that is: those nearer to each other than the lines
     around them are one."""
     spans: list[tuple[int, int, int, int]] = []
-    for each in blocks(old, new, budget):
-        if each.same:
+    for block in blocks(old, new, budget):
+        if block.same:
             continue
-        span = (each.old, each.old_end, each.new, each.new_end)
+        span = (block.old, block.old_end, block.new, block.new_end)
         if spans and span[0] - spans[-1][1] <= 2 * AROUND:
             span = (spans[-1][0], span[1], spans[-1][2], span[3])
             spans.pop()
@@ -106,14 +106,14 @@ def _around(lines: Lines, first: int, end: int) -> Lines:
 
 def _times(lines: Lines, part: Lines) -> int:
     """How often it stands there, up to 2."""
-    whole = [b"", *lines, b""]
-    found = 0
-    for at in range(len(whole) - len(part) + 1):
-        if whole[at] == part[0] and whole[at : at + len(part)] == part:
-            found += 1
-            if found == 2:
+    padded = [b"", *lines, b""]
+    count = 0
+    for at in range(len(padded) - len(part) + 1):
+        if padded[at] == part[0] and padded[at : at + len(part)] == part:
+            count += 1
+            if count == 2:
                 break
-    return found
+    return count
 
 
 def _lines(store: BaseObjectStore, merger: Merger, path: str, leaf: Leaf | None) -> Lines:
@@ -121,7 +121,7 @@ def _lines(store: BaseObjectStore, merger: Merger, path: str, leaf: Leaf | None)
         return []
     if leaf[0] not in PLAIN:
         raise NotTheSame(f"{path} is no plain file")
-    found = merger.blobs.get(leaf[1]) or store[ObjectID(leaf[1])]
-    if not isinstance(found, Blob) or found.raw_length() > MOST_TEXT or b"\x00" in found.data:
+    blob = merger.blobs.get(leaf[1]) or store[ObjectID(leaf[1])]
+    if not isinstance(blob, Blob) or blob.raw_length() > MOST_TEXT or b"\x00" in blob.data:
         raise NotTheSame(f"{path} is no text that can be compared")
-    return found.data.splitlines(keepends=True)
+    return blob.data.splitlines(keepends=True)

@@ -76,7 +76,7 @@ def check_folder(store: DiskObjectStore) -> None:
 
 def _loose(objects: Path) -> Iterator[Path]:
     for folder in objects.glob("[0-9a-f][0-9a-f]"):
-        yield from (each for each in folder.iterdir() if each.is_file() and not each.name.startswith("tmp"))
+        yield from (file for file in folder.iterdir() if file.is_file() and not file.name.startswith("tmp"))
 
 
 def _check(size: int) -> None:

@@ -34,20 +34,20 @@ class BoundedSsh(SubprocessSSHVendor):
         self._running: list[tuple[subprocess.Popen[bytes], threading.Timer]] = []
 
     def run_command(self, *arguments: Any, **more: Any) -> SubprocessWrapper:
-        found = super().run_command(*arguments, **more)
-        timer = threading.Timer(self._bounds.left + 0.01, found.proc.kill)
+        wrapper = super().run_command(*arguments, **more)
+        timer = threading.Timer(self._bounds.left + 0.01, wrapper.proc.kill)
         timer.daemon = True
         timer.start()
-        self._running.append((found.proc, timer))
-        whole = found.read
+        self._running.append((wrapper.proc, timer))
+        original_read = wrapper.read
 
         def read(size: int | None = None, /) -> bytes:
-            data = whole(size)
+            data = original_read(size)
             self._bounds.took(len(data))
             return data
 
-        found.read = read
-        return found
+        wrapper.read = read
+        return wrapper
 
     def close(self) -> None:
         for process, timer in self._running:
@@ -89,13 +89,13 @@ def connected(
             "ForwardAgent": "no",
             "PermitLocalCommand": "no",
         }
-        said = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
+        options = [part for name, value in settings.items() for part in ("-o", f"{name}={value}")]
         with closing(BoundedSsh(bounds)) as vendor:
             yield SSHGitClient(
                 address.host,
                 port=address.port,
                 username=address.user or "git",
-                ssh_command=shlex.join(["ssh", "-F", "/dev/null", *said, "-i", str(file)]),
+                ssh_command=shlex.join(["ssh", "-F", "/dev/null", *options, "-i", str(file)]),
                 thin_packs=False,
                 quiet=True,
                 vendor=vendor,

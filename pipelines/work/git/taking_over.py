@@ -10,7 +10,7 @@ from dulwich.objects import ObjectID
 from pipelines.work.git import checkout, commits
 from pipelines.work.git.mirror import Mirror
 from pipelines.work.git.refusals import BRANCH_CHANGED, GitRefused
-from pipelines.work.git.remote import References, Remote, Told
+from pipelines.work.git.remote import ProgressCallback, References, Remote
 from pipelines.work.results.text import escaped
 from pipelines.work.spec.repository import GitState, RepositoryAccess
 
@@ -26,25 +26,33 @@ class PeoplePushed(GitRefused):
         self.commit, self.who = commit, who
 
 
-def look(access: RepositoryAccess, mirror: Mirror, remote: Remote, refs: References, told: Told) -> None:
+def look(
+    access: RepositoryAccess, mirror: Mirror, remote: Remote, refs: References, report: ProgressCallback
+) -> None:
     """:raises PeoplePushed: before anything is delivered"""
     state = access.state
     now = refs.branch(state.branch)
     if not now or now == state.pushed:
         return
-    mirror.bring(remote, [now], told)
-    known = (each for each in (state.head, state.base, state.pushed) if each and mirror.has(each))
+    mirror.bring(remote, [now], report)
+    known = (sha for sha in (state.head, state.base, state.pushed) if sha and mirror.has(sha))
     walker = mirror.repository.get_walker(
         include=[ObjectID(now.encode())],
-        exclude=[ObjectID(each.encode()) for each in known],
+        exclude=[ObjectID(sha.encode()) for sha in known],
         max_entries=LOOKED_AT,
     )
     new = [entry.commit for entry in walker]
     if not new and not state.pushed:
         return  # people keep there what the task committed
-    if new and all(each.committer == commits.COMMITTER for each in new) and _is_of_task(mirror, state, now):
+    if (
+        new
+        and all(commit.committer == commits.COMMITTER for commit in new)
+        and _is_of_task(mirror, state, now)
+    ):
         return  # ours, whose answer got lost
-    names = (name for each in new for name in (each.author, each.committer) if name != commits.COMMITTER)
+    names = (
+        name for commit in new for name in (commit.author, commit.committer) if name != commits.COMMITTER
+    )
     who = dict.fromkeys(_address(name) for name in names)
     left = f"this task left it at {state.pushed[:7]}" if state.pushed else "this task has not pushed it yet"
     raise PeoplePushed(
@@ -62,7 +70,7 @@ def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
         return False
     walker = mirror.repository.get_walker(
         include=[ObjectID(state.head.encode())],
-        exclude=[ObjectID(each.encode()) for each in (state.base,) if mirror.has(each)],
+        exclude=[ObjectID(sha.encode()) for sha in (state.base,) if mirror.has(sha)],
         max_entries=LOOKED_AT,
     )
     trees = {entry.commit.tree for entry in walker}
@@ -71,11 +79,13 @@ def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
 
 def _address(name: bytes) -> str:
     """Of `Ann <ann@example.com>`."""
-    found = name.decode("utf-8", "replace").rpartition("<")[2].partition(">")[0]
-    return escaped(found.strip())[:200]
+    address = name.decode("utf-8", "replace").rpartition("<")[2].partition(">")[0]
+    return escaped(address.strip())[:200]
 
 
-def taken(access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, told: Told) -> GitState:
+def taken(
+    access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
+) -> GitState:
     """The branch as it stands on the remote, on top of where it left its base. :raises GitRefused"""
     refs = remote.references()
     now, main = refs.branch(state.branch), refs.branch(state.base_branch)
@@ -83,13 +93,13 @@ def taken(access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Rem
         raise GitRefused(f"{state.branch} is not on the remote any more.", BRANCH_CHANGED)
     if not main:
         raise GitRefused(f"The repository has no branch {state.base_branch} any more.")
-    mirror.bring(remote, [now, main], told)
-    shared = find_merge_base(mirror.repository, [ObjectID(each.encode()) for each in (now, main)])
+    mirror.bring(remote, [now, main], report)
+    shared = find_merge_base(mirror.repository, [ObjectID(sha.encode()) for sha in (now, main)])
     if not shared:
         raise GitRefused(
             f"{state.branch} and {state.base_branch} have no commit in common. Push a branch that begins there.",
             BRANCH_CHANGED,
         )
-    told(f"{state.branch} is at {now[:7]}, pushed by {access.order.pushed_by}")
+    report(f"{state.branch} is at {now[:7]}, pushed by {access.order.pushed_by}")
     tree = checkout.tree_of(mirror.repository.object_store, now)
     return replace(state, base=shared[0].decode(), head=now, tree=tree.decode(), joined=False, branches=())

@@ -37,7 +37,7 @@ def read(
 
     :raises GitRefused: too much is new"""
     ignored, room = Ignored(workspace), MOST_NEW
-    found: dict[str, Leaf] = {}
+    tree_files: dict[str, Leaf] = {}
     new: list[ShaFile] = []
     for entry in manifest:
         path = str(entry["path"])
@@ -52,8 +52,8 @@ def read(
             raise GitRefused(
                 f"The station changed files of more than {most} MB together.", "workspace_too_large"
             )
-        found[path] = leaf
-    return found, new
+        tree_files[path] = leaf
+    return tree_files, new
 
 
 def of_git(path: str) -> bool:
@@ -76,8 +76,10 @@ def _leaf(
         if number in store:
             # A mode that git does not know otherwise (100664) stays as it was.
             same = before is not None and before[1] == number and S_ISREG(before[0])
-            kept = before[0] if same and before and bool(before[0] & 0o100) == (mode == PROGRAM) else mode
-            return (kept, number), None
+            leaf_mode = (
+                before[0] if same and before and bool(before[0] & 0o100) == (mode == PROGRAM) else mode
+            )
+            return (leaf_mode, number), None
         if entry["size"] > MOST_NEW:
             raise GitRefused(f"{path} is larger than {MOST_NEW // 1024**2} MB.", "workspace_too_large")
         file.seek(0)
@@ -85,10 +87,10 @@ def _leaf(
     return (mode, blob.id), blob
 
 
-def made(found: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
+def made(tree_files: Mapping[str, Leaf]) -> tuple[ObjectID, list[ShaFile]]:
     """The tree of these files, with the trees of its folders."""
     root: dict[str, object] = {}
-    for path, leaf in found.items():
+    for path, leaf in tree_files.items():
         *folders, name = path.split("/")
         here = root
         for folder in folders:

@@ -63,8 +63,8 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         await sink.note(f"[gateline] Nothing is left of {LIMITS[call.limit]}.")
         return nothing_left(call)
     resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
-    told = call.remark if resumed else spec.prompt
-    made = await asyncio.to_thread(_called, spec, call, told, resumed)
+    prompt = call.remark if resumed else spec.prompt
+    made = await asyncio.to_thread(_called, spec, call, prompt, resumed)
     if resumed:
         await sink.note("[gateline] The agent's session is continued.")
     try:
@@ -91,15 +91,15 @@ async def _lent(made: Spec, call: AgentCall, lent: LentFiles, sink: Sink) -> Out
     except BaseException:
         await asyncio.shield(asyncio.to_thread(lent.take_back))
         raise
-    if said := await asyncio.shield(asyncio.to_thread(lent.take_back)):
-        await sink.note(f"[gateline] {said}")
+    if note := await asyncio.shield(asyncio.to_thread(lent.take_back)):
+        await sink.note(f"[gateline] {note}")
     return outcome
 
 
 async def _watched(made: Spec, call: AgentCall, sink: Sink) -> Outcome:
     try:
-        async with starting(made, sink, command.prepared) as (led, process):
-            outcome = await AgentWatch(led, sink, process, call=call).until_the_end()
+        async with starting(made, sink, command.prepared) as (connected_spec, process):
+            outcome = await AgentWatch(connected_spec, sink, process, call=call).until_the_end()
     except CannotStart as error:
         outcome = {**command.not_started(made, str(error)), "summary": not_started(call, made, str(error))}
         await sink.note(f"[gateline] {outcome['summary']}")
@@ -144,15 +144,15 @@ def _has_files(folder: Path) -> bool:
     return folder.is_dir() and any(folder.iterdir())
 
 
-def _called(spec: Spec, call: AgentCall, told: str | None, resumed: bool) -> Spec:
+def _called(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool) -> Spec:
     """The spec of the program itself: its arguments, and its prompt by the channel that it takes."""
     preset, attempt = call.preset, spec.attempt
     attempt.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = attempt.given / PROMPT_FILE
     if preset.prompt == "file":
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(told or "", "utf-8", "backslashreplace")
-    places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": told or ""}
+        file.write_text(prompt or "", "utf-8", "backslashreplace")
+    places = {"folder": str(attempt.workspace.resolve()), "file": str(file), "prompt": prompt or ""}
     argv = arguments(call, resumed=resumed, isolated=spec.isolation.name in ISOLATED, places=places)
     if preset.fixed:
         locks = (part for name in LOCK_FILES for part in ("--leave", name))
@@ -161,7 +161,7 @@ def _called(spec: Spec, call: AgentCall, told: str | None, resumed: bool) -> Spe
     return replace(
         spec,
         argv=argv,
-        prompt=told if preset.prompt == "stdin" else None,
+        prompt=prompt if preset.prompt == "stdin" else None,
         env={**spec.env, **settings(call), "HOME": str(attempt.home)},
         limits=replace(spec.limits, idle=idle),
     )
@@ -254,19 +254,19 @@ class AgentWatch(command.Watch):
         silent = done and not words.strip() and "output" not in outcome
         return {"empty": True} if silent and not self.cancelled and not outcome.get("output_error") else {}
 
-    def _outcome(self, ended: ProcessEnd, found: document.Document) -> Outcome:
+    def _outcome(self, ended: ProcessEnd, result_document: document.Document) -> Outcome:
         stream, preset = self.stream, self.call.preset
         if self.spec.heeds_signals and len(self.signals) < MOST:
             # A signal in what it says last counts as one on a line of its own.
             self.signals += self._reader.feed(stream.claim.encode("utf-8", "replace") + b"\n")
-        outcome = super()._outcome(ended, found)
+        outcome = super()._outcome(ended, result_document)
         outcome = output.with_output_facts(outcome, self._output_facts(outcome))
         if self.stopped == "final" and outcome.get("exit_code") in KILLED and not self.cancelled:
             # It was over, and only did not end.
             del outcome["exit_code"]
             outcome["result"] = "failure" if stream.problem else "success"
-        if said := output.besides_output(stream.claim, self.spec.output_keys, outcome.get("output")):
-            outcome.setdefault("summary", escaped(said[:LONGEST_SUMMARY]))
+        if summary := output.besides_output(stream.claim, self.spec.output_keys, outcome.get("output")):
+            outcome.setdefault("summary", escaped(summary[:LONGEST_SUMMARY]))
         if outcome.get("result") != "cancelled":
             outcome |= self._failed(outcome)
         used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}
@@ -299,9 +299,11 @@ class AgentWatch(command.Watch):
         if stream.provider_down:
             return _failure("provider_unavailable", f"The model of {preset.name} did not answer.")
         if preset.final_event and not stream.final_event:
-            said = escaped(self.last_words.strip()[-LAST_WORDS:])
+            last_words = escaped(self.last_words.strip()[-LAST_WORDS:])
             words = f"{preset.name} ended before it was done."
-            return _failure("no_final_event", f"{words} Its last words: {said}" if said else words)
+            return _failure(
+                "no_final_event", f"{words} Its last words: {last_words}" if last_words else words
+            )
         if stream.has_no_fixer:
             return _failure("no_fixer", escaped(stream.problem[:LONGEST_SUMMARY]))
         if stream.problem and outcome.get("exit_code") == 0:
@@ -312,13 +314,15 @@ class AgentWatch(command.Watch):
 def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.TextOutput:
     """The output in what an agent said last, and why there is none although it wrote some."""
     cut = f"its last message is longer than {len(stream.claim)} characters, and the rest was not searched"
-    found = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
-    if not keys or found.value is not MISSING or found.unreadable:
-        return found
+    text_output = output.from_text(stream.claim, keys, prompt, cut if stream.claim_cut else stream.lost)
+    if not keys or text_output.value is not MISSING or text_output.unreadable:
+        return text_output
     if output.from_text(stream.earlier_block, keys, prompt).value is not MISSING:
-        return replace(found, unreadable="a block with output keys stands in a message before its last one")
+        return replace(
+            text_output, unreadable="a block with output keys stands in a message before its last one"
+        )
     cut = "a message before its last one is too long to be kept, and was searched in part"
-    return replace(found, unreadable=cut) if stream.earlier_cut else found
+    return replace(text_output, unreadable=cut) if stream.earlier_cut else text_output
 
 
 KILLED: Final = (128 + 15, 128 + 9)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipelines.routing.basics.values import MISSING
-from pipelines.work.handlers.timed import Heard, TimeIsUp, stopped, timed
+from pipelines.work.handlers.timed import DataCallback, TimeIsUp, stopped, timed
 from pipelines.work.models import conversation
 from pipelines.work.models.completion import CompletionRequest, NoAnswer, Reply, ask
 from pipelines.work.models.conversation import Conversation, NoConversation
@@ -24,12 +24,14 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     return await answered(spec, sink, talked)
 
 
-async def answered(spec: Spec, sink: Sink, ask: Callable[[Spec, Sink, Heard], Awaitable[Outcome]]) -> Outcome:
+async def answered(
+    spec: Spec, sink: Sink, ask: Callable[[Spec, Sink, DataCallback], Awaitable[Outcome]]
+) -> Outcome:
     """What came of asking a model, with how long it took; also where it gave no answer, or not in time."""
     began = time.monotonic()
     try:
-        async with timed(spec.limits) as heard:
-            outcome = await ask(spec, sink, heard)
+        async with timed(spec.limits) as on_data:
+            outcome = await ask(spec, sink, on_data)
     except TimeIsUp as late:
         outcome = await stopped(late, sink)
     except NoAnswer as why:
@@ -39,26 +41,26 @@ async def answered(spec: Spec, sink: Sink, ask: Callable[[Spec, Sink, Heard], Aw
     return {**outcome, "usage": usage}
 
 
-async def talked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
+async def talked(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     work, history = spec.work, str(spec.work.get("history") or "")
     try:
         before = conversation.read(conversation.found(history, spec.data) if history else None)
     except NoConversation as error:
         raise NoAnswer("bad_history", f"“{history}” {error}.") from error
-    told = conversation.asked(before, str(work.get("system") or ""), spec.prompt or "", spec.feedback)
-    if not told.messages:
+    dialog = conversation.asked(before, str(work.get("system") or ""), spec.prompt or "", spec.feedback)
+    if not dialog.messages:
         raise NoAnswer("bad_history", "There is nothing to say: neither a prompt nor a conversation.")
-    reply = await ask(question(spec, told), spec.outgoing, hearing(sink, heard))
+    reply = await ask(question(spec, dialog), spec.outgoing, hearing(sink, on_data))
     await sink.write("out", b"\n")
     for call in reply.calls:
         await sink.note(f"[gateline] The model calls {call.name}({call.arguments[:500]})")
-    return outcome_of(spec, told, reply, history)
+    return outcome_of(spec, dialog, reply, history)
 
 
-def question(spec: Spec, told: Conversation) -> CompletionRequest:
+def question(spec: Spec, dialog: Conversation) -> CompletionRequest:
     work = spec.work
     return CompletionRequest(
-        told.messages,
+        dialog.messages,
         model=str(work.get("model") or ""),
         temperature=work.get("temperature"),
         max_tokens=work.get("max_tokens"),
@@ -67,16 +69,16 @@ def question(spec: Spec, told: Conversation) -> CompletionRequest:
     )
 
 
-def hearing(sink: Sink, heard: Heard) -> Any:
+def hearing(sink: Sink, on_data: DataCallback) -> Any:
     async def hear(text: str) -> None:
-        heard()
+        on_data()
         if text:
             await sink.write("out", text.encode(errors="backslashreplace"))
 
     return hear
 
 
-def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Outcome:
+def outcome_of(spec: Spec, dialog: Conversation, reply: Reply, history: str) -> Outcome:
     outcome: Outcome = {
         "result": "success",
         "eval": "tool-call" if reply.calls else EVALS.get(reply.finish, reply.finish),
@@ -86,25 +88,25 @@ def outcome_of(spec: Spec, told: Conversation, reply: Reply, history: str) -> Ou
         outcome |= {"result": "failure", "failure_type": "content_filter"}
     if reply.text.strip() or reply.refusal:
         outcome["summary"] = (reply.text.strip() or reply.refusal)[:SUMMARY_CHARACTERS]
-    found = said(reply, spec.output_keys, spec.prompt or "")
-    outcome = output.with_output_facts(outcome, {**found.facts, **answer_facts(reply)})
-    value = found.value
+    text_output = said(reply, spec.output_keys, spec.prompt or "")
+    outcome = output.with_output_facts(outcome, {**text_output.facts, **answer_facts(reply)})
+    value = text_output.value
     if not history and not reply.calls:
         return outcome if value is MISSING else {**outcome, "output": value}
-    whole = dict(value) if isinstance(value, dict) else {"text": reply.text}
+    full_output = dict(value) if isinstance(value, dict) else {"text": reply.text}
     if history:
-        whole[history] = told.adding(message(reply)).to_dict(reply.model)
+        full_output[history] = dialog.adding(message(reply)).to_dict(reply.model)
     # An empty list, too: what the context holds of an earlier answer is over.
-    whole["tool_calls"] = [call.to_dict() for call in reply.calls]
-    return {**outcome, "output": whole}
+    full_output["tool_calls"] = [call.to_dict() for call in reply.calls]
+    return {**outcome, "output": full_output}
 
 
-def said(reply: Reply, wanted: tuple[str, ...], prompt: str = "") -> output.TextOutput:
+def said(reply: Reply, output_keys: tuple[str, ...], prompt: str = "") -> output.TextOutput:
     """The JSON in the text, else, where no keys are wanted, the text (law §2)."""
     cut = "the model stopped at its limit of tokens" if reply.finish == "length" else ""
-    found = output.from_text(reply.text, wanted, prompt, reply.unreadable or cut)
-    if found.value is not MISSING or wanted:
-        return found
+    text_output = output.from_text(reply.text, output_keys, prompt, reply.unreadable or cut)
+    if text_output.value is not MISSING or output_keys:
+        return text_output
     if reply.unreadable and not reply.text:
         return output.TextOutput(unreadable=reply.unreadable)
     return output.TextOutput(reply.text, reply.unreadable)
@@ -121,5 +123,5 @@ def answer_facts(reply: Reply) -> dict[str, Any]:
 
 def message(reply: Reply) -> dict[str, Any]:
     """The model's own message, for the conversation."""
-    told: dict[str, Any] = {"role": "assistant", "content": reply.text}
-    return {**told, "tool_calls": [call.message() for call in reply.calls]} if reply.calls else told
+    fields: dict[str, Any] = {"role": "assistant", "content": reply.text}
+    return {**fields, "tool_calls": [call.message() for call in reply.calls]} if reply.calls else fields

@@ -19,9 +19,9 @@ def runs_code(station: Station) -> bool:
 def code_of(line: ParsedLine, station: Station) -> list[Any]:
     """Its own work, if that is code on a worker or what an agent elsewhere is told, sends a secret of the worker
     somewhere or has the network; the hooks that its rules ask, and the tools of its gates."""
-    asked = [each for rule in station.rules for each in rule.evaluations]
-    hooks = [each.payload for each in asked if each.kind == "hook"]
+    evaluations = [evaluation for rule in station.rules for evaluation in rule.evaluations]
+    hooks = [evaluation.payload for evaluation in evaluations if evaluation.kind == "hook"]
     keys = [*([station.gate] if station.gate else []), *(key for rule in station.rules for key in rule.gates)]
-    found = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
-    tools = [gate.tool.run() for gate in found if gate.tool]
+    gates = [line.gates_by_key[key] for key in keys if key in line.gates_by_key]
+    tools = [gate.tool.run() for gate in gates if gate.tool]
     return [*([station.work] if runs_code(station) else []), *hooks, *tools]

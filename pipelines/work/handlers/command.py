@@ -33,8 +33,8 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     Cancelling the call kills everything that the command started, and returns only then."""
     began = time.monotonic()
     try:
-        async with starting(spec, sink, prepared) as (led, process):
-            watch = Watch(led, sink, process)
+        async with starting(spec, sink, prepared) as (connected_spec, process):
+            watch = Watch(connected_spec, sink, process)
             outcome = await watch.until_the_end()
     except CannotStart as error:
         await sink.note(f"[gateline] The command could not be started: {error}")
@@ -66,8 +66,8 @@ def not_prepared(why: str) -> Outcome:
 def over_limit(spec: Spec, limit: str) -> Outcome:
     """The outcome of a command that exceeded a limit, whatever it reported before it was killed."""
     summary = spec.resources.exceeded(limit)
-    said = {"result": "failure", "verdict": "fail", "eval": "error"}
-    return {**said, "failure_type": "resource_limit", "summary": summary}
+    fields = {"result": "failure", "verdict": "fail", "eval": "error"}
+    return {**fields, "failure_type": "resource_limit", "summary": summary}
 
 
 def prepared(spec: Spec) -> Launch:
@@ -78,9 +78,9 @@ def prepared(spec: Spec) -> Launch:
         if spec.image:
             argv = in_image(spec, spec.image, argv, cwd)
         if spec.services:
-            argv = beside(argv, [_served(spec, each, cwd) for each in spec.services], spec.attempt)
+            argv = beside(argv, [_served(spec, service, cwd) for service in spec.services], spec.attempt)
         if spec.images:
-            access = replace(access, roots=tuple(each.root for each in spec.images.values()))
+            access = replace(access, roots=tuple(image.root for image in spec.images.values()))
         wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, access)
     except CannotIsolate as error:
         raise CannotStart(str(error)) from error
@@ -107,7 +107,8 @@ def _served(spec: Spec, service: ServiceProgram, cwd: Path) -> ServiceProgram:
     if not service.image:
         return service
     argv, health = (
-        in_image(spec, service.image, each, cwd) if each else () for each in (service.argv, service.health)
+        in_image(spec, service.image, command, cwd) if command else ()
+        for command in (service.argv, service.health)
     )
     return replace(service, argv=argv, health=health)
 
@@ -133,12 +134,12 @@ def program(spec: Spec, cwd: Path) -> str:
             raise CannotStart(f"there is no program {escaped(name)} in the image {escaped(spec.image)}")
         return here
     if "/" in name:
-        found = shutil.which(str(cwd / name))
+        program_path = shutil.which(str(cwd / name))
     else:
-        found = shutil.which(name, path=spec.env.get("PATH", os.defpath))
-    if found is None:
+        program_path = shutil.which(name, path=spec.env.get("PATH", os.defpath))
+    if program_path is None:
         raise CannotStart(f"there is no program {escaped(name)} on this worker")
-    return found
+    return program_path
 
 
 @dataclass
@@ -178,13 +179,13 @@ class Watch:
             await self.sink.note(f"[gateline] Could not be killed: {ended.survivors}")
         if ended.limit:
             await self.sink.note(f"[gateline] {self.spec.resources.exceeded(ended.limit)}")
-        found = await asyncio.to_thread(
+        result_document = await asyncio.to_thread(
             document.read_document,
             self.spec.attempt,
             self.spec.limits.document_bytes,
             self.spec.document_style,
         )
-        outcome = self._outcome(ended, found)
+        outcome = self._outcome(ended, result_document)
         for note in self._remarks(outcome):
             await self.sink.note(note)
         return outcome
@@ -208,10 +209,10 @@ class Watch:
         self.text_cut = self.text_cut or len(data) > room
         return self._follow(self._reader.feed(data))
 
-    def _follow(self, found: list[Signal]) -> list[str]:
+    def _follow(self, signals: list[Signal]) -> list[str]:
         """Record signals, as many as an outcome has room for; lines for the log."""
         notes = []
-        for signal in found if self.spec.heeds_signals else ():
+        for signal in signals if self.spec.heeds_signals else ():
             decided = any(map(is_valid, self.signals))
             if len(self.signals) >= MOST and (decided or not is_valid(signal)):
                 self.signals_left_out += 1
@@ -263,14 +264,16 @@ class Watch:
         finally:
             self.process.stdin.close()
 
-    def _outcome(self, ended: ProcessEnd, found: document.Document) -> Outcome:
-        outcome, code = dict(found.fields), ended.code
+    def _outcome(self, ended: ProcessEnd, result_document: document.Document) -> Outcome:
+        outcome, code = dict(result_document.fields), ended.code
         if self.signals:
             outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
             self._carry(outcome)
-        if found.error:
-            outcome["output_error"] = found.error
-            outcome = output.with_output_facts(outcome, {"unreadable": output.shortened(found.error)})
+        if result_document.error:
+            outcome["output_error"] = result_document.error
+            outcome = output.with_output_facts(
+                outcome, {"unreadable": output.shortened(result_document.error)}
+            )
         elif "output" not in outcome and self.spec.result_document != "required":
             self.text_output = self._from_text()
             outcome = self.text_output.added_to(outcome)
@@ -283,7 +286,7 @@ class Watch:
         elif code is None:
             outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
         if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
-            why = f" {found.error}" if found.error else ""
+            why = f" {result_document.error}" if result_document.error else ""
             outcome.setdefault("summary", NO_DOCUMENT + why)
         if (
             code == 0
@@ -296,10 +299,10 @@ class Watch:
     def _from_text(self) -> output.TextOutput:
         text = self.text.decode(errors="replace")
         cut = f"the text is longer than {self.spec.limits.text_bytes} bytes, and the rest was not searched"
-        found = output.from_text(
+        text_output = output.from_text(
             text, self.spec.output_keys, self.spec.prompt or "", cut if self.text_cut else ""
         )
-        return output.with_replaced_bytes(found, self.text)
+        return output.with_replaced_bytes(text_output, self.text)
 
     def _remarks(self, outcome: Outcome) -> list[str]:
         """Lines for the log on output that was there and is not in the outcome."""
@@ -313,6 +316,6 @@ class Watch:
 
     def _carry(self, outcome: Outcome) -> None:
         """Fields of the deciding signal besides its verdict; the result document takes precedence."""
-        said = carried(next(filter(is_valid, self.signals), {}))
-        usage = {**said.pop("usage", {}), **outcome.get("usage", {})}
-        outcome |= {**said, **outcome, **({"usage": usage} if usage else {})}
+        signal_fields = carried(next(filter(is_valid, self.signals), {}))
+        usage = {**signal_fields.pop("usage", {}), **outcome.get("usage", {})}
+        outcome |= {**signal_fields, **outcome, **({"usage": usage} if usage else {})}

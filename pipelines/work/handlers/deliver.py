@@ -52,8 +52,8 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     finally:
         await notes.settle()
     await order.port.landed(landed.commit, base=landed.base)
-    said = "was there already" if landed.found else "landed"
-    await sink.note(f"[gateline] {landed.commit} {said} on {landed.branch}")
+    landing_text = "was there already" if landed.found else "landed"
+    await sink.note(f"[gateline] {landed.commit} {landing_text} on {landed.branch}")
     state, summary = order.access.state, f"{landed.commit[:7]} is on {landed.branch}."
     request = None
     if order.to == REQUEST:
@@ -108,14 +108,15 @@ async def _by_host(through: HostDelivery) -> Outcome:
     """What the host merged: exactly what was approved, or with what landed there meanwhile."""
     merged, order, host = await through.run(), through.order, through.host
     state = order.access.state
-    said = f"{merged.commit[:7]} is on {state.base_branch}: {host.name} merged {host.sign}{merged.request['number']}."
+    number = merged.request["number"]
+    summary = f"{merged.commit[:7]} is on {state.base_branch}: {host.name} merged {host.sign}{number}."
     if merged.tree != merged.approved:
-        said += f" It holds what else landed there, so its files are {merged.tree[:7]}."
-    await through.sink.note(f"[gateline] {said}")
+        summary += f" It holds what else landed there, so its files are {merged.tree[:7]}."
+    await through.sink.note(f"[gateline] {summary}")
     return {
         "result": "success",
         "eval": "delivered",
-        "summary": said,
+        "summary": summary,
         "output": {
             "commit": merged.commit,
             "branch": state.base_branch,

@@ -8,9 +8,9 @@ RAISED = "raised"
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
-    said = str(spec.work.get("message", ""))
+    message = str(spec.work.get("message", ""))
     return {
         "result": "failure",
         "failure_type": str(spec.work.get("failure_type") or RAISED),
-        "summary": said,
+        "summary": message,
     }

@@ -38,8 +38,8 @@ class ProgramAnswer:
     @property
     def text(self) -> str:
         """The text, its beginning if it is long, with the trouble at its end."""
-        said = _cut(escaped(self.both.decode(errors="replace")).strip())
-        return "\n".join(part for part in (said, self.trouble) if part)
+        output = _cut(escaped(self.both.decode(errors="replace")).strip())
+        return "\n".join(part for part in (output, self.trouble) if part)
 
 
 def _cut(text: str) -> str:
@@ -49,23 +49,25 @@ def _cut(text: str) -> str:
 async def hook(spec: Spec, sink: Sink) -> Outcome:
     """Exit code 0 passes; anything else, a hook that is missing or one that takes too long blocks."""
     began = time.monotonic()
-    said = await _run(spec, sink, confined=True)
-    word = "pass" if said.code == 0 and not said.trouble else "block"
-    return _outcome(said, began) | {"result": "success", "eval": word, "feedback": said.text}
+    answer = await _run(spec, sink, confined=True)
+    word = "pass" if answer.code == 0 and not answer.trouble else "block"
+    return _outcome(answer, began) | {"result": "success", "eval": word, "feedback": answer.text}
 
 
 async def evaluator(spec: Spec, sink: Sink) -> Outcome:
     """The last yes or no on standard output; without one, or if the program fails, nobody has answered."""
     began = time.monotonic()
-    said = await _run(spec, sink, confined=False)
-    found = answer_in(said.out.decode(errors="replace"))
-    if said.trouble or said.code != 0 or not found.word:
-        why = said.trouble or (
-            f"The evaluator ended with exit code {said.code}." if said.code else "It said neither yes nor no."
+    answer = await _run(spec, sink, confined=False)
+    verdict = answer_in(answer.out.decode(errors="replace"))
+    if answer.trouble or answer.code != 0 or not verdict.word:
+        why = answer.trouble or (
+            f"The evaluator ended with exit code {answer.code}."
+            if answer.code
+            else "It said neither yes nor no."
         )
-        return _outcome(said, began) | unanswered(why)
-    why = _cut(escaped(found.why))
-    return _outcome(said, began) | {"result": "success", "eval": found.word, "feedback": why}
+        return _outcome(answer, began) | unanswered(why)
+    why = _cut(escaped(verdict.why))
+    return _outcome(answer, began) | {"result": "success", "eval": verdict.word, "feedback": why}
 
 
 @dataclass(frozen=True)
@@ -86,20 +88,20 @@ async def tool(spec: Spec, sink: Sink, how: Try) -> Outcome:
         if repeat:
             await sink.note(f"[gateline] Once more, {repeat} of {how.retries}.")
             await asyncio.sleep(how.backoff)
-        said = await _run(spec, sink, confined=True)
-        found = _outcome(said, began) | {"feedback": said.text} | _read(said, how)
-        if said.code in how.success_on and "failure_type" not in found:
+        answer = await _run(spec, sink, confined=True)
+        outcome = _outcome(answer, began) | {"feedback": answer.text} | _read(answer, how)
+        if answer.code in how.success_on and "failure_type" not in outcome:
             break
-    return found
+    return outcome
 
 
-def _read(said: ProgramAnswer, how: Try) -> Outcome:
-    if said.trouble:
-        kind = "timeout" if said.started else "not_started"
-        return {"result": "failure", "failure_type": kind, "summary": said.trouble[:2000]}
-    text = said.out.decode(errors="replace")
-    result = {"result": "success" if said.code == 0 else "failure"}
-    if how.parse == "exit_code" or said.code not in how.success_on:
+def _read(answer: ProgramAnswer, how: Try) -> Outcome:
+    if answer.trouble:
+        kind = "timeout" if answer.started else "not_started"
+        return {"result": "failure", "failure_type": kind, "summary": answer.trouble[:2000]}
+    text = answer.out.decode(errors="replace")
+    result = {"result": "success" if answer.code == 0 else "failure"}
+    if how.parse == "exit_code" or answer.code not in how.success_on:
         return result
     if how.parse == "text":
         return result | {"output": escaped(text)[:TEXT_CHARACTERS]}
@@ -114,24 +116,27 @@ def unanswered(why: str) -> Outcome:
     return {"result": "failure", "failure_type": "no_answer", "summary": why[:2000]}
 
 
-def _outcome(said: ProgramAnswer, began: float) -> Outcome:
-    code = {} if said.code is None else {"exit_code": said.code}
+def _outcome(answer: ProgramAnswer, began: float) -> Outcome:
+    code = {} if answer.code is None else {"exit_code": answer.code}
     return {**code, "usage": {"duration_sec": round(time.monotonic() - began, 3)}}
 
 
 async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
-    said = ProgramAnswer()
+    answer = ProgramAnswer()
     try:
         if confined:
             inside(spec)
-        async with reaching(spec, sink) as led, Process(command.prepared(led)) as process:
-            said.started = True
-            await _until_the_end(spec, sink, process, said)
+        async with (
+            reaching(spec, sink) as connected_spec,
+            Process(command.prepared(connected_spec)) as process,
+        ):
+            answer.started = True
+            await _until_the_end(spec, sink, process, answer)
     except CannotStart as error:
-        said.trouble = f"It could not be started: {error}"
-    if said.trouble:
-        await sink.note(f"[gateline] {said.trouble}")
-    return said
+        answer.trouble = f"It could not be started: {error}"
+    if answer.trouble:
+        await sink.note(f"[gateline] {answer.trouble}")
+    return answer
 
 
 def inside(spec: Spec) -> None:
@@ -143,30 +148,30 @@ def inside(spec: Spec) -> None:
         raise CannotStart(f"the program {escaped(name)} lies outside the workspace")
 
 
-async def _until_the_end(spec: Spec, sink: Sink, process: Process, said: ProgramAnswer) -> None:
-    clock = asyncio.create_task(_clock(spec, process, said))
+async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: ProgramAnswer) -> None:
+    clock = asyncio.create_task(_clock(spec, process, answer))
     prompt = asyncio.create_task(_question(spec, process))
     try:
         async with asyncio.TaskGroup() as streams:
-            streams.create_task(_copy("out", process.stdout, sink, said))
-            streams.create_task(_copy("err", process.stderr, sink, said))
+            streams.create_task(_copy("out", process.stdout, sink, answer))
+            streams.create_task(_copy("err", process.stderr, sink, answer))
         ended = await process.wait()
-        said.code = ended.code
+        answer.code = ended.code
         if ended.limit:
-            said.trouble = spec.resources.exceeded(ended.limit)
+            answer.trouble = spec.resources.exceeded(ended.limit)
     finally:
         for task in (clock, prompt):
             task.cancel()
         await asyncio.gather(clock, prompt, return_exceptions=True)
 
 
-async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, said: ProgramAnswer) -> None:
+async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, answer: ProgramAnswer) -> None:
     while data := await stream.read(READ_BYTES):
-        said.both += data[: max(0, KEPT_BYTES - len(said.both))]
+        answer.both += data[: max(0, KEPT_BYTES - len(answer.both))]
         if name == "out":
             # The answer stands at the end.
-            said.out += data
-            del said.out[:-KEPT_BYTES]
+            answer.out += data
+            del answer.out[:-KEPT_BYTES]
         await sink.write(name, data)
 
 
@@ -181,8 +186,8 @@ async def _question(spec: Spec, process: Process) -> None:
     process.stdin.close()
 
 
-async def _clock(spec: Spec, process: Process, said: ProgramAnswer) -> None:
+async def _clock(spec: Spec, process: Process, answer: ProgramAnswer) -> None:
     if spec.limits.total:
         await asyncio.sleep(spec.limits.total)
-        said.trouble = f"Stopped: it took longer than {spec.limits.total:g} s."
+        answer.trouble = f"Stopped: it took longer than {spec.limits.total:g} s."
         process.stop(GRACE_SECONDS)

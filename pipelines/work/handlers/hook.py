@@ -12,8 +12,8 @@ from pipelines.work.spec.base import Outcome, Sink, Spec
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
     """Exit code 0 is `ok`. What it did not say itself of its eval follows from that (law §2)."""
-    told = jsontext.dumps(spec.data)
-    outcome = await command.run(replace(spec, prompt=told + "\n"), sink)
+    payload = jsontext.dumps(spec.data)
+    outcome = await command.run(replace(spec, prompt=payload + "\n"), sink)
     if outcome.get("result") == "cancelled" or "eval" in outcome:
         return outcome
     passed = outcome.get("exit_code") == 0 and outcome.get("result", "success") == "success"

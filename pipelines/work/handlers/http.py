@@ -72,7 +72,7 @@ def shown(url: str) -> str:
     return str(parsed.copy_with(userinfo=b"", query=None, fragment=None))
 
 
-def outcome_of(call: Call, answer: HttpAnswer, wanted: tuple[str, ...]) -> Outcome:
+def outcome_of(call: Call, answer: HttpAnswer, output_keys: tuple[str, ...]) -> Outcome:
     good = 200 <= answer.status < 300
     outcome: Outcome = {
         "result": "success" if good else "failure",
@@ -80,10 +80,10 @@ def outcome_of(call: Call, answer: HttpAnswer, wanted: tuple[str, ...]) -> Outco
         "summary": f"{call.method} {shown(call.url)} was answered with {answer.status}.",
         **({} if good else {"failure_type": f"http_{answer.status}"}),
     }
-    return {**outcome, **output_of(answer, wanted)}
+    return {**outcome, **output_of(answer, output_keys)}
 
 
-def output_of(answer: HttpAnswer, wanted: tuple[str, ...] = ()) -> Outcome:
+def output_of(answer: HttpAnswer, output_keys: tuple[str, ...] = ()) -> Outcome:
     """The body as output: JSON where it is, or says that it is; else the text."""
     if answer.cut:
         return unreadable(f"The answer is larger than {MOST_BYTES} bytes.")
@@ -92,11 +92,11 @@ def output_of(answer: HttpAnswer, wanted: tuple[str, ...] = ()) -> Outcome:
     text = answer.text()
     if "json" in answer.headers.get("content-type", ""):
         try:
-            return {"output": output.filtered(parse(text, "output"), wanted)}
+            return {"output": output.filtered(parse(text, "output"), output_keys)}
         except Unreadable as error:
             return unreadable(str(error))
-    found = output.from_text(text, wanted)
-    return {"output": text} if found.value is MISSING and not wanted else found.added_to({})
+    text_output = output.from_text(text, output_keys)
+    return {"output": text} if text_output.value is MISSING and not output_keys else text_output.added_to({})
 
 
 def unreadable(why: str) -> Outcome:

@@ -47,11 +47,11 @@ async def judge(question: str, outcome: Mapping[str, Any], outgoing: Outgoing) -
 
 
 def messages(question: str, outcome: Mapping[str, Any]) -> list[Any]:
-    shown = jsontext.dumps(outcome, ascii_only=False, indent=1)
-    if len(shown) > OUTCOME_CHARACTERS:
-        shown = shown[:OUTCOME_CHARACTERS] + "\n[the rest was cut]"
-    asked = f"Question: {question}\n\nOutcome:\n{shown}"
-    return [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": asked}]
+    outcome_json = jsontext.dumps(outcome, ascii_only=False, indent=1)
+    if len(outcome_json) > OUTCOME_CHARACTERS:
+        outcome_json = outcome_json[:OUTCOME_CHARACTERS] + "\n[the rest was cut]"
+    prompt = f"Question: {question}\n\nOutcome:\n{outcome_json}"
+    return [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": prompt}]
 
 
 def _outcome(answer: Any) -> Outcome:
@@ -63,11 +63,11 @@ def _outcome(answer: Any) -> Outcome:
         return unanswered(f"The model refused: {escaped(refusal)}")
     if not isinstance(text, str):
         return unanswered("The model's answer holds no text.")
-    found = answer_in(text)
-    why = escaped(found.why)[:TEXT_CHARACTERS]
-    if not found.word:
+    verdict = answer_in(text)
+    why = escaped(verdict.why)[:TEXT_CHARACTERS]
+    if not verdict.word:
         return unanswered(f"The model said neither yes nor no: {escaped(text)}")
-    return {"result": "success", "eval": found.word, "feedback": why}
+    return {"result": "success", "eval": verdict.word, "feedback": why}
 
 
 def _usage(answer: Any, seconds: float) -> dict[str, Any]:

@@ -28,10 +28,10 @@ class JobLog:
         secrets: Iterable[str] = (),
         limit: int = LOG_BYTES,
         clock: Callable[[], float] = time.monotonic,
-        found: Callable[[], Iterable[str]] | None = None,
+        find_secrets: Callable[[], Iterable[str]] | None = None,
     ) -> None:
         secrets = tuple(secrets)
-        self._found, self._more = found, Masker()
+        self._found, self._more = find_secrets, Masker()
         self._learned = frozenset(secrets)
         self._store, self._limit, self._clock = store, limit, clock
         self._streams = {name: LineCutter(Masker(secrets)) for name in ("out", "err")}
@@ -81,7 +81,7 @@ class JobLog:
         new = () if self._found is None else frozenset(self._found()) - self._learned
         if new:
             self._learned |= new
-            for masker in (self._more, *(each.masker for each in self._streams.values())):
+            for masker in (self._more, *(stream.masker for stream in self._streams.values())):
                 masker.learn(new)
 
     def _add(self, lines: list[str], *, always: bool = False) -> None:
@@ -114,8 +114,8 @@ class JobLog:
 
     def _hidden(self, line: str) -> str:
         """Without what was learned after it was written. Behind the time, which a secret of digits may not touch."""
-        at, tab, said = line.partition("\t")
-        return f"{at}{tab}{self._more.all(said)}"
+        at, tab, message = line.partition("\t")
+        return f"{at}{tab}{self._more.all(message)}"
 
     async def _flush(self) -> None:
         lines, size = [], 0

@@ -58,38 +58,40 @@ class HostDelivery:
     async def run(self) -> MergedByHost:
         """:raises GitRefused, HostError, Waits, LookAgain: it is not merged yet"""
         state, port = self.order.access.state, self.order.port
-        said = await cleared(port.clear)
-        if said.wait:
-            raise LookAgain(said.wait)
-        if said.request is None:
+        clearance = await cleared(port.clear)
+        if clearance.wait:
+            raise LookAgain(clearance.wait)
+        if clearance.request is None:
             raise HostError("The server does not say what the request reads.")
-        before = said.at_host or AtHost()
-        there = await self._merged(said, before)
+        before = clearance.at_host or AtHost()
+        there = await self._merged(clearance, before)
         if there is None:
             may = Permission(self._clear(), self.stopped)
             proposed = await asyncio.to_thread(propose, self.order, may, self.notes)
             await port.at_host(AtHost(proposed.head, self.way, before.waits))
             request, _there = await requested(
-                self.host, state.branch, state.base_branch, said.request, port.clear
+                self.host, state.branch, state.base_branch, clearance.request, port.clear
             )
             if request.state == "closed":
                 raise HostError(
                     f"{self._named(request.number)} was closed there. Open it again, and deliver again."
                 )
-            kept = self._kept(request)
-            await port.at_host(AtHost(proposed.head, self.way, before.waits, kept))
-            standing = await self._merge(request, proposed.head, before, said, kept)
-            there = (request, standing, proposed.head)
-        request, standing, head = there
-        if not standing.head:
+            request_record = self._kept(request)
+            await port.at_host(AtHost(proposed.head, self.way, before.waits, request_record))
+            merge_status = await self._merge(request, proposed.head, before, clearance, request_record)
+            there = (request, merge_status, proposed.head)
+        request, merge_status, head = there
+        if not merge_status.head:
             raise HostError(f"{self.host.name} does not say what {self._named(request.number)} merged.")
-        other = "" if standing.head == head else standing.head
+        other = "" if merge_status.head == head else merge_status.head
         landed = await asyncio.to_thread(
-            merged_as, self.order.access, other, standing.commit, said.tree, self.notes
+            merged_as, self.order.access, other, merge_status.commit, clearance.tree, self.notes
         )
-        kept = self._kept(request)
-        await port.at_host(AtHost(head or standing.head, self.way, False, kept, standing.commit, landed))
-        return MergedByHost(standing.commit, landed, said.tree, kept)
+        request_record = self._kept(request)
+        await port.at_host(
+            AtHost(head or merge_status.head, self.way, False, request_record, merge_status.commit, landed)
+        )
+        return MergedByHost(merge_status.commit, landed, clearance.tree, request_record)
 
     def _clear(self) -> Callable[[], Clearance]:
         loop, clear = asyncio.get_running_loop(), self.order.port.clear
@@ -100,70 +102,85 @@ class HostDelivery:
         return lambda: asyncio.run_coroutine_threadsafe(asked(), loop).result()
 
     async def _merged(
-        self, said: Clearance, before: AtHost
+        self, clearance: Clearance, before: AtHost
     ) -> tuple[OpenedRequest, MergeStanding, str] | None:
         """What an attempt before brought about, or people with its request: (request, how it stands, what we asked)."""
-        state, asked = self.order.access.state, said.request
-        assert asked is not None
+        state, request_text = self.order.access.state, clearance.request
+        assert request_text is not None
         number = (before.request or {}).get("number")
-        for each in await self.host.requests(state.branch, state.base_branch):
-            if each.state == "merged" and (each.number == number or asked.mark in each.body):
-                return each, await self.host.standing(each.number, self.way, state.base_branch), before.head
+        for request in await self.host.requests(state.branch, state.base_branch):
+            if request.state == "merged" and (request.number == number or request_text.mark in request.body):
+                return (
+                    request,
+                    await self.host.standing(request.number, self.way, state.base_branch),
+                    before.head,
+                )
         return None
 
     async def _merge(
-        self, request: OpenedRequest, head: str, before: AtHost, said: Clearance, kept: dict[str, Any]
+        self,
+        request: OpenedRequest,
+        head: str,
+        before: AtHost,
+        clearance: Clearance,
+        request_record: dict[str, Any],
     ) -> MergeStanding:
         """:raises LookAgain: not yet; HostError: a rule of the host, or it took it out of its queue"""
-        base, named = self.order.access.state.base_branch, self._named(request.number)
+        base, request_name = self.order.access.state.base_branch, self._named(request.number)
         if not before.waits:
-            await self._status(head, said)
-        standing = await self.host.standing(request.number, self.way, base)
-        if standing.state == "merged":
-            return standing
-        if standing.state == "queued":
-            await self.order.port.at_host(AtHost(head, self.way, True, kept))
-            raise await self._later(request.number, f"{named} is in the queue of {self.host.name}")
+            await self._status(head, clearance)
+        merge_status = await self.host.standing(request.number, self.way, base)
+        if merge_status.state == "merged":
+            return merge_status
+        if merge_status.state == "queued":
+            await self.order.port.at_host(AtHost(head, self.way, True, request_record))
+            raise await self._later(request.number, f"{request_name} is in the queue of {self.host.name}")
         if before.waits:
-            why = f" {standing.why}." if standing.why else ""
+            why = f" {merge_status.why}." if merge_status.why else ""
             raise HostError(
-                f"{self.host.name} took {named} out of its queue.{why} Look there why, and deliver again."
+                f"{self.host.name} took {request_name} out of its queue.{why} Look there why, and deliver again."
             )
-        if standing.state == "waits":
-            raise await self._later(request.number, f"{named} {standing.why}")
-        self._check(standing, named, head)
+        if merge_status.state == "waits":
+            raise await self._later(request.number, f"{request_name} {merge_status.why}")
+        self._check(merge_status, request_name, head)
         # What was approved may have become something else while the host was asked.
         now = await cleared(self.order.port.clear)
-        if now.tree != said.tree or self.stopped():
+        if now.tree != clearance.tree or self.stopped():
             raise NotCleared(
                 "The files changed meanwhile, so nothing was merged. Deliver again.", NOT_APPROVED
             )
         try:
             await self.host.merge(
-                request.number, head, self.way, self.order.access.order.commit == SQUASH, self._message(said)
+                request.number,
+                head,
+                self.way,
+                self.order.access.order.commit == SQUASH,
+                self._message(clearance),
             )
         except HostAway as error:  # whether it did is asked at the next look
             raise LookAgain(error.wait) from error
         except HostError as error:
-            raise HostError(self._rule(named, str(error)), error.status) from error
-        standing = await self.host.standing(request.number, self.way, base)
-        if standing.state != "merged":
-            await self.order.port.at_host(AtHost(head, self.way, self.way == "queue", kept))
-            raise await self._later(request.number, f"{named} was given to {self.host.name}")
-        return standing
+            raise HostError(self._rule(request_name, str(error)), error.status) from error
+        merge_status = await self.host.standing(request.number, self.way, base)
+        if merge_status.state != "merged":
+            await self.order.port.at_host(AtHost(head, self.way, self.way == "queue", request_record))
+            raise await self._later(request.number, f"{request_name} was given to {self.host.name}")
+        return merge_status
 
-    def _check(self, standing: MergeStanding, named: str, head: str) -> None:
+    def _check(self, merge_status: MergeStanding, request_name: str, head: str) -> None:
         """:raises HostError: why it cannot be merged as it is"""
-        if standing.state == "closed":
-            raise HostError(f"{named} was closed there. Open it again, and deliver again.")
-        if standing.state == "refused":
-            raise HostError(self._rule(named, standing.why))
-        if standing.head != head:
-            raise HostError(f"{named} ends with {standing.head[:7]}, and not with what was approved.", 409)
+        if merge_status.state == "closed":
+            raise HostError(f"{request_name} was closed there. Open it again, and deliver again.")
+        if merge_status.state == "refused":
+            raise HostError(self._rule(request_name, merge_status.why))
+        if merge_status.head != head:
+            raise HostError(
+                f"{request_name} ends with {merge_status.head[:7]}, and not with what was approved.", 409
+            )
 
-    async def _status(self, head: str, said: Clearance) -> None:
+    async def _status(self, head: str, clearance: Clearance) -> None:
         """A rule may require our own status: it says now that nothing is missing here."""
-        page = said.request.page if said.request else ""
+        page = clearance.request.page if clearance.request else ""
         try:
             await self.host.set_status(head, "success", "Approved in Gateline", page)
         except HostAway:
@@ -183,17 +200,17 @@ class HostDelivery:
     def _named(self, number: int) -> str:
         return f"{self.host.request[:1].upper()}{self.host.request[1:]} {self.host.sign}{number}"
 
-    def _rule(self, named: str, why: str) -> str:
+    def _rule(self, request_name: str, why: str) -> str:
         base = self.order.access.state.base_branch
         return (
-            f"{self.host.name} does not merge it into {base}: {why.rstrip('.')}. ({named}.) "
+            f"{self.host.name} does not merge it into {base}: {why.rstrip('.')}. ({request_name}.) "
             f"Meet this rule of {base} on {self.host.name}, or change it there, and deliver again."
         )
 
     def _kept(self, request: OpenedRequest) -> dict[str, Any]:
-        named = {"host": self.host.key, "number": request.number, "sign": self.host.sign}
-        return {**named, "url": request.url}
+        identity = {"host": self.host.key, "number": request.number, "sign": self.host.sign}
+        return {**identity, "url": request.url}
 
-    def _message(self, said: Clearance) -> str:
+    def _message(self, clearance: Clearance) -> str:
         order = self.order
-        return f"{order.title}\n\nTask: {order.task}\nGate: {said.gate}\nGateline-Delivery: {order.job}"
+        return f"{order.title}\n\nTask: {order.task}\nGate: {clearance.gate}\nGateline-Delivery: {order.job}"

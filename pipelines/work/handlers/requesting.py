@@ -18,13 +18,13 @@ async def open_request(order: DeliveryOrder, branch: str, sink: Sink) -> tuple[d
         raise HostError("A request needs a token of the host. Choose a secret under Settings, Repositories.")
     host = await host_at(access, order.access.guard)
     # The server says what it reads, under the lock of the task, and is asked again before one is opened.
-    said = (await cleared(order.port.clear)).request
-    if said is None:
+    request_text = (await cleared(order.port.clear)).request
+    if request_text is None:
         raise HostError("The server does not say what the request reads.")
-    opened, there = await requested(host, branch, state.base_branch, said, order.port.clear)
-    named = f"{host.request[:1].upper()}{host.request[1:]} {host.sign}{opened.number}"
+    opened, there = await requested(host, branch, state.base_branch, request_text, order.port.clear)
+    request_name = f"{host.request[:1].upper()}{host.request[1:]} {host.sign}{opened.number}"
     done = "was there already" if there else "is open"
-    await sink.note(f"[gateline] {named} {done}: {opened.url}")
+    await sink.note(f"[gateline] {request_name} {done}: {opened.url}")
     request = {"host": host.key, "number": opened.number, "sign": host.sign, "url": opened.url}
     words = {"open": "is open", "closed": "is closed", "merged": "is merged"}[opened.state]
-    return {**request, "state": opened.state}, f"{named} {words} on {host.name}."
+    return {**request, "state": opened.state}, f"{request_name} {words} on {host.name}."

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from pipelines.work.handlers.chat import answer_facts, answered, hearing
-from pipelines.work.handlers.timed import Heard
+from pipelines.work.handlers.timed import DataCallback
 from pipelines.work.models.completion import CompletionRequest, Reply, ask
 from pipelines.work.results import output
 from pipelines.work.spec.base import Outcome, Sink, Spec
@@ -19,18 +19,18 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     return await answered(spec, sink, picked)
 
 
-async def picked(spec: Spec, sink: Sink, heard: Heard) -> Outcome:
+async def picked(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
     work = spec.work
     listed = "\n".join(f"- {label}" for label in spec.labels)
-    said = f"{(spec.prompt or '').rstrip()}\n\nAnswer with exactly one of these labels, and nothing else:\n{listed}\n"
-    told = [{"role": "system", "content": work["system"]}] if work.get("system") else []
-    asked = CompletionRequest(
-        [*told, {"role": "user", "content": said}],
+    prompt = f"{(spec.prompt or '').rstrip()}\n\nAnswer with exactly one of these labels, and nothing else:\n{listed}\n"
+    system_messages = [{"role": "system", "content": work["system"]}] if work.get("system") else []
+    completion_request = CompletionRequest(
+        [*system_messages, {"role": "user", "content": prompt}],
         model=str(work.get("model") or ""),
         temperature=work.get("temperature"),
         max_tokens=work.get("max_tokens"),
     )
-    reply = await ask(asked, spec.outgoing, hearing(sink, heard))
+    reply = await ask(completion_request, spec.outgoing, hearing(sink, on_data))
     await sink.write("out", b"\n")
     return outcome_of(reply, spec.labels, strict=bool(work.get("strict")))
 
@@ -65,9 +65,11 @@ def chosen(answer: str, labels: Sequence[str]) -> str | None:
 
 def equal(answer: str, labels: Sequence[str]) -> str | None:
     """The label that equals the whole answer; case only matters between labels that differ in nothing else."""
-    said = answer.strip()
-    alike = [label for label in labels if label.strip() and label.strip().casefold() == said.casefold()]
-    return next((label for label in alike if label.strip() == said), alike[0] if len(alike) == 1 else None)
+    stripped = answer.strip()
+    alike = [label for label in labels if label.strip() and label.strip().casefold() == stripped.casefold()]
+    return next(
+        (label for label in alike if label.strip() == stripped), alike[0] if len(alike) == 1 else None
+    )
 
 
 def named(answer: str, labels: Sequence[str]) -> set[str]:

@@ -36,12 +36,12 @@ async def starting(spec: Spec, sink: Sink, prepared: Any) -> AsyncIterator[tuple
     :raises CannotStart: NotPrepared: a service is missing"""
     if spec.isolation.without_ports(spec.access):
         refuse_ports(spec.services)
-    async with reaching(spec, sink) as led:
-        launch: Launch = prepared(led)
+    async with reaching(spec, sink) as connected_spec:
+        launch: Launch = prepared(connected_spec)
         async with Process(launch) as process:
-            if led.services:
+            if connected_spec.services:
                 await _there(process, sink)
-            yield led, process
+            yield connected_spec, process
 
 
 def refuse_ports(services: Sequence[ServiceProgram]) -> None:
@@ -57,28 +57,28 @@ def beside(argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Att
     folder.mkdir(mode=0o700, exist_ok=True)
     program = folder / "services.py"
     shutil.copyfile(script.__file__, program)
-    told = {
+    instructions = {
         "folder": str(folder),
-        "services": [{**each.to_dict(), "seconds": each.seconds} for each in services],
+        "services": [{**service.to_dict(), "seconds": service.seconds} for service in services],
     }
-    return (sys.executable, "-I", "-S", str(program), json.dumps(told), "--", *argv)
+    return (sys.executable, "-I", "-S", str(program), json.dumps(instructions), "--", *argv)
 
 
 async def _there(process: Process, sink: Sink) -> None:
     """What the script says before the program starts."""
     try:
         line = await process.stdout.readuntil(b"\n")
-        said = json.loads(line)
+        message = json.loads(line)
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as error:
         errors = await process.stderr.read(LONGEST_LINE)
         raise NotPrepared(
             f"The services could not be started: {escaped(errors.decode(errors='replace'))[-500:]}"
         ) from error
-    if "failed" in said:
-        name = said["name"]
-        if said["log"].strip():
+    if "failed" in message:
+        name = message["name"]
+        if message["log"].strip():
             await sink.note(f"[gateline] The last lines of service {name}:")
-            await sink.write("err", said["log"].encode())
-        raise NotPrepared(f"Service {name} {said['failed']}.")
-    for each in said[script.MARK]:
-        await sink.note(f"[gateline] Service {each['name']} answers ({each['seconds']:g} s).")
+            await sink.write("err", message["log"].encode())
+        raise NotPrepared(f"Service {name} {message['failed']}.")
+    for service in message[script.MARK]:
+        await sink.note(f"[gateline] Service {service['name']} answers ({service['seconds']:g} s).")

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from pipelines.work.spec.base import Outcome, ProcessLimits, Sink
 
-Heard = Callable[[], None]
+DataCallback = Callable[[], None]
 
 
 class TimeIsUp(Exception):
@@ -20,7 +20,7 @@ class TimeIsUp(Exception):
 
 
 @asynccontextmanager
-async def timed(limits: ProcessLimits) -> AsyncIterator[Heard]:
+async def timed(limits: ProcessLimits) -> AsyncIterator[DataCallback]:
     """Yields a function to call whenever data arrives.
     :raises TimeIsUp: from the block"""
     loop = asyncio.get_running_loop()

@@ -54,8 +54,8 @@ class ToolResult:
     code: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        said = {"id": self.call.id, "tool": self.call.name, "status": self.status, "output": self.text}
-        return said if self.code is None else {**said, "code": self.code}
+        fields = {"id": self.call.id, "tool": self.call.name, "status": self.status, "output": self.text}
+        return fields if self.code is None else {**fields, "code": self.code}
 
     def message(self) -> dict[str, Any]:
         how = "" if self.status == OK else f"[{self.status}{'' if self.code is None else f' {self.code}'}] "
@@ -71,8 +71,8 @@ class KeepingSink:
     err: bytearray = field(default_factory=bytearray)
 
     async def write(self, stream: str, data: bytes) -> None:
-        kept = self.out if stream == "out" else self.err
-        kept += data[: max(0, KEPT_BYTES - len(kept))]
+        buffer = self.out if stream == "out" else self.err
+        buffer += data[: max(0, KEPT_BYTES - len(buffer))]
         await self.sink.write(stream, data)
 
     async def note(self, text: str) -> None:
@@ -99,14 +99,14 @@ async def called(spec: Spec, sink: Sink) -> Outcome:
     if len(calls) > MOST_CALLS:
         why = f"{len(calls)} calls at once are more than {MOST_CALLS}."
         return {"result": "failure", "failure_type": "too_many_calls", "summary": why}
-    said = [judged(spec, call) for call in calls]
-    waiting = [call for call, what in zip(calls, said, strict=True) if what == APPROVE]
+    actions = [judged(spec, call) for call in calls]
+    waiting = [call for call, what in zip(calls, actions, strict=True) if what == APPROVE]
     word = answered(spec, waiting) if waiting else ""
     if waiting and word is None:
         await sink.note(f"[gateline] {len(waiting)} of {len(calls)} calls wait for a person.")
         return held(waiting)
     results = []
-    for call, what in zip(calls, said, strict=True):
+    for call, what in zip(calls, actions, strict=True):
         refusal = "The policy denies this call." if what == DENY else ""
         if what == APPROVE and word:
             refusal = f"A person denied this call: {word}"
@@ -133,8 +133,8 @@ def judged(spec: Spec, call: ToolCall) -> str:
     tool, arguments = named(spec, call), conversation.parsed(call.arguments)
     if tool is None:
         return DENY if spec.work.get("policy") else ALLOW
-    said = action(spec.work.get("policy"), call.name, arguments)
-    return ALLOW if said == APPROVE and unfit(tool, arguments) else said
+    decision = action(spec.work.get("policy"), call.name, arguments)
+    return ALLOW if decision == APPROVE and unfit(tool, arguments) else decision
 
 
 def named(spec: Spec, call: ToolCall) -> OfferedTool | None:
@@ -205,7 +205,7 @@ async def one(spec: Spec, sink: Sink, call: ToolCall) -> ToolResult:
 async def _ran(
     spec: Spec, sink: Sink, call: ToolCall, tool: OfferedTool, arguments: Mapping[str, Any]
 ) -> ToolResult:
-    kept = KeepingSink(sink)
+    collector = KeepingSink(sink)
     own = {name: command_text(text, arguments) for name, text in tool.env.items()}
     made = replace(
         spec,
@@ -217,8 +217,10 @@ async def _ran(
         output_keys=(),
         heeds_signals=False,
     )
-    outcome = await command.run(made, kept)
-    text, errors = (shown_text(bytes(part).decode(errors="replace")) for part in (kept.out, kept.err))
+    outcome = await command.run(made, collector)
+    text, errors = (
+        shown_text(bytes(part).decode(errors="replace")) for part in (collector.out, collector.err)
+    )
     code = outcome.get("exit_code")
     if outcome.get("result") == "cancelled":
         return ToolResult(call, ERROR, f"{text}\n{outcome.get('reason')}".strip(), code)
@@ -260,13 +262,13 @@ async def _fetched(
 
 def outcome_of(results: list[ToolResult], before: Conversation, history: str) -> Outcome:
     good = all(result.status == OK for result in results)
-    found: dict[str, Any] = {"results": [result.to_dict() for result in results], "tool_calls": []}
+    result_fields: dict[str, Any] = {"results": [result.to_dict() for result in results], "tool_calls": []}
     if history:
-        found[history] = before.adding(*(result.message() for result in results)).to_dict()
+        result_fields[history] = before.adding(*(result.message() for result in results)).to_dict()
     counted = ", ".join(f"{result.call.name} {result.status}" for result in results[:20])
     return {
         "result": "success",
         "eval": OK if good else ERROR,
-        "output": found,
+        "output": result_fields,
         "summary": counted or "There was no call to run.",
     }

@@ -17,7 +17,7 @@ from pipelines.work.spec.repository import ChecksOrder
 
 SOONEST, LATEST = 10.0, 120.0
 """Seconds between two looks: a quarter of the time that has passed, within these."""
-NAMED = 5
+MAX_NAMES = 5
 
 
 async def run(spec: Spec, sink: Sink) -> Outcome:
@@ -38,15 +38,15 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     left = order.begun + order.timeout - time.time()
     try:
         host = await host_at(access.host, access.guard)
-        wanted = order.contexts or tuple(await host.required(state.base_branch))
-        if not wanted:
+        required = order.contexts or tuple(await host.required(state.base_branch))
+        if not required:
             return refused(
                 "none_required",
                 f"{host.name} requires no checks for {state.base_branch}. Name those to wait for.",
             )
-        found = await host.checks(state.shown)
+        checks = await host.checks(state.shown)
         if order.rerun and (
-            failed := [each.name for each in found if each.name in wanted and each.state == "failed"]
+            failed := [check.name for check in checks if check.name in required and check.state == "failed"]
         ):
             return await _rerun(order, host, failed, sink)
     except HostAway as error:
@@ -57,7 +57,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     except HostError as error:
         await sink.note(f"[gateline] {error}")
         return refused(error.failure_type, str(error))
-    return await _judged(order, host, wanted, found, left, sink)
+    return await _judged(order, host, required, checks, left, sink)
 
 
 async def _rerun(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Sink) -> Outcome:
@@ -72,12 +72,17 @@ async def _rerun(order: ChecksOrder, host: Host, failed: Sequence[str], sink: Si
 
 
 async def _judged(
-    order: ChecksOrder, host: Host, wanted: Sequence[str], found: Sequence[HostCheck], left: float, sink: Sink
+    order: ChecksOrder,
+    host: Host,
+    required: Sequence[str],
+    checks: Sequence[HostCheck],
+    left: float,
+    sink: Sink,
 ) -> Outcome:
-    state, known = order.access.state, {each.name: each for each in found}
-    missing = [name for name in wanted if name not in known]
+    state, known = order.access.state, {check.name: check for check in checks}
+    missing = [name for name in required if name not in known]
     by_state = {
-        word: [each for each in wanted if each in known and known[each].state == word]
+        word: [name for name in required if name in known and known[name].state == word]
         for word in ("passed", "failed", "pending")
     }
     passed, failed, pending = by_state["passed"], by_state["failed"], by_state["pending"]
@@ -89,7 +94,7 @@ async def _judged(
     more = {
         "output": {
             "commit": state.shown,
-            "checks": [asdict(each) for each in found if each.name in wanted],
+            "checks": [asdict(check) for check in checks if check.name in required],
             "failed": failed,
             "missing": missing,
         },
@@ -98,8 +103,8 @@ async def _judged(
     if failed:
         return {**refused("checks_failed", f"{_some(failed)} failed: {on}."), **more}
     if not pending and not missing:
-        said = f"{len(passed)} checks passed: {on}." if len(passed) > 1 else f"{passed[0]} passed: {on}."
-        return {"result": "success", "eval": "checks_passed", "summary": said, **more}
+        summary = f"{len(passed)} checks passed: {on}." if len(passed) > 1 else f"{passed[0]} passed: {on}."
+        return {"result": "success", "eval": "checks_passed", "summary": summary, **more}
     if left <= 0:
         late = f"{_some([*pending, *missing])} did not come in time: {on}."
         return {**refused("checks_timed_out", late), **more}
@@ -116,5 +121,5 @@ def _pause(order: ChecksOrder, left: float) -> float:
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more

@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def text(said: Any, key: str) -> str:
+def text(payload: Any, key: str) -> str:
     """A text of an answer; "" where it is missing or null."""
-    found = said.get(key) if isinstance(said, Mapping) else None
-    return found if isinstance(found, str) else ""
+    value = payload.get(key) if isinstance(payload, Mapping) else None
+    return value if isinstance(value, str) else ""
 
 
-def number(said: Any, key: str) -> int:
-    found = said.get(key) if isinstance(said, Mapping) else None
-    return found if isinstance(found, int) and not isinstance(found, bool) else 0
+def number(payload: Any, key: str) -> int:
+    value = payload.get(key) if isinstance(payload, Mapping) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def inner(said: Any, key: str) -> Mapping[str, Any]:
-    found = said.get(key) if isinstance(said, Mapping) else None
-    return found if isinstance(found, Mapping) else {}
+def inner(payload: Any, key: str) -> Mapping[str, Any]:
+    value = payload.get(key) if isinstance(payload, Mapping) else None
+    return value if isinstance(value, Mapping) else {}
 
 
-def rows(said: Any) -> list[Mapping[str, Any]]:
-    return [each for each in said if isinstance(each, Mapping)] if isinstance(said, list) else []
+def rows(payload: Any) -> list[Mapping[str, Any]]:
+    return [row for row in payload if isinstance(row, Mapping)] if isinstance(payload, list) else []
 
 
 def differs(source: int, target: int) -> bool:
@@ -31,13 +31,13 @@ def differs(source: int, target: int) -> bool:
     return source != target or not source
 
 
-def of_fork(said: Mapping[str, Any]) -> bool:
+def of_fork(pull_request: Mapping[str, Any]) -> bool:
     """Whether a pull request comes from another repository, or from one that is gone: anybody may name a branch there
     like ours. As GitHub, Gitea and Forgejo say it."""
-    ids = [number(inner(inner(said, each), "repo"), "id") for each in ("head", "base")]
+    ids = [number(inner(inner(pull_request, side), "repo"), "id") for side in ("head", "base")]
     return differs(ids[0], ids[1])
 
 
-def link(said: str, otherwise: str) -> str:
+def link(address: str, otherwise: str) -> str:
     """An address that a page may link to."""
-    return said if said.startswith(("https://", "http://")) and len(said) <= 1000 else otherwise
+    return address if address.startswith(("https://", "http://")) and len(address) <= 1000 else otherwise

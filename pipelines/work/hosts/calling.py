@@ -18,10 +18,10 @@ from pipelines.work.outgoing.fetching import Call, HttpAnswer, fetch
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 from pipelines.work.results.text import MASK
 
-SILENT, WHOLE = 20.0, 60.0
+SILENT, TOTAL_SECONDS = 20.0, 60.0
 """Seconds for which a host may be silent, and in which all of an answer has to be there."""
 LONGEST_WAIT = 30.0
-TOLD, DEEP = 64 * 1024, 5
+MAX_ERROR_BYTES, DEEP = 64 * 1024, 5
 """Bytes of a refusal that is read for its words, and how deep they may lie."""
 LATER = frozenset((429, 500, 502, 503, 504))
 PAGES = 20
@@ -55,14 +55,14 @@ class HostCaller:
         under which the rows stand, where the answer is an object.
 
         :raises HostError"""
-        found: list[Mapping[str, Any]] = []
+        entries: list[Mapping[str, Any]] = []
         for page in range(1, PAGES + 1):
             answer = await self._answer("GET", path, None, {**query, "page": page})
-            said = self._read(answer)
-            found += rows(said.get(key) if key and isinstance(said, Mapping) else said)
+            payload = self._read(answer)
+            entries += rows(payload.get(key) if key and isinstance(payload, Mapping) else payload)
             if not NEXT.search(answer.headers.get("link", "")):
                 break
-        return found
+        return entries
 
     async def _answer(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str | int]
@@ -77,7 +77,7 @@ class HostCaller:
         typed = {} if body is None else {"content-type": "application/json"}
         call = Call(method, url, {"accept": "application/json", **typed, **self.headers}, sent)
         try:
-            async with asyncio.timeout(WHOLE):
+            async with asyncio.timeout(TOTAL_SECONDS):
                 return await fetch(call, self.guard, SILENT)
         except RefusedAddress as error:
             raise HostError(str(error)) from error
@@ -87,18 +87,18 @@ class HostCaller:
             raise HostAway(f"{self.name} could not be reached: {error or type(error).__name__}") from error
 
     def _read(self, answer: HttpAnswer) -> Any:
-        said = _json(answer)
+        payload = _json(answer)
         if answer.status in LATER or _limited(answer):
             why = f"{self.name} answers {answer.status} at the moment. Try again later."
             raise HostAway(why, answer.status, _wait(answer))
         if not 200 <= answer.status < 300:
-            why = told(said) if len(answer.body) <= TOLD else ""
+            why = told(payload) if len(answer.body) <= MAX_ERROR_BYTES else ""
             for own in filter(None, self.headers.get("authorization", "").split()[1:]):
                 why = why.replace(own, MASK)
             raise HostError(self._refused(answer.status, why), answer.status)
-        if answer.cut or (answer.body and said is None):
+        if answer.cut or (answer.body and payload is None):
             raise HostError(f"{self.name} answered with something that is no JSON.", answer.status)
-        return said
+        return payload
 
     def _refused(self, status: int, why: str) -> str:
         more = f" It says: {why}" if why else ""
@@ -111,19 +111,19 @@ class HostCaller:
         return f"{self.name} refused it with {status}.{more}"
 
 
-def told(said: Any, deep: int = DEEP) -> str:
+def told(payload: Any, deep: int = DEEP) -> str:
     """What a host says of a refusal: each puts it elsewhere. Every part is looked at once."""
-    if isinstance(said, str):
-        return said
+    if isinstance(payload, str):
+        return payload
     if not deep:
         return ""
-    if isinstance(said, list):
-        return "; ".join(filter(None, (told(each, deep - 1) for each in said)))
-    if not isinstance(said, dict):
+    if isinstance(payload, list):
+        return "; ".join(filter(None, (told(entry, deep - 1) for entry in payload)))
+    if not isinstance(payload, dict):
         return ""
-    parts = {key: words for key, value in said.items() if (words := told(value, deep - 1))}
+    parts = {key: words for key, value in payload.items() if (words := told(value, deep - 1))}
     own = next((parts[key] for key in ("message", "error_description", "error") if key in parts), "")
-    inner = parts.get("errors", "") if isinstance(said.get("errors"), list) else ""
+    inner = parts.get("errors", "") if isinstance(payload.get("errors"), list) else ""
     if not own and not inner:
         return "; ".join(f"{key} {words}" for key, words in parts.items())
     return ": ".join(filter(None, (own, inner)))
@@ -143,5 +143,5 @@ def _limited(answer: HttpAnswer) -> bool:
 
 
 def _wait(answer: HttpAnswer) -> float:
-    said = answer.headers.get("retry-after", "")
-    return min(float(said), LONGEST_WAIT) if said.isdecimal() else 1.0
+    retry_after = answer.headers.get("retry-after", "")
+    return min(float(retry_after), LONGEST_WAIT) if retry_after.isdecimal() else 1.0

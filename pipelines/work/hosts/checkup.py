@@ -14,7 +14,7 @@ from pipelines.work.hosts.host import Host, HostToken
 State = Literal["ok", "failed", "unknown"]
 Step = tuple[str, Callable[[], Awaitable[str]], str]
 NEVER = "gateline/tried-and-never-pushed"
-SAID = "Tried with Gateline"
+COMMENT_TEXT = "Tried with Gateline"
 WAYS = {
     "push": "no rule keeps Gateline from pushing to it",
     "merge": "rules protect it: the host merges, by its merge call",
@@ -42,7 +42,7 @@ class CheckupScope:
     page: str = ""
 
 
-async def examined(host: Host, wanted: CheckupScope) -> AsyncIterator[CheckupLine]:
+async def examined(host: Host, scope: CheckupScope) -> AsyncIterator[CheckupLine]:
     """Line by line, as they are found. After the first that cannot be read there are no more."""
     try:
         token = await host.token()
@@ -51,24 +51,28 @@ async def examined(host: Host, wanted: CheckupScope) -> AsyncIterator[CheckupLin
             "repository", "failed", str(error), "Check the name of the repository and the token."
         )
         return
-    for found in _of_token(token, host):
-        yield found
-    for name, step, remedy in _steps(host, wanted, wanted.branch or token.default_branch or "main"):
+    for line in _of_token(token, host):
+        yield line
+    for name, step, remedy in _steps(host, scope, scope.branch or token.default_branch or "main"):
         try:
             yield CheckupLine(name, "ok", await step())
         except HostError as error:
             yield CheckupLine(name, "failed", str(error), remedy)
 
 
-def _steps(host: Host, wanted: CheckupScope, base: str) -> list[Step]:
+def _steps(host: Host, scope: CheckupScope, base: str) -> list[Step]:
     """Name, what is asked, and what to do where that is refused."""
 
     async def rules() -> str:
         return f"{base}: {WAYS[await host.way(base)]}"
 
     async def required() -> str:
-        named = await host.required(base)
-        return f"required for {base}: {', '.join(named)}" if named else f"none is required for {base}"
+        check_names = await host.required(base)
+        return (
+            f"required for {base}: {', '.join(check_names)}"
+            if check_names
+            else f"none is required for {base}"
+        )
 
     async def checks() -> str:
         tip = await host.tip(base)
@@ -76,19 +80,19 @@ def _steps(host: Host, wanted: CheckupScope, base: str) -> list[Step]:
 
     async def pushes() -> str:
         tip = await host.tip(base)
-        named = await host.pushers(base, "", tip)
-        return f"of {tip[:7]}, the end of {base}: {', '.join(named) or 'it does not tell'}"
+        pushers = await host.pushers(base, "", tip)
+        return f"of {tip[:7]}, the end of {base}: {', '.join(pushers) or 'it does not tell'}"
 
     async def requests() -> str:
         return f"{len(await host.requests(NEVER, base))} from {NEVER} into {base}"
 
     async def comment() -> str:
-        before = len(await host.comments("issue", wanted.issue, datetime.now(UTC)))
-        await host.comment("issue", wanted.issue, SAID)
+        before = len(await host.comments("issue", scope.issue, datetime.now(UTC)))
+        await host.comment("issue", scope.issue, COMMENT_TEXT)
         return f"written, {before} before"
 
     async def status() -> str:
-        await host.set_status(wanted.commit, "success", SAID, wanted.page)
+        await host.set_status(scope.commit, "success", COMMENT_TEXT, scope.page)
         return "set"
 
     steps: list[Step] = [
@@ -102,13 +106,11 @@ def _steps(host: Host, wanted: CheckupScope, base: str) -> list[Step]:
         ("who pushed", pushes, "Give the token read access to the repository (GitLab: the scope api)."),
         ("requests", requests, "Give the token access to pull or merge requests."),
     ]
-    if wanted.issue:
+    if scope.issue:
+        steps.append((f"a comment on issue {scope.issue}", comment, "Give the token write access to issues."))
+    if scope.commit:
         steps.append(
-            (f"a comment on issue {wanted.issue}", comment, "Give the token write access to issues.")
-        )
-    if wanted.commit:
-        steps.append(
-            (f"the status of {wanted.commit[:7]}", status, "Give the token write access to statuses.")
+            (f"the status of {scope.commit[:7]}", status, "Give the token write access to statuses.")
         )
     return steps
 
@@ -118,12 +120,12 @@ def _of_token(token: HostToken, host: Host) -> list[CheckupLine]:
         "the token may write" if token.writes else "the token may read the repository, and not write to it"
     )
     scopes = ", ".join(token.scopes or ())
-    said = "the host does not say them of this kind of token" if token.scopes is None else scopes or "none"
+    detail = "the host does not say them of this kind of token" if token.scopes is None else scopes or "none"
     return [
         CheckupLine(
             "repository", _state(token.writes), writes, "" if token.writes else "Use a token that may push."
         ),
-        CheckupLine("scopes", "unknown" if token.scopes is None else "ok", said),
+        CheckupLine("scopes", "unknown" if token.scopes is None else "ok", detail),
         _may(
             "set a status", token.status, "Give it write access to commit statuses, or try it with --commit."
         ),
@@ -136,12 +138,12 @@ def _of_token(token: HostToken, host: Host) -> list[CheckupLine]:
 
 
 def _may(what: str, may: bool | None, remedy: str) -> CheckupLine:
-    said = {
+    details = {
         True: "allowed to this token",
         False: "not allowed to this token",
         None: "shows only when it is tried",
     }
-    return CheckupLine(what, _state(may), said[may], "" if may else remedy)
+    return CheckupLine(what, _state(may), details[may], "" if may else remedy)
 
 
 def _state(may: bool | None) -> State:

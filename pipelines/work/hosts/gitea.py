@@ -57,13 +57,13 @@ class Gitea:
             raise
         if text(one, "state") == "open" and not of_fork(one):
             return [self._request(one)]
-        found = await self._host.listed(path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT)
-        return [self._request(each) for each in found if _between(each, head, base)]
+        pulls = await self._host.listed(path, state="all", sort="recentupdate", base_branch=base, limit=LIMIT)
+        return [self._request(pull) for pull in pulls if _between(pull, head, base)]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
-        said = {"head": head, "base": base, "title": title, "body": body}
+        payload = {"head": head, "base": base, "title": title, "body": body}
         try:
-            return self._request(await self._host.call("POST", f"{self._repo}/pulls", said))
+            return self._request(await self._host.call("POST", f"{self._repo}/pulls", payload))
         except HostError as error:
             if error.status == 409:
                 raise AlreadyOpen(str(error), error.status) from error
@@ -74,27 +74,33 @@ class Gitea:
 
     async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
         path = f"{self._repo}/issues/{number}/comments"
-        return [text(each, "body") for each in rows(await self._host.call("GET", path, since=_second(since)))]
+        return [
+            text(comment, "body")
+            for comment in rows(await self._host.call("GET", path, since=_second(since)))
+        ]
 
     async def comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", f"{self._repo}/issues/{number}/comments", {"body": text})
 
-    async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
-        status = {"state": state, "description": said[:255], "target_url": url, "context": CONTEXT}
+    async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
+        status = {"state": state, "description": description[:255], "target_url": url, "context": CONTEXT}
         await self._host.call("POST", f"{self._repo}/statuses/{commit}", status)
 
     async def checks(self, commit: str) -> list[HostCheck]:
-        found = await self._host.listed(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
+        statuses = await self._host.listed(f"{self._repo}/commits/{commit}/status", "statuses", limit=LIMIT)
         return checked(
-            HostCheck(text(each, "context"), _state(each), text(each, "target_url")) for each in found
+            HostCheck(text(status, "context"), _state(status), text(status, "target_url"))
+            for status in statuses
         )
 
     async def required(self, branch: str) -> list[str]:
-        said = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
-        named = said.get("status_check_contexts") if isinstance(said, Mapping) else None
-        if not isinstance(named, list) or said.get("enable_status_check") is not True:
+        branch_info = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
+        contexts = branch_info.get("status_check_contexts") if isinstance(branch_info, Mapping) else None
+        if not isinstance(contexts, list) or branch_info.get("enable_status_check") is not True:
             return []
-        return [each for each in named if isinstance(each, str) and each and each != CONTEXT]
+        return [
+            context for context in contexts if isinstance(context, str) and context and context != CONTEXT
+        ]
 
     async def demanded(self, branch: str) -> list[str]:
         return await self.required(branch)
@@ -105,15 +111,19 @@ class Gitea:
 
     async def token(self) -> HostToken:
         """It says nothing of scopes to a token that has no scope to read them."""
-        said = await self._host.call("GET", self._repo)
-        writes = inner(said, "permissions").get("push") is True
+        repository = await self._host.call("GET", self._repo)
+        writes = inner(repository, "permissions").get("push") is True
         return HostToken(
-            writes, None, None if writes else False, None if writes else False, text(said, "default_branch")
+            writes,
+            None,
+            None if writes else False,
+            None if writes else False,
+            text(repository, "default_branch"),
         )
 
     async def tip(self, branch: str) -> str:
-        said = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
-        return text(inner(said, "commit"), "id")
+        branch_info = await self._host.call("GET", f"{self._repo}/branches/{quote(branch, safe='')}")
+        return text(inner(branch_info, "commit"), "id")
 
     async def pushers(self, branch: str, since: str, until: str) -> list[str]:
         """Only its webhook tells of that."""
@@ -126,7 +136,7 @@ class Gitea:
     async def standing(self, number: int, way: Way, base: str) -> MergeStanding:
         raise HostError(NO_MERGE)
 
-    async def merge(self, number: int, head: str, way: Way, squash: bool, said: str) -> None:
+    async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         raise HostError(NO_MERGE)
 
     async def withdraw(self, number: int, way: Way) -> None:
@@ -134,43 +144,43 @@ class Gitea:
 
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str) -> bool:
-        said = headers.get("x-gitea-signature") or headers.get("x-forgejo-signature") or ""
-        return hexed(body, secret, said)
+        signature = headers.get("x-gitea-signature") or headers.get("x-forgejo-signature") or ""
+        return hexed(body, secret, signature)
 
     @staticmethod
-    def heard(headers: Headers, said: Any) -> list[IssueHeard]:
+    def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
         """It says which labels an issue has, and only newer ones which of them are new."""
         if (headers.get("x-gitea-event") or headers.get("x-forgejo-event")) != "issues":
             return []
-        action, issue = text(said, "action"), inner(said, "issue")
-        labels = [text(each, "name") for each in rows(issue.get("labels"))]
-        people = [text(each, "login") for each in rows(issue.get("assignees"))]
-        found: list[IssueHeard] = []
+        action, issue = text(payload, "action"), inner(payload, "issue")
+        labels = [text(label, "name") for label in rows(issue.get("labels"))]
+        people = [text(assignee, "login") for assignee in rows(issue.get("assignees"))]
+        events: list[IssueHeard] = []
         if action in ("opened", "label_updated"):
-            added = rows(inner(said, "changes").get("added_labels")) + rows([said.get("label")])
-            new = [text(each, "name") for each in added]
-            found += [issue_heard(said, "label", each, exact=each in new) for each in labels]
+            added = rows(inner(payload, "changes").get("added_labels")) + rows([payload.get("label")])
+            new = [text(label, "name") for label in added]
+            events += [issue_heard(payload, "label", label, exact=label in new) for label in labels]
         if action in ("opened", "assigned"):
-            found += [issue_heard(said, "assignee", each, exact=False) for each in people]
-        return found
+            events += [issue_heard(payload, "assignee", person, exact=False) for person in people]
+        return events
 
     @staticmethod
-    def pushed(headers: Headers, said: Any) -> PushHeard | None:
+    def pushed(headers: Headers, payload: Any) -> PushHeard | None:
         event = headers.get("x-gitea-event") or headers.get("x-forgejo-event")
-        return branch_pushed(said) if event == "push" else None
+        return branch_pushed(payload) if event == "push" else None
 
-    def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
-        state: RequestState = "open" if said.get("state") == "open" else "closed"
-        if said.get("merged") is True:
+    def _request(self, pull: Mapping[str, Any]) -> OpenedRequest:
+        state: RequestState = "open" if pull.get("state") == "open" else "closed"
+        if pull.get("merged") is True:
             state = "merged"
-        which = number(said, "number")
-        url = link(text(said, "html_url"), f"{self._page}/pulls/{which}")
-        return OpenedRequest(which, url, state, text(said, "title"), text(said, "body"))
+        which = number(pull, "number")
+        url = link(text(pull, "html_url"), f"{self._page}/pulls/{which}")
+        return OpenedRequest(which, url, state, text(pull, "title"), text(pull, "body"))
 
 
-def _state(said: Mapping[str, Any]) -> CheckState:
+def _state(status: Mapping[str, Any]) -> CheckState:
     """A warning is no success."""
-    state = text(said, "status")
+    state = text(status, "status")
     return "passed" if state == "success" else "pending" if state == "pending" else "failed"
 
 
@@ -178,7 +188,7 @@ def _second(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _between(said: Mapping[str, Any], head: str, base: str) -> bool:
+def _between(pull: Mapping[str, Any], head: str, base: str) -> bool:
     """`ref` is no branch any more once that was deleted; `label` stays its name."""
-    ours = (text(inner(said, "head"), "label"), text(inner(said, "base"), "ref")) == (head, base)
-    return ours and not of_fork(said)
+    ours = (text(inner(pull, "head"), "label"), text(inner(pull, "base"), "ref")) == (head, base)
+    return ours and not of_fork(pull)

@@ -49,12 +49,12 @@ _known: dict[str, Installation] = {}
 async def installed(access: HostAccess, guard: Guard) -> Installation:
     """:raises HostError"""
     page = page_at(access.page)
-    asked = "\0".join((access.app, str(page), access.credential))
-    key = hashlib.sha256(asked.encode()).hexdigest()
-    found = _known.get(key)
-    if found is None or found.until - SPARE < time.time():
-        found = _known[key] = await _asked(access, page, guard)
-    return found
+    identity = "\0".join((access.app, str(page), access.credential))
+    key = hashlib.sha256(identity.encode()).hexdigest()
+    installation = _known.get(key)
+    if installation is None or installation.until - SPARE < time.time():
+        installation = _known[key] = await _asked(access, page, guard)
+    return installation
 
 
 async def git_credential(access: HostAccess | None, https: bool, credential: str, guard: Guard) -> str:
@@ -80,25 +80,25 @@ async def _asked(access: HostAccess, page: HostPage, guard: Guard) -> Installati
             ) from error
         raise
     path = f"/app/installations/{where}/access_tokens"
-    said = await host.call("POST", path, {"repositories": [page.name]})
-    token, until = text(said, "token"), _moment(text(said, "expires_at"))
+    response = await host.call("POST", path, {"repositories": [page.name]})
+    token, until = text(response, "token"), _moment(text(response, "expires_at"))
     if not token:
         raise HostError("GitHub gave the app no token.")
-    return Installation(token, inner(said, "permissions"), until)
+    return Installation(token, inner(response, "permissions"), until)
 
 
 def _signed(app: str, key: str) -> str:
     """:raises HostError: it is no key that could sign"""
     try:
-        found = load_pem_private_key(key.encode(), None)
+        private_key = load_pem_private_key(key.encode(), None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise HostError("The secret is no private key of a GitHub App: store the whole .pem file.") from error
-    if not isinstance(found, RSAPrivateKey):
+    if not isinstance(private_key, RSAPrivateKey):
         raise HostError("The private key of a GitHub App is an RSA key, and this secret is another.")
     now = int(time.time())
     parts = ({"alg": "RS256", "typ": "JWT"}, {"iat": now - SKEW, "exp": now + VALID, "iss": app})
-    what = b".".join(_encoded(json.dumps(each).encode()) for each in parts)
-    signature = found.sign(what, padding.PKCS1v15(), hashes.SHA256())
+    what = b".".join(_encoded(json.dumps(part).encode()) for part in parts)
+    signature = private_key.sign(what, padding.PKCS1v15(), hashes.SHA256())
     return b".".join((what, _encoded(signature))).decode()
 
 
@@ -106,10 +106,10 @@ def _encoded(data: bytes) -> bytes:
     return base64.urlsafe_b64encode(data).rstrip(b"=")
 
 
-def _moment(said: str) -> float:
+def _moment(timestamp: str) -> float:
     """Now, where it says none: then it is used once."""
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(timestamp)
     except ValueError:
         return time.time()
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -70,22 +70,27 @@ class GitLab:
         self._host = HostCaller(self.name, f"{page.origin}/api/v4", page.path, guard, own)
 
     async def look(self) -> bool:
-        said = inner(await self._host.call("GET", self._project), "permissions")
-        levels = (number(inner(said, each), "access_level") for each in ("project_access", "group_access"))
+        permissions = inner(await self._host.call("GET", self._project), "permissions")
+        levels = (
+            number(inner(permissions, access_kind), "access_level")
+            for access_kind in ("project_access", "group_access")
+        )
         return max(levels) >= DEVELOPER
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
         """A fork may have a branch of that name too: what comes from there is not ours."""
         path = f"{self._project}/merge_requests"
-        found = await self._host.listed(
+        merge_requests = await self._host.listed(
             path, source_branch=head, target_branch=base, state="all", per_page=100
         )
-        return [self._request(each) for each in found if not _of_fork(each)]
+        return [
+            self._request(merge_request) for merge_request in merge_requests if not _of_fork(merge_request)
+        ]
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
-        said = {"source_branch": head, "target_branch": base, "title": title, "description": body}
+        payload = {"source_branch": head, "target_branch": base, "title": title, "description": body}
         try:
-            return self._request(await self._host.call("POST", f"{self._project}/merge_requests", said))
+            return self._request(await self._host.call("POST", f"{self._project}/merge_requests", payload))
         except HostError as error:
             if error.status == 409:
                 raise AlreadyOpen(str(error), error.status) from error
@@ -97,8 +102,8 @@ class GitLab:
 
     async def comments(self, kind: Thing, number: int, since: datetime) -> list[str]:
         """The latest hundred: it does not take a time."""
-        found = await self._host.call("GET", self._notes(kind, number), sort="desc", per_page=100)
-        return [text(each, "body") for each in rows(found)]
+        notes = await self._host.call("GET", self._notes(kind, number), sort="desc", per_page=100)
+        return [text(note, "body") for note in rows(notes)]
 
     async def comment(self, kind: Thing, number: int, text: str) -> None:
         await self._host.call("POST", self._notes(kind, number), {"body": text})
@@ -106,9 +111,9 @@ class GitLab:
     def _notes(self, kind: Thing, number: int) -> str:
         return f"{self._project}/{'issues' if kind == 'issue' else 'merge_requests'}/{number}/notes"
 
-    async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
-        named = {"pending": "pending", "success": "success", "failure": "failed"}[state]
-        status = {"state": named, "description": said[:255], "name": CONTEXT}
+    async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
+        gitlab_state = {"pending": "pending", "success": "success", "failure": "failed"}[state]
+        status = {"state": gitlab_state, "description": description[:255], "name": CONTEXT}
         if len(url) <= LONGEST_URL:
             status["target_url"] = url
         try:
@@ -121,14 +126,20 @@ class GitLab:
     async def checks(self, commit: str) -> list[HostCheck]:
         """The jobs and statuses of a commit, and as `pipeline` its latest pipeline."""
         path = f"{self._project}/repository/commits/{commit}/statuses"
-        found = await self._host.listed(path, per_page=100)
-        jobs = [HostCheck(text(each, "name"), _state(each), text(each, "target_url")) for each in found]
+        statuses = await self._host.listed(path, per_page=100)
+        jobs = [
+            HostCheck(text(status, "name"), _state(status), text(status, "target_url")) for status in statuses
+        ]
         pipelines = await self._pipelines(commit)
-        latest = [HostCheck(PIPELINE, _state(each), text(each, "web_url")) for each in pipelines[:1]]
-        others = [each for each in jobs if each.name != CONTEXT]
-        if len(others) < len(jobs) and others and all(each.state == "passed" for each in others):
+        latest = [
+            HostCheck(PIPELINE, _state(pipeline), text(pipeline, "web_url")) for pipeline in pipelines[:1]
+        ]
+        others = [job for job in jobs if job.name != CONTEXT]
+        if len(others) < len(jobs) and others and all(job.state == "passed" for job in others):
             # Our own status is a job of the pipeline: that would wait for us, and we for it.
-            latest = [replace(each, state="passed") for each in latest if each.state == "pending"] or latest
+            latest = [
+                replace(check, state="passed") for check in latest if check.state == "pending"
+            ] or latest
         return checked([*jobs, *latest])
 
     async def required(self, branch: str) -> list[str]:
@@ -136,15 +147,15 @@ class GitLab:
         return [PIPELINE]
 
     async def demanded(self, branch: str) -> list[str]:
-        said = await self._host.call("GET", self._project)
-        return [PIPELINE] if said.get("only_allow_merge_if_pipeline_succeeds") is True else []
+        project = await self._host.call("GET", self._project)
+        return [PIPELINE] if project.get("only_allow_merge_if_pipeline_succeeds") is True else []
 
     async def rerun(self, commit: str) -> int:
         """The failed and cancelled jobs of its latest pipeline."""
         latest = (await self._pipelines(commit))[:1]
-        again = [number(each, "id") for each in latest if text(each, "status") in ("failed", "canceled")]
-        for each in again:
-            await self._host.call("POST", f"{self._project}/pipelines/{each}/retry")
+        again = [number(job, "id") for job in latest if text(job, "status") in ("failed", "canceled")]
+        for job_id in again:
+            await self._host.call("POST", f"{self._project}/pipelines/{job_id}/retry")
         return len(again)
 
     async def _pipelines(self, commit: str) -> list[Mapping[str, Any]]:
@@ -154,23 +165,24 @@ class GitLab:
 
     async def token(self) -> HostToken:
         """A token that may not read about itself, such as one of a job, has no scopes to tell."""
-        said = await self._host.call("GET", self._project)
-        permissions = inner(said, "permissions")
+        project = await self._host.call("GET", self._project)
+        permissions = inner(project, "permissions")
         levels = (
-            number(inner(permissions, each), "access_level") for each in ("project_access", "group_access")
+            number(inner(permissions, access_kind), "access_level")
+            for access_kind in ("project_access", "group_access")
         )
         level = max(levels)
         try:
             own = await self._host.call("GET", "/personal_access_tokens/self")
             scopes: tuple[str, ...] | None = tuple(
-                each for each in own.get("scopes", ()) if isinstance(each, str)
+                scope for scope in own.get("scopes", ()) if isinstance(scope, str)
             )
         except HostError as error:
             if error.status not in (401, 403, 404):
                 raise
             scopes = None
         may = level >= DEVELOPER and (None if scopes is None else "api" in scopes)
-        return HostToken(level >= DEVELOPER, scopes, may, may, text(said, "default_branch"))
+        return HostToken(level >= DEVELOPER, scopes, may, may, text(project, "default_branch"))
 
     async def tip(self, branch: str) -> str:
         path = f"{self._project}/repository/branches/{quote(branch, safe='')}"
@@ -178,13 +190,13 @@ class GitLab:
 
     async def pushers(self, branch: str, since: str, until: str) -> list[str]:
         """Of the last pushes to the whole project: it tells them by branch nowhere."""
-        said = await self._host.call(
+        events = await self._host.call(
             "GET", f"{self._project}/events", action="pushed", per_page=MOST_PUSHES, sort="desc"
         )
         pushes = (
-            PushTold(text(each, "author_username"), text(data, "commit_from"), text(data, "commit_to"))
-            for each in rows(said)
-            if text(data := inner(each, "push_data"), "ref") == branch and text(data, "ref_type") == "branch"
+            PushTold(text(event, "author_username"), text(data, "commit_from"), text(data, "commit_to"))
+            for event in rows(events)
+            if text(data := inner(event, "push_data"), "ref") == branch and text(data, "ref_type") == "branch"
         )
         return pushers_between(pushes, since, until)
 
@@ -196,32 +208,36 @@ class GitLab:
         return "queue" if project.get("merge_trains_enabled") is True else "merge"
 
     async def standing(self, number: int, way: Way, base: str) -> MergeStanding:
-        said = await self._host.call("GET", f"{self._project}/merge_requests/{number}")
-        head, state = text(said, "sha"), text(said, "state")
+        merge_request = await self._host.call("GET", f"{self._project}/merge_requests/{number}")
+        head, state = text(merge_request, "sha"), text(merge_request, "state")
         if state == "merged":  # by fast-forward there is no commit of its own
-            landed = (text(said, each) for each in ("merge_commit_sha", "squash_commit_sha", "sha"))
+            landed = (text(merge_request, key) for key in ("merge_commit_sha", "squash_commit_sha", "sha"))
             return MergeStanding("merged", head, next(filter(None, landed), ""))
         if state == "closed":
             return MergeStanding("closed", head)
         if way == "queue" and await self._in_train(number):
             return MergeStanding("queued", head)
-        why = text(said, "detailed_merge_status")
+        why = text(merge_request, "detailed_merge_status")
         if state == "locked" or why in UNKNOWN:
             return MergeStanding("waits", head, why="GitLab does not know yet whether it can be merged")
         if why in CHECKS:
-            found = waiting([PIPELINE], await self.checks(head), head)
-            return MergeStanding("waits", head, why=found.why or why) if found.state == "ready" else found
+            merge_status = waiting([PIPELINE], await self.checks(head), head)
+            return (
+                MergeStanding("waits", head, why=merge_status.why or why)
+                if merge_status.state == "ready"
+                else merge_status
+            )
         if why not in ("mergeable", ""):
             return MergeStanding("refused", head, why=RULES.get(why, why.replace("_", " ")))
         return MergeStanding("ready", head)
 
-    async def merge(self, number: int, head: str, way: Way, squash: bool, said: str) -> None:
+    async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         if way == "queue":
             path = f"{self._project}/merge_trains/merge_requests/{number}"
             await self._host.call("POST", path, {"sha": head, "squash": squash})
             return
-        named = "squash_commit_message" if squash else "merge_commit_message"
-        body = {"sha": head, "squash": squash, named: said}
+        message_key = "squash_commit_message" if squash else "merge_commit_message"
+        body = {"sha": head, "squash": squash, message_key: message}
         await self._host.call("PUT", f"{self._project}/merge_requests/{number}/merge", body)
 
     async def withdraw(self, number: int, way: Way) -> None:
@@ -232,12 +248,14 @@ class GitLab:
 
     async def _in_train(self, number: int) -> bool:
         try:
-            said = await self._host.call("GET", f"{self._project}/merge_trains/merge_requests/{number}")
+            train_entry = await self._host.call(
+                "GET", f"{self._project}/merge_trains/merge_requests/{number}"
+            )
         except HostError as error:
             if error.status == 404:
                 return False
             raise
-        return text(said, "status") in ("idle", "fresh", "stale", "merging")
+        return text(train_entry, "status") in ("idle", "fresh", "stale", "merging")
 
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str) -> bool:
@@ -254,51 +272,53 @@ class GitLab:
         return True
 
     @staticmethod
-    def heard(headers: Headers, said: Any) -> list[IssueHeard]:
-        if text(said, "object_kind") != "issue":
+    def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
+        if text(payload, "object_kind") != "issue":
             return []
-        issue, changes = inner(said, "object_attributes"), inner(said, "changes")
+        issue, changes = inner(payload, "object_attributes"), inner(payload, "changes")
         if text(issue, "action") == "open":
-            labels, people = _texts(said, "labels", "title"), _texts(said, "assignees", "username")
+            labels, people = _texts(payload, "labels", "title"), _texts(payload, "assignees", "username")
         else:
             labels = _new(inner(changes, "labels"), "title")
             people = _new(inner(changes, "assignees"), "username")
-        wanted: list[tuple[Literal["label", "assignee"], str]] = [("label", each) for each in labels]
-        wanted += [("assignee", each) for each in people]
+        triggers: list[tuple[Literal["label", "assignee"], str]] = [("label", label) for label in labels]
+        triggers += [("assignee", person) for person in people]
         return [
             IssueHeard(
-                path=text(inner(said, "project"), "path_with_namespace"),
+                path=text(inner(payload, "project"), "path_with_namespace"),
                 number=number(issue, "iid"),
                 url=text(issue, "url"),
                 title=text(issue, "title"),
                 body=text(issue, "description"),
-                by=text(inner(said, "user"), "username"),
+                by=text(inner(payload, "user"), "username"),
                 on=on,
                 value=value,
                 at=moment(issue, "updated_at"),
-                author=_author(said),
-                addresses=tuple(filter(None, (text(inner(said, "user"), "email"),))),
+                author=_author(payload),
+                addresses=tuple(filter(None, (text(inner(payload, "user"), "email"),))),
             )
-            for on, value in wanted
+            for on, value in triggers
         ]
 
     @staticmethod
-    def pushed(headers: Headers, said: Any) -> PushHeard | None:
-        if text(said, "object_kind") != "push":
+    def pushed(headers: Headers, payload: Any) -> PushHeard | None:
+        if text(payload, "object_kind") != "push":
             return None
-        path = text(inner(said, "project"), "path_with_namespace")
-        return push_heard(said, path, (text(said, "user_username"),), (text(said, "user_email"),))
+        path = text(inner(payload, "project"), "path_with_namespace")
+        return push_heard(payload, path, (text(payload, "user_username"),), (text(payload, "user_email"),))
 
-    def _request(self, said: Mapping[str, Any]) -> OpenedRequest:
-        which = number(said, "iid")
-        url = link(text(said, "web_url"), f"{self._page}/-/merge_requests/{which}")
-        state = STATES.get(text(said, "state"), "closed")
-        return OpenedRequest(which, url, state, text(said, "title"), text(said, "description"))
+    def _request(self, merge_request: Mapping[str, Any]) -> OpenedRequest:
+        which = number(merge_request, "iid")
+        url = link(text(merge_request, "web_url"), f"{self._page}/-/merge_requests/{which}")
+        state = STATES.get(text(merge_request, "state"), "closed")
+        return OpenedRequest(
+            which, url, state, text(merge_request, "title"), text(merge_request, "description")
+        )
 
 
-def _state(said: Mapping[str, Any]) -> CheckState:
+def _state(status: Mapping[str, Any]) -> CheckState:
     """What may fail has passed as soon as it ended, or waits for somebody to start it."""
-    state, may_fail = text(said, "status"), said.get("allow_failure") is True
+    state, may_fail = text(status, "status"), status.get("allow_failure") is True
     if state in ("success", "skipped"):
         return "passed"
     if state in ("failed", "canceled"):
@@ -306,21 +326,23 @@ def _state(said: Mapping[str, Any]) -> CheckState:
     return "passed" if state == "manual" and may_fail else "pending"
 
 
-def _of_fork(said: Mapping[str, Any]) -> bool:
-    return differs(number(said, "source_project_id"), number(said, "target_project_id"))
+def _of_fork(merge_request: Mapping[str, Any]) -> bool:
+    return differs(number(merge_request, "source_project_id"), number(merge_request, "target_project_id"))
 
 
-def _author(said: Any) -> str:
+def _author(payload: Any) -> str:
     """The user name of who wrote an issue. GitLab tells a number: it is that of who acts, or of an assignee, or ""."""
-    author = number(inner(said, "object_attributes"), "author_id")
-    people = [inner(said, "user"), *rows(said.get("assignees"))]
-    return next((text(each, "username") for each in people if author and number(each, "id") == author), "")
+    author = number(inner(payload, "object_attributes"), "author_id")
+    people = [inner(payload, "user"), *rows(payload.get("assignees"))]
+    return next(
+        (text(person, "username") for person in people if author and number(person, "id") == author), ""
+    )
 
 
-def _texts(said: Any, key: str, name: str) -> list[str]:
-    return [text(each, name) for each in rows(said.get(key) if isinstance(said, Mapping) else None)]
+def _texts(payload: Any, key: str, name: str) -> list[str]:
+    return [text(row, name) for row in rows(payload.get(key) if isinstance(payload, Mapping) else None)]
 
 
 def _new(change: Mapping[str, Any], name: str) -> list[str]:
     before = _texts(change, "previous", name)
-    return [each for each in _texts(change, "current", name) if each not in before]
+    return [entry for entry in _texts(change, "current", name) if entry not in before]

@@ -52,28 +52,30 @@ class PushHeard:
     authors: tuple[str, ...] = ()
 
 
-def push_heard(said: Any, path: str, logins: Iterable[str], addresses: Iterable[str]) -> PushHeard | None:
+def push_heard(payload: Any, path: str, logins: Iterable[str], addresses: Iterable[str]) -> PushHeard | None:
     """None of a tag, or of a branch that was deleted."""
-    ref, commit = text(said, "ref"), text(said, "after")
+    ref, commit = text(payload, "ref"), text(payload, "after")
     if not ref.startswith(HEADS) or not COMMIT.fullmatch(commit) or not commit.strip("0"):
         return None
     of_commits = (
-        text(inner(each, role), "email") for each in rows(said.get("commits"))[:MOST] for role in ROLES
+        text(inner(pushed_commit, role), "email")
+        for pushed_commit in rows(payload.get("commits"))[:MOST]
+        for role in ROLES
     )
-    known = [tuple(filter(None, each)) for each in (logins, addresses, of_commits)]
+    known = [tuple(filter(None, names)) for names in (logins, addresses, of_commits)]
     return PushHeard(path, ref.removeprefix(HEADS), commit, *known)
 
 
-def hexed(body: bytes, secret: str, said: str) -> bool:
+def hexed(body: bytes, secret: str, signature: str) -> bool:
     """Whether this is the HMAC-SHA256 of the body, in hexadecimal."""
     made = hmac.new(secret.encode(), body, "sha256").hexdigest()
-    return hmac.compare_digest(made.encode(), said.strip().lower().encode())
+    return hmac.compare_digest(made.encode(), signature.strip().lower().encode())
 
 
-def moment(said: Any, key: str) -> datetime | None:
-    found = text(said, key).replace(" UTC", "+00:00")
+def moment(payload: Any, key: str) -> datetime | None:
+    timestamp = text(payload, key).replace(" UTC", "+00:00")
     try:
-        at = datetime.fromisoformat(found)
+        at = datetime.fromisoformat(timestamp)
     except ValueError:
         return None
     return at if at.tzinfo else at.replace(tzinfo=UTC)

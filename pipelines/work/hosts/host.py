@@ -90,7 +90,7 @@ class Host(Protocol):
 
     async def comment(self, kind: Thing, number: int, text: str) -> None: ...
 
-    async def set_status(self, commit: str, state: CommitState, said: str, url: str) -> None:
+    async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
         """Of Gateline, on a commit: the last one counts."""
 
     async def checks(self, commit: str) -> list[HostCheck]:
@@ -121,7 +121,7 @@ class Host(Protocol):
 
     async def standing(self, number: int, way: Way, base: str) -> MergeStanding: ...
 
-    async def merge(self, number: int, head: str, way: Way, squash: bool, said: str) -> None:
+    async def merge(self, number: int, head: str, way: Way, squash: bool, message: str) -> None:
         """Merge a request, or put it into the queue, if it still ends with `head`. `said`: the message of the commit,
         where one is made. :raises HostError: the rule that forbids it, as the host says it"""
 
@@ -133,11 +133,11 @@ class Host(Protocol):
         """Whether this came from who knows the secret."""
 
     @staticmethod
-    def heard(headers: Headers, said: Any) -> list[IssueHeard]:
+    def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
         """What it says of an issue; nothing of all else."""
 
     @staticmethod
-    def pushed(headers: Headers, said: Any) -> PushHeard | None:
+    def pushed(headers: Headers, payload: Any) -> PushHeard | None:
         """The branch that was pushed; None of all else."""
 
 
@@ -154,37 +154,37 @@ class PushTold:
     after: str
 
 
-def pushers_between(told: Iterable[PushTold], since: str, until: str) -> list[str]:
+def pushers_between(pushes: Iterable[PushTold], since: str, until: str) -> list[str]:
     """Of pushes, the newest first: nobody where the last one is not there yet."""
-    found: list[str] = []
+    logins: list[str] = []
     inside = False
-    for each in told:
-        inside = inside or each.after == until
-        if inside and each.after == since:
+    for push in pushes:
+        inside = inside or push.after == until
+        if inside and push.after == since:
             break
-        if inside and each.login:
-            found.append(each.login)
-        if inside and each.before == since:
+        if inside and push.login:
+            logins.append(push.login)
+        if inside and push.before == since:
             break
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(logins))
 
 
-def checked(found: Iterable[HostCheck]) -> list[HostCheck]:
+def checked(checks: Iterable[HostCheck]) -> list[HostCheck]:
     """Each name once: where two checks have the same, the worst of them counts. Ours is not waited for."""
     worst: dict[str, HostCheck] = {}
-    for each in found:
-        known = worst.get(each.name)
-        if each.name and each.name != CONTEXT and (known is None or BAD[each.state] > BAD[known.state]):
-            worst[each.name] = each
+    for check in checks:
+        known = worst.get(check.name)
+        if check.name and check.name != CONTEXT and (known is None or BAD[check.state] > BAD[known.state]):
+            worst[check.name] = check
     return list(worst.values())
 
 
 BAD: Mapping[CheckState, int] = {"passed": 0, "pending": 1, "failed": 2}
 
 
-def waiting(required: Iterable[str], found: Iterable[HostCheck], head: str) -> MergeStanding:
+def waiting(required: Iterable[str], checks: Iterable[HostCheck], head: str) -> MergeStanding:
     """What the checks that a host requires say of merging."""
-    known = {each.name: each.state for each in found}
+    known = {check.name: check.state for check in checks}
     failed = [name for name in required if known.get(name) == "failed"]
     if failed:
         return MergeStanding("refused", head, why=f"{', '.join(failed)} failed")

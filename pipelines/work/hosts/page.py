@@ -44,11 +44,13 @@ def page_at(text: str) -> HostPage:
         port = parts.port
     except ValueError as error:
         raise ValueError("The address of the page cannot be read.") from error
-    segments = [each for each in parts.path.removesuffix("/").removesuffix(".git").split("/") if each]
+    segments = [
+        segment for segment in parts.path.removesuffix("/").removesuffix(".git").split("/") if segment
+    ]
     usable = parts.scheme in ("https", "http", "ssh") and parts.hostname and len(segments) >= 2
     if not usable or parts.query or parts.fragment or parts.password:
         raise ValueError("Enter the address of the repository's page: https://host/team/app.")
-    if not all(PART.fullmatch(each) and each.strip(".") for each in segments):
+    if not all(PART.fullmatch(segment) and segment.strip(".") for segment in segments):
         raise ValueError("The address of the page has a part that is no plain name.")
     server = str(parts.hostname)
     if parts.scheme == "ssh":  # its port is not that of the pages

@@ -16,7 +16,7 @@ May = Callable[[], Awaitable[Clearance]]
 
 
 async def requested(
-    host: Host, head: str, base: str, said: RequestText, may: May
+    host: Host, head: str, base: str, request_text: RequestText, may: May
 ) -> tuple[OpenedRequest, bool]:
     """It, and whether it was there already. Looked for before anything is opened, and again where an answer got lost;
     `may` is asked right before a new one: what it refuses is not opened.
@@ -25,7 +25,7 @@ async def requested(
     one is opened. :raises HostError"""
     for left in reversed(range(TIMES)):
         try:
-            return await _once(host, head, base, said, may)
+            return await _once(host, head, base, request_text, may)
         except AlreadyOpen:
             if not left:
                 raise
@@ -36,26 +36,28 @@ async def requested(
     raise HostError(f"{host.name} has no answer.")
 
 
-async def _once(host: Host, head: str, base: str, said: RequestText, may: May) -> tuple[OpenedRequest, bool]:
+async def _once(
+    host: Host, head: str, base: str, request_text: RequestText, may: May
+) -> tuple[OpenedRequest, bool]:
     known = await host.requests(head, base)
-    now = next((each for each in known if each.state == "open"), None)
+    now = next((request for request in known if request.state == "open"), None)
     if now is not None:
-        body = renewed(now.body, said.body)
+        body = renewed(now.body, request_text.body)
         same = body.splitlines() == now.body.splitlines()
         return (now if same else await host.update(now.number, body)), True
-    ours = next((each for each in known if said.mark in each.body), None)
+    ours = next((request for request in known if request_text.mark in request.body), None)
     if ours is not None:
         return ours, True
     await cleared(may)
-    return await host.open(head, base, said.title, section(said.body)), False
+    return await host.open(head, base, request_text.title, section(request_text.body)), False
 
 
 async def cleared(may: May) -> Clearance:
     """:raises NotCleared"""
-    said = await may()
-    if said.refused:
-        raise NotCleared(said.refused, said.failure_type)
-    return said
+    clearance = await may()
+    if clearance.refused:
+        raise NotCleared(clearance.refused, clearance.failure_type)
+    return clearance
 
 
 def section(body: str) -> str:

@@ -15,9 +15,11 @@ from pipelines.work.outgoing.guard import Guard
 from pipelines.work.spec.hosting import HostAccess
 
 TABLE = (GitHub, GitLab, Gitea)
-NAMES = {each.key: each.name for each in TABLE}
-CLASSES = {each.key: each for each in TABLE}
-HOSTS: dict[str, Callable[[HostPage, str, Guard], Host]] = {each.key: each for each in TABLE}
+NAMES = {host_class.key: host_class.name for host_class in TABLE}
+CLASSES = {host_class.key: host_class for host_class in TABLE}
+HOSTS: dict[str, Callable[[HostPage, str, Guard], Host]] = {
+    host_class.key: host_class for host_class in TABLE
+}
 NONE = "none"
 
 
@@ -32,7 +34,7 @@ def found(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
             known = page_at(page or address)
         except ValueError:
             return None
-        host = next((each.key for each in TABLE if known.server in each.servers), "")
+        host = next((host_class.key for host_class in TABLE if known.server in host_class.servers), "")
         return (host, known) if host else None
     if host not in HOSTS:
         raise ValueError("Choose one of the hosts that are offered.")

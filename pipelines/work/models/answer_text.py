@@ -44,14 +44,14 @@ def _as_json(text: str) -> ModelVerdict | None:
 def _as_line(text: str) -> ModelVerdict | None:
     lines = text.splitlines()
     for index in range(len(lines) - 1, -1, -1):
-        found = ALONE.match(lines[index])
-        if found:
+        match = ALONE.match(lines[index])
+        if match:
             rest = [*lines[:index], *lines[index + 1 :]]
-            return ModelVerdict(found.group(1).lower(), "\n".join(rest).strip())
+            return ModelVerdict(match.group(1).lower(), "\n".join(rest).strip())
     return None
 
 
 def _in_last_line(text: str) -> ModelVerdict | None:
     lines = text.strip().splitlines()
-    words = {found.lower() for found in WORD.findall(lines[-1])} if lines else set()
+    words = {word.lower() for word in WORD.findall(lines[-1])} if lines else set()
     return ModelVerdict(words.pop(), text.strip()) if len(words) == 1 else None

@@ -29,14 +29,14 @@ class CompletionRequest:
     stream: bool = True
 
     def body(self, model: str) -> dict[str, Any]:
-        asked: dict[str, Any] = {"model": self.model or model, "messages": list(self.messages)}
+        payload: dict[str, Any] = {"model": self.model or model, "messages": list(self.messages)}
         if self.temperature is not None:
-            asked["temperature"] = self.temperature
+            payload["temperature"] = self.temperature
         if self.max_tokens is not None:
-            asked["max_tokens"] = self.max_tokens
+            payload["max_tokens"] = self.max_tokens
         if self.tools:
-            asked["tools"] = list(self.tools)
-        return asked
+            payload["tools"] = list(self.tools)
+        return payload
 
 
 @dataclass
@@ -55,8 +55,8 @@ class Reply:
 
     @property
     def usage(self) -> dict[str, Any]:
-        found = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out}
-        return {key: value for key, value in found.items() if value is not None}
+        counts = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out}
+        return {key: value for key, value in counts.items() if value is not None}
 
 
 class NoAnswer(Exception):
@@ -110,25 +110,25 @@ async def _answer(
     client: openai.AsyncOpenAI, question: CompletionRequest, body: dict[str, Any], hear: Hear
 ) -> Reply:
     if not question.stream:
-        whole = await client.chat.completions.create(**body)
-        reply = _whole(_plain(whole))
+        completion = await client.chat.completions.create(**body)
+        reply = _whole(_plain(completion))
         await hear(reply.text)
         return reply
     import openai  # noqa: PLC0415
 
-    said = StreamedAnswer()
+    streamed = StreamedAnswer()
     async with await client.chat.completions.create(
         **body, stream=True, stream_options={"include_usage": True}
     ) as chunks:
         try:
             async for chunk in chunks:
-                await hear(said.add(_plain(chunk)))
+                await hear(streamed.add(_plain(chunk)))
         except openai.APITimeoutError as error:
             raise NoAnswer("model_timeout", "The model fell silent in the middle of its answer.") from error
         except openai.APIConnectionError as error:
             why = error.__cause__ or error
             raise NoAnswer("model_cut_off", f"The answer broke off: {why or type(why).__name__}") from error
-    return said.reply()
+    return streamed.reply()
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -180,12 +180,12 @@ def _whole(answer: dict[str, Any]) -> Reply:
     calls = message.get("tool_calls")
     for index, call in enumerate(calls if isinstance(calls, list) else ()):
         function = _object(_object(call).get("function"))
-        named = ToolCall(
+        tool_call = ToolCall(
             _text(_object(call).get("id")) or f"call_{index}",
             _text(function.get("name")),
             _text(function.get("arguments")),
         )
-        reply.calls.append(named)
+        reply.calls.append(tool_call)
     return reply
 
 

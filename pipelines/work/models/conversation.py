@@ -52,8 +52,8 @@ class Conversation:
         return Conversation((*self.messages, *messages), self.more)
 
     def to_dict(self, model: str = "") -> dict[str, Any]:
-        named = {"model": model} if model else {}
-        return {**self.more, **named, "messages": list(self.messages)}
+        model_field = {"model": model} if model else {}
+        return {**self.more, **model_field, "messages": list(self.messages)}
 
     @property
     def waits_for_tools(self) -> bool:
@@ -65,7 +65,7 @@ class Conversation:
         last = next((i for i in reversed(range(len(self.messages))) if _asks(self.messages[i])), None)
         if last is None:
             return []
-        answered = {each.get("tool_call_id") for each in self.messages[last + 1 :]}
+        answered = {message.get("tool_call_id") for message in self.messages[last + 1 :]}
         calls = calls_of(self.messages[last]["tool_calls"])
         return [call for call in calls if call.id not in answered]
 
@@ -83,16 +83,16 @@ def read(value: Any) -> Conversation:
     for index, message in enumerate(value["messages"]):
         if not isinstance(message, dict) or message.get("role") not in ROLES:
             raise NoConversation(f"messages[{index}] has no role that a model knows")
-    messages = tuple({key: each[key] for key in KEYS if key in each} for each in value["messages"])
-    return Conversation(messages, {key: each for key, each in value.items() if key != "messages"})
+    messages = tuple({key: entry[key] for key in KEYS if key in entry} for entry in value["messages"])
+    return Conversation(messages, {key: entry for key, entry in value.items() if key != "messages"})
 
 
 def found(key: str, data: Mapping[str, Any]) -> Any:
     """What is kept under a key: in the context, where stations leave it, else in a variable that a rule composed."""
     for family in ("context", "variables"):
-        kept = (data.get(family) or {}).get(key)
-        if kept is not None:
-            return kept
+        value = (data.get(family) or {}).get(key)
+        if value is not None:
+            return value
     return None
 
 
@@ -102,25 +102,25 @@ def asked(before: Conversation, system: str, prompt: str, feedback: str) -> Conv
     answered = before.adding(
         *({"role": "tool", "tool_call_id": call.id, "content": NOT_RUN} for call in before.open_calls())
     )
-    said = feedback if before.waits_for_tools else prompt
-    told = answered.adding(*([{"role": "user", "content": said.rstrip()}] if said.strip() else []))
+    text = feedback if before.waits_for_tools else prompt
+    extended = answered.adding(*([{"role": "user", "content": text.rstrip()}] if text.strip() else []))
     if not system:
-        return told
-    others = [message for message in told.messages if message.get("role") != "system"]
-    return Conversation(({"role": "system", "content": system}, *others), told.more)
+        return extended
+    others = [message for message in extended.messages if message.get("role") != "system"]
+    return Conversation(({"role": "system", "content": system}, *others), extended.more)
 
 
 def calls_of(values: Any) -> list[ToolCall]:
     """From the messages of a model, or from an output that tells them."""
-    found: list[ToolCall] = []
+    calls: list[ToolCall] = []
     for value in values if isinstance(values, Sequence) and not isinstance(values, str) else ():
         if not isinstance(value, dict):
             continue
         function = value.get("function")
-        said = function if isinstance(function, dict) else value
-        arguments = said.get("arguments")
+        call = function if isinstance(function, dict) else value
+        arguments = call.get("arguments")
         text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-        found.append(
-            ToolCall(str(value.get("id") or f"call_{len(found)}"), str(said.get("name") or ""), text)
+        calls.append(
+            ToolCall(str(value.get("id") or f"call_{len(calls)}"), str(call.get("name") or ""), text)
         )
-    return found
+    return calls

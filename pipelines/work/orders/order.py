@@ -133,9 +133,9 @@ class Orders:
         station, question, git = plain["station"], plain["question"], plain["git"]
         its = {name: tuple(station[name]) for name in ("output_keys", "artifacts", "labels", "hosts")}
         made = {name: tuple(plain[name]) for name in ("declared", "repositories", "folders")}
-        whole: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
-        asked = QuestionOrder(**question) if question else None
-        return cls(**{**whole, "question": asked, "git": _git_order(git)})
+        fields: dict[str, Any] = {**plain, **made, "station": StationOrder(**{**station, **its})}
+        question_order = QuestionOrder(**question) if question else None
+        return cls(**{**fields, "question": question_order, "git": _git_order(git)})
 
 
 def _git_order(plain: Mapping[str, Any] | None) -> GitOrder | None:
@@ -274,9 +274,9 @@ def last_said(orders: Orders) -> str:
 def expected_outputs(keys: tuple[str, ...]) -> str:
     """The section that names the keys which are taken from the answer, with an example (C23)."""
     listed = "\n".join(f"- {key}" for key in keys)
-    shown = json.dumps(example(keys), indent=2, ensure_ascii=False)
+    example_json = json.dumps(example(keys), indent=2, ensure_ascii=False)
     how = f"End your answer with one block like this. {EXAMPLES}"
-    return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{shown}\n```"
+    return f"## Expected outputs\n\n{listed}\n\n{how}\n\n```json\n{example_json}\n```"
 
 
 def trust(attempt: Attempt, config: WorkerConfig) -> dict[str, str]:

@@ -139,8 +139,8 @@ def _those(names: tuple[str, ...], known: Mapping[str, str]) -> dict[str, str]:
 
 def _with_model(access: Access, preset: Preset, stored: Mapping[str, str], listed: tuple[str, ...]) -> Access:
     """Its model is where the stored variables say; the usual hosts are left out then, unless the station lists them."""
-    usual = {host_of(each) for each in preset.hosts} - {host_of(each) for each in listed}
-    its = [host for each in preset.reaches(stored) if (host := host_of(each))]
+    usual = {host_of(url) for url in preset.hosts} - {host_of(url) for url in listed}
+    its = [host for url in preset.reaches(stored) if (host := host_of(url))]
     others = (host for host in access.hosts if host not in usual)
     return replace(access, hosts=tuple(dict.fromkeys((*its, *others))))
 
@@ -151,24 +151,24 @@ def of_a_hook(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 
 def of_a_call(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     made, work = plain(orders, attempt, config), orders.station.work
-    found: dict[str, Any] = {**work, "url": address(orders, str(work.get("url", "")))}
-    found["headers"] = {
+    rendered_work: dict[str, Any] = {**work, "url": address(orders, str(work.get("url", "")))}
+    rendered_work["headers"] = {
         name: filled_in(orders, f"headers.{name}", value, config)
         for name, value in (work.get("headers") or {}).items()
     }
     if "body" in work:
-        found["body"] = rendered(orders, "body", str(work["body"]))
+        rendered_work["body"] = rendered(orders, "body", str(work["body"]))
     if "json" in work:
-        found["json"] = each_text(work["json"], lambda text: rendered(orders, "json", text))
-    return replace(made, work=found)
+        rendered_work["json"] = each_text(work["json"], lambda text: rendered(orders, "json", text))
+    return replace(made, work=rendered_work)
 
 
 def address(orders: Orders, text: str) -> str:
     """Render an address. Values are inserted escaped, except one at the beginning, which is the address itself."""
 
-    def insert(found: re.Match[str]) -> str:
-        value = rendered(orders, "url", found[0])
-        return value if found.start() == 0 else quote(value, safe="")
+    def insert(match: re.Match[str]) -> str:
+        value = rendered(orders, "url", match[0])
+        return value if match.start() == 0 else quote(value, safe="")
 
     return PLACE.sub(insert, text.strip())
 
@@ -225,8 +225,8 @@ def _tool(orders: Orders, tool: Mapping[str, Any], config: WorkerConfig) -> Offe
 
 
 def _request(orders: Orders, place: str, call: Mapping[str, Any], config: WorkerConfig) -> RequestTemplate:
-    said = (call.get("headers") or {}).items()
-    headers = {name: _opened(orders, f"{place}.headers", value, config) for name, value in said}
+    header_items = (call.get("headers") or {}).items()
+    headers = {name: _opened(orders, f"{place}.headers", value, config) for name, value in header_items}
     value = call.get("json", MISSING)
     return RequestTemplate(
         method=str(call.get("method") or "GET"),
@@ -250,10 +250,10 @@ def _open(orders: Orders, place: str, text: str, *, in_address: bool = False) ->
     """A text with everything rendered but the places of arguments."""
     parts: list[str | Argument] = []
     end = 0
-    for found in ARGUMENT.finditer(text):
-        parts += [_rendered_part(orders, place, text[end : found.start()], in_address and end > 0)]
-        parts += [Argument(found[1])]
-        end = found.end()
+    for match in ARGUMENT.finditer(text):
+        parts += [_rendered_part(orders, place, text[end : match.start()], in_address and end > 0)]
+        parts += [Argument(match[1])]
+        end = match.end()
     parts.append(_rendered_part(orders, place, text[end:], in_address and end > 0))
     return tuple(part for part in parts if part != "")
 
@@ -261,7 +261,7 @@ def _open(orders: Orders, place: str, text: str, *, in_address: bool = False) ->
 def _rendered_part(orders: Orders, place: str, text: str, inside: bool) -> str:
     if not inside:
         return address(orders, text) if place.endswith(".url") else rendered(orders, place, text)
-    return PLACE.sub(lambda found: quote(rendered(orders, place, found[0]), safe=""), text)
+    return PLACE.sub(lambda match: quote(rendered(orders, place, match[0]), safe=""), text)
 
 
 SPECS: Mapping[str, Callable[[Orders, Attempt, WorkerConfig], Spec]] = {

@@ -63,17 +63,21 @@ class Authorities:
 
 def of_environment(environment: Mapping[str, str]) -> Authorities:
     """:raises WrongBundle: the setting names a file without certificates"""
-    named = environment.get(SETTING, "").strip()
+    configured = environment.get(SETTING, "").strip()
     own, sources = dict[str, None](), list[str]()
-    for name in (SETTING,) if named else USUAL:
+    for name in (SETTING,) if configured else USUAL:
         if place := environment.get(name, "").strip():
             try:
-                found = _certificates(Path(place).expanduser())
+                certificates = _certificates(Path(place).expanduser())
             except WrongBundle as error:
-                if named:
+                if configured:
                     raise WrongBundle(f"{name} is “{place}”: {error}") from error
                 continue
-            added = [each for each in found if ssl.PEM_cert_to_DER_cert(each) not in _known()]
+            added = [
+                certificate
+                for certificate in certificates
+                if ssl.PEM_cert_to_DER_cert(certificate) not in _known()
+            ]
             own |= dict.fromkeys(added)
             sources += [f"{name}={place}"] if added else []
     return Authorities(tuple(own), ", ".join(sources))
@@ -82,13 +86,13 @@ def of_environment(environment: Mapping[str, str]) -> Authorities:
 def _certificates(path: Path) -> list[str]:
     """:raises WrongBundle: why there are none"""
     try:
-        found = CERTIFICATE.findall(path.read_text("utf-8"))
-        if found:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata="\n".join(found))
-            return found
+        certificates = CERTIFICATE.findall(path.read_text("utf-8"))
+        if certificates:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata="\n".join(certificates))
+            return certificates
     except OSError as error:
-        said = "its certificates cannot be read" if isinstance(error, ssl.SSLError) else error.strerror
-        raise WrongBundle(f"{said}.") from error
+        reason = "its certificates cannot be read" if isinstance(error, ssl.SSLError) else error.strerror
+        raise WrongBundle(f"{reason}.") from error
     except ValueError as error:
         raise WrongBundle("it is no text.") from error
     raise WrongBundle("it holds no certificate in PEM.")
@@ -107,9 +111,9 @@ def _known() -> tuple[bytes, ...]:
 _trusted: list[Authorities] = [Authorities()]
 
 
-def trust(found: Authorities) -> None:
+def trust(authorities: Authorities) -> None:
     """What the process that starts was told."""
-    _trusted[:] = [found]
+    _trusted[:] = [authorities]
 
 
 def trusted() -> Authorities:

@@ -91,8 +91,8 @@ class GitAnswer:
                 self._rest += chunk
         except ERRORS as error:
             raise GitProtocolError(self._deadline.words(error)) from error
-        found, self._rest = self._rest[:size], self._rest[size:]
-        return found
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
 
     def close(self) -> None:
         self._response.close()
@@ -113,13 +113,13 @@ class HttpsGitClient(AbstractHttpGitClient):
         password: str = "",
         took: Took = lambda size: None,
         thin_packs: bool = False,
-        whole: float = WHOLE_SECONDS,
+        total_seconds: float = WHOLE_SECONDS,
     ) -> None:
         super().__init__(url, quiet=True, thin_packs=thin_packs)
-        self._took, self._deadline = took, Deadline(whole)
+        self._took, self._deadline = took, Deadline(total_seconds)
         self._http = blocking_client(guard, seconds)
-        given = base64.b64encode(f"{user}:{password}".encode()).decode()
-        self._own = {"authorization": f"Basic {given}"} if password else {}
+        credentials = base64.b64encode(f"{user}:{password}".encode()).decode()
+        self._own = {"authorization": f"Basic {credentials}"} if password else {}
 
     def close(self) -> None:
         self._deadline.end()
@@ -136,12 +136,12 @@ class HttpsGitClient(AbstractHttpGitClient):
         data: bytes | Iterator[bytes] | None = None,
         raise_for_status: bool = True,
     ) -> tuple[GitAnswer, Callable[[int], bytes]]:
-        asked = {"user-agent": "git/dulwich", "accept-encoding": "identity", "pragma": "no-cache"}
+        base_headers = {"user-agent": "git/dulwich", "accept-encoding": "identity", "pragma": "no-cache"}
         try:
             request = self._http.build_request(
                 "GET" if data is None else "POST",
                 url,
-                headers=asked | (headers or {}) | self._own,
+                headers=base_headers | (headers or {}) | self._own,
                 content=data,
                 extensions={"trace": self._deadline.trace},
             )

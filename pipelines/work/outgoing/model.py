@@ -20,7 +20,7 @@ def model_client(outgoing: Outgoing) -> openai.AsyncOpenAI:
     import openai  # noqa: PLC0415 - most of a worker's start, and for models alone
 
     endpoint = outgoing.endpoint
-    found = openai.AsyncOpenAI(
+    openai_client = openai.AsyncOpenAI(
         base_url=endpoint.url,
         api_key=endpoint.key or NO_KEY,
         timeout=endpoint.seconds,
@@ -28,5 +28,5 @@ def model_client(outgoing: Outgoing) -> openai.AsyncOpenAI:
         http_client=client(outgoing.guard.also(endpoint.host), endpoint.seconds),
     )
     # The library reads them from the environment, where no setting of ours stands.
-    found.organization = found.project = None
-    return found
+    openai_client.organization = openai_client.project = None
+    return openai_client

@@ -144,12 +144,12 @@ class HostProxy:
 
     async def _refuse(self, writer: asyncio.StreamWriter, refused: NotPassed) -> None:
         """Answer the program, and say once in the log why."""
-        said = str(refused).rstrip(".")
-        if said not in self._noted and len(self._noted) <= MOST_NOTES:
-            self._noted.add(said)
+        message = str(refused).rstrip(".")
+        if message not in self._noted and len(self._noted) <= MOST_NOTES:
+            self._noted.add(message)
             more = len(self._noted) > MOST_NOTES
-            await self.note(f"Network: {'more was refused, which is not listed' if more else said}.")
-        body = f"Gateline: {said}.\n".encode("ascii", "replace")
+            await self.note(f"Network: {'more was refused, which is not listed' if more else message}.")
+        body = f"Gateline: {message}.\n".encode("ascii", "replace")
         head = f"HTTP/1.1 {refused.status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n"
         writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
         with contextlib.suppress(TimeoutError):
@@ -170,12 +170,12 @@ def target_of(head: bytes) -> tuple[str, int]:
 
     :raises NotPassed: it is no CONNECT to a name"""
     first, *lines = head[:-4].split(b"\r\n")
-    asked = REQUEST.fullmatch(first)
-    if asked is None:
+    match = REQUEST.fullmatch(first)
+    if match is None:
         if METHOD.match(first) and not first.startswith(b"CONNECT "):
             raise NotPassed(ONLY_CONNECT, "a request without TLS was refused; use https")
         raise NotPassed(BAD, "a request could not be read")
-    host, port = named(asked[1].decode())
+    host, port = named(match[1].decode())
     for line in lines:
         header = HEADER.fullmatch(line)
         if header is None:
@@ -190,9 +190,9 @@ def target_of(head: bytes) -> tuple[str, int]:
 
 def named(target: str) -> tuple[str, int]:
     """:raises NotPassed: no `name:port`"""
-    found = TARGET.fullmatch(target)
-    host = found[1].lower().removesuffix(".") if found else ""
-    if found is None or len(host) > LONGEST_NAME or not 0 < int(found[2]) < 65536:
+    match = TARGET.fullmatch(target)
+    host = match[1].lower().removesuffix(".") if match else ""
+    if match is None or len(host) > LONGEST_NAME or not 0 < int(match[2]) < 65536:
         if target.startswith("["):
             raise NotPassed(
                 FORBIDDEN, f"{target[:LONGEST_NAME]} is an address; hosts are reached by their names"
@@ -201,7 +201,7 @@ def named(target: str) -> tuple[str, int]:
     # What has no letter in its last part is an address, however it is written: 127.1, 0x7f000001.
     if NAME.fullmatch(host) is None or is_address(host):
         raise NotPassed(FORBIDDEN, f"{host} is an address; hosts are reached by their names")
-    return host, int(found[2])
+    return host, int(match[2])
 
 
 def is_address(host: str) -> bool:
@@ -224,12 +224,12 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def _joined(one: Streams, other: Streams, idle: float) -> None:
     """Pass on what each says until both are done, or nothing passed for too long."""
     loop = asyncio.get_running_loop()
-    heard = [loop.time()]
-    both = (_copied(one[0], other[1], heard), _copied(other[0], one[1], heard))
-    copying = [asyncio.create_task(each) for each in both]
+    last_activity = [loop.time()]
+    both = (_copied(one[0], other[1], last_activity), _copied(other[0], one[1], last_activity))
+    copying = [asyncio.create_task(coroutine) for coroutine in both]
     try:
         while True:
-            left = heard[0] + idle - loop.time()
+            left = last_activity[0] + idle - loop.time()
             if left <= 0:
                 return
             done, waiting = await asyncio.wait(copying, timeout=left)
@@ -242,12 +242,14 @@ async def _joined(one: Streams, other: Streams, idle: float) -> None:
         await asyncio.gather(*copying, return_exceptions=True)
 
 
-async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, heard: list[float]) -> None:
+async def _copied(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, last_activity: list[float]
+) -> None:
     loop = asyncio.get_running_loop()
     while data := await reader.read(CHUNK):
-        heard[0] = loop.time()
+        last_activity[0] = loop.time()
         writer.write(data)
         await writer.drain()
-        heard[0] = loop.time()
+        last_activity[0] = loop.time()
     if writer.can_write_eof():
         writer.write_eof()

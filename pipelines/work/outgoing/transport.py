@@ -79,8 +79,8 @@ def _explained(name: str) -> Iterator[None]:
             why = why.__cause__ or why.__context__
         if why is None:
             raise
-        said = f"The certificate of {name} is not trusted: {why.verify_message}. {REMEDY}"
-        raise httpx2.ConnectError(said) from error
+        message = f"The certificate of {name} is not trusted: {why.verify_message}. {REMEDY}"
+        raise httpx2.ConnectError(message) from error
 
 
 def _server(request: httpx2.Request) -> tuple[str, int]:

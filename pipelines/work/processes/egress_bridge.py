@@ -21,8 +21,8 @@ def variables(port: int) -> dict[str, str]:
     """Variables of the command. The last one is Node's, which looks at the others only then."""
     proxy = f"http://127.0.0.1:{port}"
     names = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
-    found = {spelling: proxy for name in names for spelling in (name, name.lower())}
-    return {**found, "NO_PROXY": NOT_PROXIED, "no_proxy": NOT_PROXIED, "NODE_USE_ENV_PROXY": "1"}
+    proxies = {spelling: proxy for name in names for spelling in (name, name.lower())}
+    return {**proxies, "NO_PROXY": NOT_PROXIED, "no_proxy": NOT_PROXIED, "NODE_USE_ENV_PROXY": "1"}
 
 
 async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -37,7 +37,7 @@ def inside(
         raise CannotIsolate("programs of an image take bubblewrap")
     made = [isolation.program, "--unshare-user", "--cap-drop", "ALL", "--setenv", "PATH", image.path]
     made += [DISABLE_USERNS] if DISABLE_USERNS in isolation.prefix else []
-    points = [PurePosixPath(each) for each in (*OURS, *NAMES, str(attempt))]
+    points = [PurePosixPath(point) for point in (*OURS, *NAMES, str(attempt))]
     made += laid_out(image.root, points)
     made += ["--ro-bind", "/proc", "/proc", "--dev-bind", "/dev", "/dev", "--bind", "/tmp", "/tmp"]
     made += [part for name in NAMES for part in ("--ro-bind-try", name, name)]

@@ -29,17 +29,17 @@ def of_installation(
     """What every station may read: programs and listed folders, of this installation (`base`) no more than they need;
     and what none may."""
     programs = [Path(folder) for folder in path]
-    found = [
+    roots = [
         Path(sys.prefix),
         Path(sys.base_prefix),
         *way_to(Path(sys.executable)),
-        *(base / each for each in PROGRAMS),
+        *(base / program for program in PROGRAMS),
         *programs,
         *(folder.parent for folder in programs if is_installation(folder)),
         *map(Path, readable),
     ]
     covered = [*map(Path, hidden), *(base / name for name in STATE_FOLDERS)]
-    return places(found, covered, Path.home(), installation=[base])
+    return places(roots, covered, Path.home(), installation=[base])
 
 
 def notices(isolation: Isolation) -> list[str]:

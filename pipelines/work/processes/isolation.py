@@ -72,8 +72,8 @@ class Places:
 
     def shows(self, path: Path) -> bool:
         """Say whether some station can read this file: of the places around it the innermost decides."""
-        seen = dict.fromkeys((*map(Path, SYSTEM), *self.seen(OPEN)), True)
-        around = seen | dict.fromkeys(self.hidden, False)
+        visible = dict.fromkeys((*map(Path, SYSTEM), *self.seen(OPEN)), True)
+        around = visible | dict.fromkeys(self.hidden, False)
         holding = [place for place in around if path.is_relative_to(place)]
         return bool(holding) and around[max(holding, key=lambda place: len(place.parts))]
 
@@ -198,16 +198,16 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
 
 def mounts(places: Places, access: Access) -> tuple[list[str], list[str]]:
     """The listed places with the hidden ones covered, outer ones first: of two, the deeper holds. And the covers."""
-    seen = places.seen(access)
+    visible = places.seen(access)
     argv: list[str] = []
     covers: list[str] = []
-    for place in shallow_first((*seen, *places.hidden)):
+    for place in shallow_first((*visible, *places.hidden)):
         if place not in places.hidden:
             argv += ["--ro-bind-try", str(place), str(place)]
         elif place.is_dir():
             argv += ["--tmpfs", str(place)]
             covers.append(str(place))
-        elif place.exists() and within(place, seen):
+        elif place.exists() and within(place, visible):
             argv += ["--ro-bind", "/dev/null", str(place)]
     return argv, covers
 
@@ -231,12 +231,12 @@ def within(place: Path, roots: Iterable[Path]) -> bool:
 def without(places: Places, access: Access = OPEN) -> list[Path]:
     """The readable places with the hidden ones cut out: Landlock can only allow. A folder on the way to a hidden one is
     replaced by its other children, as they are at this moment."""
-    found: list[Path] = []
+    allowed: list[Path] = []
     for root in shallow_first((*places.seen(access), *(Path(place).resolve() for place in SYSTEM))):
-        found += cut(
+        allowed += cut(
             root, [place for place in places.hidden if place.is_relative_to(root) and place.exists()]
         )
-    return found
+    return allowed
 
 
 def unlistable(isolation: Isolation) -> list[tuple[Path, Path]]:
@@ -259,10 +259,10 @@ def cut(root: Path, hidden: Sequence[Path]) -> list[Path]:
         return [root]
     if root in hidden:
         return []
-    found: list[Path] = []
+    allowed: list[Path] = []
     for child in sorted(root.iterdir()):
-        found += cut(child, [place for place in hidden if place.is_relative_to(child)])
-    return found
+        allowed += cut(child, [place for place in hidden if place.is_relative_to(child)])
+    return allowed
 
 
 def way_to(program: Path) -> list[Path]:
@@ -285,14 +285,16 @@ def places(
     `home` and the `.git` of the `installation`; inside of that, what is listed besides."""
     secret, bases = both(hidden, (home / name for name in HOME_SECRETS)), both(installation)
     closed = (*secret, *(base / ".git" for base in bases))
-    wanted = [place for place in both(there(readable)) if not within(place, closed)]
-    roots = (*wanted, *map(Path, SYSTEM))
+    included = [place for place in both(there(readable)) if not within(place, closed)]
+    roots = (*included, *map(Path, SYSTEM))
     cover = dict.fromkeys((*secret, *bases))
     # Also around what is listed: where it lies in /tmp, a station could write beside it into its own folder.
     hiding = (
-        place for place in cover if within(place, roots) or any(root.is_relative_to(place) for root in wanted)
+        place
+        for place in cover
+        if within(place, roots) or any(root.is_relative_to(place) for root in included)
     )
-    return Places(tuple(wanted), tuple(hiding), secret, bases)
+    return Places(tuple(included), tuple(hiding), secret, bases)
 
 
 def there(places: Iterable[Path]) -> Iterable[Path]:
@@ -301,5 +303,5 @@ def there(places: Iterable[Path]) -> Iterable[Path]:
 
 def both(*groups: Iterable[Path]) -> tuple[Path, ...]:
     """Name each place as it is called and with links resolved, once."""
-    named = [place.absolute() for group in groups for place in group]
-    return tuple(dict.fromkeys((*named, *(place.resolve() for place in named))))
+    absolute = [place.absolute() for group in groups for place in group]
+    return tuple(dict.fromkeys((*absolute, *(place.resolve() for place in absolute))))

@@ -66,13 +66,13 @@ async def choose(
     reasons = []
     for isolation in candidates(setting, places):
         try:
-            found = await opened(isolation, workspaces, socket)
+            leaks = await opened(isolation, workspaces, socket)
         except CannotIsolate as error:
             reasons.append(f"{label(isolation)}: {error}")
             continue
-        if not found & DEMANDED:
-            return InForce(await without_network(isolation, workspaces), found)
-        reasons.append(f"{label(isolation)} leaves open: {', '.join(sorted(found & DEMANDED))}")
+        if not leaks & DEMANDED:
+            return InForce(await without_network(isolation, workspaces), leaks)
+        reasons.append(f"{label(isolation)} leaves open: {', '.join(sorted(leaks & DEMANDED))}")
     if setting == "auto":
         return await choose("none", places, workspaces, socket)
     raise CannotIsolate("; ".join(reasons) or f"there is no {setting} on this machine")
@@ -84,10 +84,10 @@ async def without_network(isolation: Isolation, workspaces: Path) -> Isolation:
         return isolation  # an administrator's own prefix decides by itself what it lets through
     cutting = replace(isolation, cuts_network=True)
     try:
-        found = await opened(cutting, workspaces, None, Access(network=False))
+        leaks = await opened(cutting, workspaces, None, Access(network=False))
     except CannotIsolate:
         return isolation
-    return isolation if "network" in found else await with_hosts(cutting, workspaces)
+    return isolation if "network" in leaks else await with_hosts(cutting, workspaces)
 
 
 async def with_hosts(isolation: Isolation, workspaces: Path) -> Isolation:
@@ -95,12 +95,12 @@ async def with_hosts(isolation: Isolation, workspaces: Path) -> Isolation:
     limiting, door = replace(isolation, limits_hosts=True), await asyncio.to_thread(mkdtemp, prefix=DOOR)
     try:
         async with await asyncio.start_unix_server(greet, Path(door) / PROXY):
-            found = await opened(limiting, workspaces, None, Access(network=False, door=Path(door)))
+            leaks = await opened(limiting, workspaces, None, Access(network=False, door=Path(door)))
     except (CannotIsolate, OSError):
         return isolation
     finally:
         await asyncio.to_thread(shutil.rmtree, door, ignore_errors=True)
-    return limiting if "proxy" in found and "network" not in found else isolation
+    return limiting if "proxy" in leaks and "network" not in leaks else isolation
 
 
 async def greet(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -54,11 +54,11 @@ class ResourceMeter:
         began = time.monotonic()
         if began < self._due.get(name, 0):
             return False
-        found: bool = check(pids)
+        is_over: bool = check(pids)
         ended = time.monotonic()
         least = DISK_SECONDS if name == DISK else TICK_SECONDS
         self._due[name] = ended + max(least / 2, SPARING * (ended - began))
-        return found
+        return is_over
 
     def _processes(self, pids: list[int]) -> bool:
         most = int(self.limits["processes"])
@@ -95,22 +95,22 @@ class ResourceMeter:
 
 def tree(root: int) -> list[int]:
     """Every process below `root`."""
-    found: list[int] = []
+    pids: list[int] = []
     level = [root]
     while level:
         level = [child for pid in level for child in children(pid)]
-        found += level
-    return found
+        pids += level
+    return pids
 
 
 def children(pid: int) -> list[int]:
-    found: list[int] = []
+    child_pids: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
+            child_pids += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:
         pass  # it has ended
-    return found
+    return child_pids
 
 
 def read(path: str) -> bytes:
@@ -163,15 +163,15 @@ def unlinked(pids: list[int]) -> Iterator[tuple[tuple[int, int], int]]:
             continue
         for name in names:
             try:
-                found = os.stat(f"/proc/{pid}/fd/{name}")
+                file_stat = os.stat(f"/proc/{pid}/fd/{name}")
             except OSError:
                 continue
-            if stat.S_ISREG(found.st_mode) and found.st_nlink == 0:
-                yield sized(found)
+            if stat.S_ISREG(file_stat.st_mode) and file_stat.st_nlink == 0:
+                yield sized(file_stat)
 
 
-def sized(found: os.stat_result) -> tuple[tuple[int, int], int]:
-    return (found.st_dev, found.st_ino), max(found.st_size, found.st_blocks * 512)
+def sized(file_stat: os.stat_result) -> tuple[tuple[int, int], int]:
+    return (file_stat.st_dev, file_stat.st_ino), max(file_stat.st_size, file_stat.st_blocks * 512)
 
 
 def restrict(limits: dict[str, Any]) -> None:

@@ -134,8 +134,8 @@ class Process:
             if isinstance(message.get("signal"), int):
                 number = int(str(message["signal"]))
                 code = 128 + number
-            if isinstance(found := message.get("survivors"), list):
-                survivors = tuple(found)
+            if isinstance(pids := message.get("survivors"), list):
+                survivors = tuple(pids)
             limit = str(message.get("limit", limit))
         return ProcessEnd(code, number, survivors, limit)
 

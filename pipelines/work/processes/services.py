@@ -19,7 +19,7 @@ import time
 from typing import Any
 
 MARK = "gateline:services"
-SHOWN = 4000
+MAX_OUTPUT = 4000
 HEALTH_SECONDS, PAUSE = 10, 0.05
 
 
@@ -84,22 +84,22 @@ def wait_for(service: dict[str, Any], process: subprocess.Popen[bytes]) -> float
 def tail(service: dict[str, Any], folder: str) -> str:
     try:
         with open(log_of(service, folder), "rb") as log:
-            log.seek(max(0, os.fstat(log.fileno()).st_size - SHOWN))
-            return log.read(SHOWN).decode("utf-8", "replace")
+            log.seek(max(0, os.fstat(log.fileno()).st_size - MAX_OUTPUT))
+            return log.read(MAX_OUTPUT).decode("utf-8", "replace")
     except OSError:
         return ""
 
 
-def keep(services: list[dict[str, Any]], folder: str, told: int) -> None:
+def keep(services: list[dict[str, Any]], folder: str, write_end: int) -> None:
     """In a process of its own: starts them in order, each when the one before answers, and buries them."""
     ready = []
     for service in services:
         try:
             ready.append({"name": service["name"], "seconds": wait_for(service, started(service, folder))})
         except ServiceAbsent as absent:
-            say(told, {"failed": str(absent), "name": service["name"], "log": tail(service, folder)})
+            say(write_end, {"failed": str(absent), "name": service["name"], "log": tail(service, folder)})
             return
-    say(told, {MARK: ready})
+    say(write_end, {MARK: ready})
     # Its end would make them orphans, which is no harm; but nobody would bury what they leave.
     while True:
         try:
@@ -108,17 +108,17 @@ def keep(services: list[dict[str, Any]], folder: str, told: int) -> None:
             return
 
 
-def say(told: int, message: dict[str, Any]) -> None:
-    with os.fdopen(told, "wb") as pipe:
+def say(write_end: int, message: dict[str, Any]) -> None:
+    with os.fdopen(write_end, "wb") as pipe:
         pipe.write(json.dumps(message).encode() + b"\n")
 
 
 def beside(services: list[dict[str, Any]], folder: str) -> bytes:
     """The answer of the keeper, which is nobody's child."""
-    heard, told = os.pipe()
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(heard)
+        os.close(read_end)
         os.setsid()
         if os.fork():
             os._exit(0)
@@ -128,18 +128,18 @@ def beside(services: list[dict[str, Any]], folder: str) -> bytes:
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
         try:
-            keep(services, folder, told)
+            keep(services, folder, write_end)
         finally:
             os._exit(0)
-    os.close(told)
+    os.close(write_end)
     os.waitpid(child, 0)
-    with os.fdopen(heard, "rb") as pipe:
+    with os.fdopen(read_end, "rb") as pipe:
         return pipe.read() or b'{"failed": "could not be started", "name": "", "log": ""}\n'
 
 
 def main() -> int:
-    told, argv = json.loads(sys.argv[1]), sys.argv[3:]
-    answer = beside(told["services"], told["folder"])
+    instructions, argv = json.loads(sys.argv[1]), sys.argv[3:]
+    answer = beside(instructions["services"], instructions["folder"])
     sys.stdout.buffer.write(answer)
     sys.stdout.buffer.flush()
     if MARK not in json.loads(answer):

@@ -48,15 +48,15 @@ def prctl(option: int, value: int) -> None:
 
 def parents() -> dict[int, int]:
     """{pid: parent's pid} of every process that /proc shows."""
-    found = {}
+    by_pid = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    found[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
+                    by_pid[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
             except (OSError, IndexError, ValueError):
                 continue
-    return found
+    return by_pid
 
 
 def descendants(root: int) -> dict[int, int]:
@@ -64,13 +64,13 @@ def descendants(root: int) -> dict[int, int]:
     children: dict[int, list[int]] = {}
     for pid, parent in parents().items():
         children.setdefault(parent, []).append(pid)
-    found: dict[int, int] = {}
+    depths: dict[int, int] = {}
     level, depth = [root], 1
     while level:
-        level = [pid for parent in level for pid in children.get(parent, ()) if pid not in found]
-        found.update(dict.fromkeys(level, depth))
+        level = [pid for parent in level for pid in children.get(parent, ()) if pid not in depths]
+        depths.update(dict.fromkeys(level, depth))
         depth += 1
-    return found
+    return depths
 
 
 def send(pids: Any, number: int) -> None:
@@ -159,9 +159,9 @@ class Supervisor:
         if self.killing_at is None:
             self.killing_at = time.monotonic() + seconds
         if LINUX:
-            found = descendants(os.getpid())
-            inner = [pid for pid, depth in found.items() if depth > self.levels]
-            send(inner or found, signal.SIGTERM)
+            depths = descendants(os.getpid())
+            inner = [pid for pid, depth in depths.items() if depth > self.levels]
+            send(inner or depths, signal.SIGTERM)
         else:
             self.signal_group(signal.SIGTERM)
 

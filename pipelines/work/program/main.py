@@ -44,10 +44,10 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 def main(words: Sequence[str]) -> int:
     """The exit code: 0 stopped as planned, 2 cannot start like this, 3 the server refuses the token."""
     try:
-        said = options(words, os.environ)
-        said.state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with own_id(said.state) as runner:
-            return asyncio.run(_run(said, runner))
+        settings = options(words, os.environ)
+        settings.state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with own_id(settings.state) as runner:
+            return asyncio.run(_run(settings, runner))
     except (WrongOptions, CallRefused, CannotIsolate) as error:
         print(f"gateline runner: {error}", file=sys.stderr)
         return WRONG
@@ -73,10 +73,10 @@ def own_id(state: Path) -> Iterator[uuid.UUID]:
         yield uuid.UUID(known)
 
 
-async def _run(said: Options, runner: uuid.UUID) -> int:
-    trust(said.authorities)
-    workspaces = _workspaces(said.state)
-    isolation = await _isolation(said, workspaces)
+async def _run(settings: Options, runner: uuid.UUID) -> int:
+    trust(settings.authorities)
+    workspaces = _workspaces(settings.state)
+    isolation = await _isolation(settings, workspaces)
     if isolation.name == "none":
         print(
             "Nothing isolates stations on this machine: they can read what this user can read.",
@@ -85,16 +85,16 @@ async def _run(said: Options, runner: uuid.UUID) -> int:
     for notice in notices(isolation):
         print(notice, file=sys.stderr)
     loop, refused = asyncio.get_running_loop(), list[str]()
-    config = config_of(said, isolation, workspaces)
+    config = config_of(settings, isolation, workspaces)
 
     def on_refused(why: str) -> None:
         refused.append(why)
         loop.call_soon_threadsafe(service.stop)
         loop.call_soon_threadsafe(service.stop)  # at once: nothing that it does counts any more
 
-    calls = ServerCalls(said.server, said.token, runner, on_refused)
+    calls = ServerCalls(settings.server, settings.token, runner, on_refused)
     transport = HttpTransport(calls, machine())
-    service = Service(uuid.uuid4(), config, said.name, transport, Polling(transport, config.concurrency))
+    service = Service(uuid.uuid4(), config, settings.name, transport, Polling(transport, config.concurrency))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, service.stop)
     await service.run()
@@ -132,33 +132,33 @@ def _refused(why: str) -> int:
     return REFUSED
 
 
-async def _isolation(said: Options, workspaces: Path) -> Isolation:
+async def _isolation(settings: Options, workspaces: Path) -> Isolation:
     """:raises CannotIsolate"""
-    where = of_installation(CHECKOUT, said.path, said.readable, hidden=(said.state, workspaces))
-    return (await choose(said.isolation, where, workspaces, None)).isolation
+    where = of_installation(CHECKOUT, settings.path, settings.readable, hidden=(settings.state, workspaces))
+    return (await choose(settings.isolation, where, workspaces, None)).isolation
 
 
-def config_of(said: Options, isolation: Isolation, workspaces: Path) -> WorkerConfig:
-    url, model, key = said.model
+def config_of(settings: Options, isolation: Isolation, workspaces: Path) -> WorkerConfig:
+    url, model, key = settings.model
     return WorkerConfig(
         workspaces=workspaces,
         isolation=isolation,
-        images=images.found(isolation, workspaces, said.path),
-        station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *said.path))),
-        repository_roots=said.roots,
-        protected=(str(said.state), *map(str, of_runner(said.state, os.environ).neighbours())),
+        images=images.found(isolation, workspaces, settings.path),
+        station_path=tuple(dict.fromkeys((str(Path(sys.executable).parent), *settings.path))),
+        repository_roots=settings.roots,
+        protected=(str(settings.state), *map(str, of_runner(settings.state, os.environ).neighbours())),
         elsewhere=True,
-        labels=frozenset(said.labels),
-        concurrency=said.concurrency,
+        labels=frozenset(settings.labels),
+        concurrency=settings.concurrency,
         lease_seconds=LEASE_SECONDS,
         heartbeat_seconds=HEARTBEAT_SECONDS,
-        drain_seconds=said.drain,
-        secrets=(said.token, *said.secrets.values(), *((key,) if key else ())),
-        named_secrets=said.secrets,
-        signed_in=said.signed_in,
-        evaluator=said.evaluator,
-        outgoing=Outgoing(Guard(said.private_hosts), Endpoint(url, model, key)),
-        authorities=said.authorities,
+        drain_seconds=settings.drain,
+        secrets=(settings.token, *settings.secrets.values(), *((key,) if key else ())),
+        named_secrets=settings.secrets,
+        signed_in=settings.signed_in,
+        evaluator=settings.evaluator,
+        outgoing=Outgoing(Guard(settings.private_hosts), Endpoint(url, model, key)),
+        authorities=settings.authorities,
     )
 
 
@@ -179,10 +179,12 @@ def _git() -> str:
     if program is None:
         return ""
     try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10, check=False)
+        completed = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=10, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return said.stdout.strip().removeprefix("git version ")[:100]
+    return completed.stdout.strip().removeprefix("git version ")[:100]
 
 
 def _version() -> str:

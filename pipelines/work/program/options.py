@@ -49,23 +49,23 @@ class Options:
 
 def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
     """:raises WrongOptions; SystemExit: --help, or a word that is not known"""
-    said = _parser().parse_args(words)
-    server = (said.server or environment.get("GATELINE_URL", "")).rstrip("/")
+    arguments = _parser().parse_args(words)
+    server = (arguments.server or environment.get("GATELINE_URL", "")).rstrip("/")
     if not server:
         raise WrongOptions("Name the server: gateline runner --server https://gateline.example.com")
-    _check_address(server, said.plain_http)
-    name = said.name or platform.node() or "runner"
-    state = Path(said.state).expanduser() if said.state else _usual_state(environment, name)
+    _check_address(server, arguments.plain_http)
+    name = arguments.name or platform.node() or "runner"
+    state = Path(arguments.state).expanduser() if arguments.state else _usual_state(environment, name)
     return Options(
         server=server,
-        token=_token(said.token_file, environment),
+        token=_token(arguments.token_file, environment),
         name=name[:200],
         state=state.resolve(),
-        labels=tuple(said.label),
-        concurrency=said.concurrency,
-        drain=said.drain,
-        isolation=said.isolation,
-        readable=tuple(said.readable),
+        labels=tuple(arguments.label),
+        concurrency=arguments.concurrency,
+        drain=arguments.drain,
+        isolation=arguments.isolation,
+        readable=tuple(arguments.readable),
         path=tuple(
             environment.get("GATELINE_STATION_PATH", os.pathsep.join(os.get_exec_path())).split(os.pathsep)
         ),
@@ -77,11 +77,11 @@ def options(words: Sequence[str], environment: Mapping[str, str]) -> Options:
             environment.get("GATELINE_MODEL_KEY", ""),
         ),
         secrets={
-            each.removeprefix(SECRET): value
-            for each, value in environment.items()
-            if each.startswith(SECRET) and value
+            key.removeprefix(SECRET): value
+            for key, value in environment.items()
+            if key.startswith(SECRET) and value
         },
-        signed_in=_signed_in(said.signed_in, environment),
+        signed_in=_signed_in(arguments.signed_in, environment),
         evaluator=tuple(shlex.split(environment.get("GATELINE_EVALUATOR_COMMAND", ""))),
         authorities=_authorities(environment),
     )

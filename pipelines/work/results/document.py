@@ -63,35 +63,35 @@ def document_fields(document: Mapping[str, Any], style: str = NATIVE) -> Outcome
     """Outcome fields of a result document; a verdict that is a signal's becomes one.
 
     :raises Unreadable: it lacks what its style asks for"""
-    found: Outcome = {key: document[key] for key in FIELDS if document.get(key) is not None}
+    fields: Outcome = {key: document[key] for key in FIELDS if document.get(key) is not None}
     if "output" in document:  # null is an output
-        found["output"] = document["output"]
-    verdict = found.get("verdict")
+        fields["output"] = document["output"]
+    verdict = fields.get("verdict")
     if is_signal(verdict):
-        del found["verdict"]
+        del fields["verdict"]
         signal = {"verdict": verdict}
         signal |= {
             key: document[f"signal_{key}"] for key in ("reason", "meta") if document.get(f"signal_{key}")
         }
-        before = found.get("signals", [])
+        before = fields.get("signals", [])
         # A list of signals that is none is refused with its place, like any other field.
-        found["signals"] = [*before, signal] if isinstance(before, list) else before
+        fields["signals"] = [*before, signal] if isinstance(before, list) else before
     if document.get("facts") is not None:  # the work says so: a claim (law §13)
-        found["facts"] = claimed("facts", {"said": document["facts"]})
-    return _of_flux(document, found) if style == FLUX else found
+        fields["facts"] = claimed("facts", {"said": document["facts"]})
+    return _of_flux(document, fields) if style == FLUX else fields
 
 
-def _of_flux(document: Mapping[str, Any], found: Outcome) -> Outcome:
+def _of_flux(document: Mapping[str, Any], fields: Outcome) -> Outcome:
     """Flux has no output: what a stage hands on are its artifacts and its `meta`. It asks for a summary."""
     summary = document.get("summary")
     if not isinstance(summary, str) or not summary.strip():
         raise Unreadable("result document.summary: is missing or blank")
     meta = document.get("meta")
     usage = {name: number for name, places in FLUX_USAGE.items() if (number := _number(document, places))}
-    own = found.get("usage", {})
+    own = fields.get("usage", {})
     return {
         "output": meta if isinstance(meta, dict) else {},
-        **found,
+        **fields,
         **({"usage": {**usage, **own} if isinstance(own, dict) else own} if usage or own else {}),
     }
 

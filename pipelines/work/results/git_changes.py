@@ -110,27 +110,27 @@ def told(commit: Commit, folder: str) -> dict[str, Any]:
 def trailers(message: str) -> dict[str, list[str]]:
     """The `Name: value` lines of the last paragraph, if it has nothing else; an indented line goes on."""
     paragraphs = re.split(r"\n[ \t]*\n", message.strip().replace("\r\n", "\n"))
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     last = ""
     for line in paragraphs[-1].split("\n") if len(paragraphs) > 1 else ():
         match = TRAILER.fullmatch(line.rstrip())
         if match:
             last = match[1]
-            found.setdefault(last, []).append(match[2][:MOST_TEXT])
+            by_name.setdefault(last, []).append(match[2][:MOST_TEXT])
         elif last and line[:1] in (" ", "\t"):
-            found[last][-1] = f"{found[last][-1]} {line.strip()}"[:MOST_TEXT]
+            by_name[last][-1] = f"{by_name[last][-1]} {line.strip()}"[:MOST_TEXT]
         else:
             return {}
-    return found
+    return by_name
 
 
 def together(commits: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
     """The values of each trailer, each once, oldest first."""
-    found: dict[str, dict[str, None]] = {}
+    by_name: dict[str, dict[str, None]] = {}
     for commit in reversed(list(commits)):
         for name, values in commit["trailers"].items():
-            found.setdefault(name, {}).update(dict.fromkeys(values))
-    return {name: list(values)[:MOST_COMMITS] for name, values in found.items()}
+            by_name.setdefault(name, {}).update(dict.fromkeys(values))
+    return {name: list(values)[:MOST_COMMITS] for name, values in by_name.items()}
 
 
 def of_every(commits: list[dict[str, Any]]) -> dict[str, str]:

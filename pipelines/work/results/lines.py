@@ -40,9 +40,9 @@ class LineCutter:
         if terminal.ACTS.search(self._rest):
             line = terminal.read(self.masker.across_escapes(self._rest))
             self._was_overwritten |= line.overwritten
-            whole = len(line.text) <= LONGEST_LINE
-            self._rest = line.state(0 if whole else LONGEST_LINE)
-            return [] if whole else [self.masker.all(line.text[:LONGEST_LINE])]
+            is_complete = len(line.text) <= LONGEST_LINE
+            self._rest = line.state(0 if is_complete else LONGEST_LINE)
+            return [] if is_complete else [self.masker.all(line.text[:LONGEST_LINE])]
         beginning, self._rest = self._rest[:LONGEST_LINE], self._rest[LONGEST_LINE:]
         return [beginning]
 

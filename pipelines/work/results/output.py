@@ -196,10 +196,10 @@ def besides_output(text: str, keys: Sequence[str], output: Any) -> str:
     one."""
     if not keys or not isinstance(output, dict):
         return text
-    said = _without_blocks(plain_lines(text), partial(_kept, keys)).strip()
-    if said and not _is_json(said):
-        return re.sub(r"\n{3,}", "\n\n", said)
-    values = [each for each in output.values() if isinstance(each, str)]
+    remarks = _without_blocks(plain_lines(text), partial(_kept, keys)).strip()
+    if remarks and not _is_json(remarks):
+        return re.sub(r"\n{3,}", "\n\n", remarks)
+    values = [value for value in output.values() if isinstance(value, str)]
     return values[0].strip() if len(values) == len(output) == 1 else ""
 
 
@@ -233,7 +233,7 @@ def plain_lines(text: str) -> str:
 
 def is_example(value: Any) -> bool:
     """Tell whether every value still is the placeholder."""
-    return isinstance(value, dict) and bool(value) and all(each == PLACEHOLDER for each in value.values())
+    return isinstance(value, dict) and bool(value) and all(entry == PLACEHOLDER for entry in value.values())
 
 
 def filtered(value: Any, keys: Sequence[str]) -> Any:

@@ -34,13 +34,13 @@ log = structlog.get_logger(__name__)
 
 def heads(workspace: Path) -> dict[str, str]:
     """{folder: commit} of the repositories in the workspace: itself (""), its folders, and theirs. "" is no commit."""
-    found = {}
+    commits = {}
     for folder in _folders(workspace):
         if (workspace / folder / ".git").is_dir() and not (workspace / folder / ".git").is_symlink():
-            found[folder] = _head(workspace, folder)
-        if len(found) >= MOST:
+            commits[folder] = _head(workspace, folder)
+        if len(commits) >= MOST:
             break
-    return found
+    return commits
 
 
 def _folders(workspace: Path) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _folders(workspace: Path) -> Iterator[str]:
 def _below(folder: Path) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
     return sorted(name for name in names if name != ".git" and name.isprintable())[:200]
@@ -62,13 +62,13 @@ def _below(folder: Path) -> list[str]:
 
 def _head(workspace: Path, folder: str) -> str:
     git = f"{folder}/.git" if folder else ".git"
-    said = _text(workspace, f"{git}/HEAD")
-    if said.startswith("ref: "):
-        name = said.removeprefix("ref: ")
+    head = _text(workspace, f"{git}/HEAD")
+    if head.startswith("ref: "):
+        name = head.removeprefix("ref: ")
         if not BRANCH.fullmatch(name):
             return ""
-        said = _text(workspace, f"{git}/{name}") or _packed(_text(workspace, f"{git}/packed-refs"), name)
-    return said if COMMIT.fullmatch(said) else ""
+        head = _text(workspace, f"{git}/{name}") or _packed(_text(workspace, f"{git}/packed-refs"), name)
+    return head if COMMIT.fullmatch(head) else ""
 
 
 def _text(workspace: Path, path: str) -> str:
@@ -89,9 +89,9 @@ async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
     now = await asyncio.to_thread(heads, spec.attempt.workspace)
     if not now:
         return {}
-    asked = jsontext.dumps({folder: before.get(folder, "") for folder in now})
+    heads_json = jsontext.dumps({folder: before.get(folder, "") for folder in now})
     workspace = str(spec.attempt.workspace.resolve())
-    argv = (sys.executable, "-I", str(SCRIPT), workspace, asked)
+    argv = (sys.executable, "-I", str(SCRIPT), workspace, heads_json)
     try:
         async with asyncio.timeout(SECONDS):
             text = await _output(spec, argv)
@@ -126,7 +126,7 @@ async def _output(spec: Spec, argv: tuple[str, ...]) -> str:
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
     """All of it, so that nothing waits; kept only as far as it is of use."""
-    kept = bytearray()
+    buffer = bytearray()
     while data := await stream.read(64 * 1024):
-        kept += data[: MOST_BYTES - len(kept)]
-    return bytes(kept)
+        buffer += data[: MOST_BYTES - len(buffer)]
+    return bytes(buffer)

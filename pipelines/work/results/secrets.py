@@ -23,15 +23,15 @@ class SecretFinder:
     encrypted hides them."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        parts = {part for secret in secrets for each in with_keys(secret) for part in _parts(each)}
-        self._bytes = sorted({each.encode(errors="backslashreplace") for each in parts})
+        parts = {part for secret in secrets for key in with_keys(secret) for part in _parts(key)}
+        self._bytes = sorted({part.encode(errors="backslashreplace") for part in parts})
 
     def __bool__(self) -> bool:
         return bool(self._bytes)
 
     def text_holds(self, text: str) -> bool:
-        found = text.encode(errors="backslashreplace")
-        return any(each in found for each in self._bytes)
+        encoded = text.encode(errors="backslashreplace")
+        return any(secret in encoded for secret in self._bytes)
 
     def holds(self, root: Path, path: str) -> bool:
         """Whether a plain file below `root` holds one; False for what is no plain file."""
@@ -43,11 +43,11 @@ class SecretFinder:
 
     def _in(self, file: BinaryIO) -> bool:
         try:
-            whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError:  # an empty file
             return False
-        with whole:
-            return any(whole.find(each) >= 0 for each in self._bytes)
+        with mapped:
+            return any(mapped.find(secret) >= 0 for secret in self._bytes)
 
 
 def _parts(secret: str) -> Iterator[str]:

@@ -42,12 +42,12 @@ class SignalReader:
     def feed(self, data: bytes) -> list[Signal]:
         """The signals of the lines that `data` completes."""
         *lines, rest = data.split(b"\n")
-        found: list[Signal] = []
+        signals: list[Signal] = []
         for line in lines:
             self._add(line)
-            found += self.end()
+            signals += self.end()
         self._add(rest)
-        return found
+        return signals
 
     def end(self) -> list[Signal]:
         """The signals of the line so far, which ends here."""
@@ -78,7 +78,7 @@ def signals_in(line: str) -> list[Signal]:
     except Unreadable:
         return []
     texts = dict.fromkeys(_given_back(message))
-    return list(_once(signal for text in texts for each in text.split("\n") for signal in _alone(each)))
+    return list(_once(signal for text in texts for piece in text.split("\n") for signal in _alone(piece)))
 
 
 def _alone(line: str) -> Iterator[Signal]:
@@ -103,10 +103,10 @@ def plain(signal: Signal) -> Signal:
 
 def _once(signals: Iterator[Signal]) -> Iterator[Signal]:
     """A line names what a tool gave back twice: as the model sees it and as the program got it."""
-    seen: list[Signal] = []
+    yielded: list[Signal] = []
     for signal in signals:
-        if signal not in seen:
-            seen.append(signal)
+        if signal not in yielded:
+            yielded.append(signal)
             yield signal
 
 
@@ -140,8 +140,8 @@ _USAGE = ("cost_usd", "tokens_in", "tokens_out")
 
 def carried(signal: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of the outcome that a signal carries: summary, and usage. No text, or no number from 0 on, is left out."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if isinstance(signal.get("summary"), str) and signal["summary"].strip():
-        found["summary"] = signal["summary"]
+        fields["summary"] = signal["summary"]
     usage = {key: signal[key] for key in _USAGE if type(signal.get(key)) in (int, float) and signal[key] >= 0}
-    return {**found, "usage": usage} if usage else found
+    return {**fields, "usage": usage} if usage else fields

@@ -24,7 +24,7 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 
 def escaped(text: str) -> str:
     """Text that any store takes: NUL and lone surrogates written out (law §2)."""
-    return SURROGATES.sub(lambda found: f"\\u{ord(found.group()):04x}", text.translate(CONTROLS))
+    return SURROGATES.sub(lambda match: f"\\u{ord(match.group()):04x}", text.translate(CONTROLS))
 
 
 def with_keys(secret: str) -> tuple[str, ...]:
@@ -33,10 +33,13 @@ def with_keys(secret: str) -> tuple[str, ...]:
     if not secret.lstrip().startswith("{"):
         return (secret,)
     try:
-        said = json.loads(secret)
+        document = json.loads(secret)
     except (ValueError, RecursionError):
         return (secret,)
-    return (secret, *(each for each in said.values() if isinstance(each, str) and "PRIVATE KEY" in each))
+    return (
+        secret,
+        *(value for value in document.values() if isinstance(value, str) and "PRIVATE KEY" in value),
+    )
 
 
 def spellings(secret: str) -> tuple[str, ...]:
@@ -70,10 +73,15 @@ class Masker:
 
     def learn(self, secrets: Iterable[str]) -> None:
         """Mask these, too, from now on."""
-        plain = [each for secret in secrets for each in with_keys(secret)]
-        found = {part for each in plain for whole in spellings(each) for part in (whole, *whole.splitlines())}
-        found = {part for part in found if len(part) >= SHORTEST_SECRET} | set(self._secrets)
-        self._secrets = sorted(found, key=len, reverse=True)
+        plain = [key for secret in secrets for key in with_keys(secret)]
+        parts = {
+            part
+            for key in plain
+            for spelling in spellings(key)
+            for part in (spelling, *spelling.splitlines())
+        }
+        parts = {part for part in parts if len(part) >= SHORTEST_SECRET} | set(self._secrets)
+        self._secrets = sorted(parts, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._secrets)))
 
     def feed(self, text: str) -> str:
@@ -85,8 +93,8 @@ class Masker:
         return masked[: len(masked) - keep]
 
     def end(self) -> str:
-        held, self._held = self._held, ""
-        return held
+        pending, self._held = self._held, ""
+        return pending
 
     def all(self, text: str) -> str:
         """Return a complete text, masked."""

@@ -31,21 +31,21 @@ def number_of(job: Job) -> str:
 
 def of_number(runner: Worker, number: str) -> ApprovalQuestion:
     """:raises NotFound: it is none of this runner"""
-    found = NUMBER.fullmatch(number)
-    if found is None:
+    match = NUMBER.fullmatch(number)
+    if match is None:
         raise NotFound
-    job = claiming.reported_by(runner, int(found[1]))
+    job = claiming.reported_by(runner, int(match[1]))
     question = _question(job)
-    if job.attempt != int(found[2]) or not question:
+    if job.attempt != int(match[2]) or not question:
         raise NotFound
     after = Job.objects.filter(token=job.token_id, pk__gt=job.pk).order_by("pk").first()
     if after is not None:
-        told = Event.objects.filter(
+        event = Event.objects.filter(
             task=job.task_id, token_id=job.token_id, trigger="answer", data__job__id=after.pk
         ).first()
         return (
-            ApprovalQuestion(job, question, "answered", after.feedback, told.at)
-            if told
+            ApprovalQuestion(job, question, "answered", after.feedback, event.at)
+            if event
             else _closed(job, question)
         )
     waits = job.token.status == Status.BLOCKED and job.token.station == job.station
@@ -61,7 +61,7 @@ def _closed(job: Job, question: str) -> ApprovalQuestion:
 def _question(job: Job) -> str:
     """As its report said it; "" where it asked nothing."""
     signals = (job.outcome or {}).get("signals") or ()
-    for each in signals:
-        if isinstance(each, dict) and each.get("verdict") == "hold":
-            return str((each.get("meta") or {}).get("question") or "")
+    for signal in signals:
+        if isinstance(signal, dict) and signal.get("verdict") == "hold":
+            return str((signal.get("meta") or {}).get("question") or "")
     return ""

@@ -18,8 +18,8 @@ def start(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
     """{job: what it starts with} of those that nobody else was first to take and that this runner may have, in one
     transaction. Files of an attempt before are forgotten."""
     begun = jobs.start_jobs(job_ids, claim)
-    RunnerUpload.objects.filter(job__in=[each.orders.job_id for each in begun]).delete()
-    return {each.orders.job_id: credentials.narrowed(each) for each in begun}
+    RunnerUpload.objects.filter(job__in=[started.orders.job_id for started in begun]).delete()
+    return {started.orders.job_id: credentials.narrowed(started) for started in begun}
 
 
 def held(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
@@ -27,25 +27,25 @@ def held(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
     job = Job.objects.select_related("task__project__owner").filter(
         pk=job_id, task__project=runner.project_id
     )
-    found = existing(job)
+    stored_job = existing(job)
     if not leases.is_held(job_id, lease, runner.pk):
         raise LeaseLost
-    return found
+    return stored_job
 
 
 def reported_by(runner: Worker, job_id: int) -> Job:
     """A job that it has, or had: whether its word still counts the fence says. :raises NotFound"""
-    found = all_reported_by(runner, [job_id]).get(job_id)
-    if found is None:
+    job = all_reported_by(runner, [job_id]).get(job_id)
+    if job is None:
         raise NotFound
-    return found
+    return job
 
 
 def all_reported_by(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
     """{id: job} of those that it has, or had, with task, project and owner loaded."""
     known = Job.objects.select_related("task__project__owner").filter(task__project=runner.project_id)
-    found = known.filter(pk__in=[*job_ids])
-    return {job.pk: job for job in found if was_its(runner, job)}
+    own_jobs = known.filter(pk__in=[*job_ids])
+    return {job.pk: job for job in own_jobs if was_its(runner, job)}
 
 
 def was_its(runner: Worker, job: Job) -> bool:

@@ -54,7 +54,7 @@ class CheckedCommit:
 
 
 def checked(
-    job: Job, lease: uuid.UUID, orders: Orders, said: Mapping[str, Any], manifest: Iterable[Entry]
+    job: Job, lease: uuid.UUID, orders: Orders, git_fields: Mapping[str, Any], manifest: Iterable[Entry]
 ) -> CheckedCommit:
     """`said`: {branch, base_branch, base, head, pack}; `manifest`: of the files that were stored beside it.
 
@@ -63,38 +63,38 @@ def checked(
     config = reaching.config()
     started = Started(orders, lease, values_of(job))
     access = async_to_sync(repository.signed_in)(repository.reached(started, state, config, _fetch))
-    head, from_base = _id(said, "head"), _id(said, "base")
+    head, from_base = _id(git_fields, "head"), _id(git_fields, "base")
     with in_words("What was uploaded is no commit"), mirror_of(access, _silent) as (mirror, remote):
         begun, settles, stood = stands(access, mirror, remote, _silent)
-        if said.get("pack"):
-            _take_in(mirror, str(said["pack"]), head)
+        if git_fields.get("pack"):
+            _take_in(mirror, str(git_fields["pack"]), head)
         begun = _from_base(access, mirror, begun, from_base)
         for name in ("branch", "base_branch"):
-            if said.get(name) != getattr(begun, name):
+            if git_fields.get(name) != getattr(begun, name):
                 raise GitRefused("The commit is on another branch than that of this task.")
-        if head not in {begun.head, *state.heads} and not said.get("pack"):
+        if head not in {begun.head, *state.heads} and not git_fields.get("pack"):
             raise GitRefused("The objects of the commit were not sent.")
         store = mirror.repository.object_store
         tree = checkout.tree_of(store, head)
-        found = trees.leaves(store, tree)
+        leaves = trees.leaves(store, tree)
         _on_top(mirror, state, begun, head)
         if settles:
-            settles.check(store, found)
-        _same_files(store, found, tuple(manifest))
+            settles.check(store, leaves)
+        _same_files(store, leaves, tuple(manifest))
         base_files = trees.leaves(store, checkout.tree_of(store, begun.base))
         group = {
             "base": begun.base,
             "head": head,
             "tree": tree.decode(),
             "commits": ahead(mirror, begun.base, head),
-            **facts.git_facts(store, base_files, found, access.order.sensitive),
+            **facts.git_facts(store, base_files, leaves, access.order.sensitive),
         }
-        before = _kept(job, lease, store, base_files, found)
+        before = _kept(job, lease, store, base_files, leaves)
         tree_before = settles.tree if settles else checkout.tree_of(store, begun.head)
     order = access.order
     left = GitLeft(
         order.repository, order.name, begun.branch, begun.base_branch, begun.base, head, tree.decode(),
-        str(said.get("pack") or ""), before,
+        str(git_fields.get("pack") or ""), before,
     )  # fmt: skip
     return CheckedCommit(left, group, stood or tree_before.decode())
 
@@ -107,11 +107,11 @@ def _silent(text: str) -> None:
     """Nobody reads along."""
 
 
-def _id(said: Mapping[str, Any], name: str) -> str:
-    found = said.get(name)
-    if not isinstance(found, str) or len(found) != 40 or not set(found) <= files.HEX:
+def _id(git_fields: Mapping[str, Any], name: str) -> str:
+    value = git_fields.get(name)
+    if not isinstance(value, str) or len(value) != 40 or not set(value) <= files.HEX:
         raise GitRefused(f"{name} is no id of a commit.")
-    return found
+    return value
 
 
 def _take_in(mirror: Mirror, digest: str, head: str) -> None:
@@ -146,11 +146,11 @@ def _from_base(access: RepositoryAccess, mirror: Mirror, begun: GitState, from_b
 def _on_top(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None:
     """Every commit of the task stays below it, unless the base was rewritten; none of the new ones passes for ours."""
     below = [] if state.moved else list(state.heads or (begun.base,))
-    if not all(joining.is_above(mirror, each, head) for each in below):
+    if not all(joining.is_above(mirror, sha, head) for sha in below):
         raise GitRefused("The commit is not on top of what was committed before.")
     new = mirror.repository.get_walker(
         include=[ObjectID(head.encode())],
-        exclude=[ObjectID(each.encode()) for each in (begun.base, *state.heads)],
+        exclude=[ObjectID(sha.encode()) for sha in (begun.base, *state.heads)],
         max_entries=10_000,
     )
     for entry in new:
@@ -159,19 +159,19 @@ def _on_top(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None
             raise GitRefused("A commit of a station cannot pass for a delivery.")
 
 
-def _same_files(store: BaseObjectStore, found: Mapping[str, Leaf], manifest: tuple[Entry, ...]) -> None:
+def _same_files(store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tuple[Entry, ...]) -> None:
     """What people are shown is what is committed: each file of the tree was stored as it is, and besides them only what
     `.gitignore` names."""
     stored = {str(entry["path"]): entry for entry in manifest if not entry.get("folder")}
-    for path, (mode, sha) in found.items():
+    for path, (mode, sha) in leaves.items():
         entry = stored.pop(path, None)
         blob = store[sha]
         data = blob.data if isinstance(blob, Blob) else b""
         if entry is None or not _is(entry, mode, data):
             raise GitRefused(f"{path} was stored otherwise than it was committed.")
-    beside = [path for path in stored if not trees.of_git(path)]
-    if beside:
-        _all_ignored(beside, manifest)
+    extra = [path for path in stored if not trees.of_git(path)]
+    if extra:
+        _all_ignored(extra, manifest)
 
 
 def _is(entry: Entry, mode: int, data: bytes) -> bool:
@@ -200,12 +200,12 @@ def _kept(
     lease: uuid.UUID,
     store: BaseObjectStore,
     base_files: Mapping[str, Leaf],
-    found: Mapping[str, Leaf],
+    leaves: Mapping[str, Leaf],
 ) -> dict[str, Any]:
     """The changed files as the base has them, stored here: the difference can be shown without the repository."""
     with tempfile.TemporaryDirectory(prefix="base-") as folder:
-        before, kept = base.keep(store, base_files, found, Path(folder))
-        for digest, (name, size) in kept.items():
+        before, base_blobs = base.keep(store, base_files, leaves, Path(folder))
+        for digest, (name, size) in base_blobs.items():
             with (Path(folder) / name).open("rb") as file:
                 files.keep(job, lease, digest, size, file)
     return before

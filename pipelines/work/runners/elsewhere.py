@@ -76,10 +76,10 @@ def register(token: ApiToken, name: str, host: str, labels: Sequence[str]) -> Wo
         "started_at": now,
         "seen_at": now + SEEN_AHEAD,
     }
-    found, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
+    registered, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
     if not made:
         presence.take_back(runner)
-    return found
+    return registered
 
 
 def runner_id(token: ApiToken) -> uuid.UUID:
@@ -117,8 +117,10 @@ def take(runner: Worker) -> Dispatched | None:
     starts (law §12)."""
     seen(runner)
     for _try in range(MOST_UNRENDERABLE):
-        found = waiting(runner)
-        job = next((job for each in found if (job := engine.start(each, claim_of(runner)))), None)
+        candidates = waiting(runner)
+        job = next(
+            (job for candidate in candidates if (job := engine.start(candidate, claim_of(runner)))), None
+        )
         if job is None:
             return None
         RunnerUpload.objects.filter(job=job).delete()
@@ -128,8 +130,8 @@ def take(runner: Worker) -> Dispatched | None:
         try:
             return Dispatched(job, orders, _prompt(orders), _system(orders))
         except Unrenderable as fault:
-            said = {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
-            deliver(runner, job, said)
+            outcome = {"result": "failure", "failure_type": "template_error", "summary": str(fault)}
+            deliver(runner, job, outcome)
     return None
 
 
@@ -149,9 +151,11 @@ def _with(orders: Orders, work: Mapping[str, Any]) -> Orders:
 
 def current(runner: Worker) -> Job | None:
     """The job that it has now, else the one that it had last."""
-    held = leases.held_by(runner.pk)
-    found: Job | None = _jobs().filter(pk=held[0].job_id if held else runner.last_job).first()
-    return found
+    current_leases = leases.held_by(runner.pk)
+    job: Job | None = (
+        _jobs().filter(pk=current_leases[0].job_id if current_leases else runner.last_job).first()
+    )
+    return job
 
 
 def named(runner: Worker, job_id: int) -> Job:
@@ -183,14 +187,14 @@ def deliver(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswe
     """What such a runner says of its job. It observed nothing that Gateline could rely on.
 
     :raises ReportFailed: nothing moved"""
-    said = dict(outcome)
-    if shown := [each.to_dict() for each in artifacts_of([job.pk]).get(job.pk, ())]:
-        said["artifacts"] = shown
+    reported = dict(outcome)
+    if artifacts := [artifact.to_dict() for artifact in artifacts_of([job.pk]).get(job.pk, ())]:
+        reported["artifacts"] = artifacts
     its = job.worker_id == runner.pk and job.lease_key is not None
     lease = job.lease_key if its else uuid.uuid5(NAMES, f"{runner.pk} {job.pk}")
     by = f"worker:{runner.pk}"
     (answer,) = reports.deliver(
-        [Report(job.pk, job.attempt, lease, masked(said, masker_of(job.task)), by=by)]
+        [Report(job.pk, job.attempt, lease, masked(reported, masker_of(job.task)), by=by)]
     )
     if answer.status == "error":
         raise ReportFailed(answer.detail)
@@ -213,7 +217,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     except TooLarge as error:
         raise Invalid.at("file", str(error)) from error
     others = Artifact.objects.filter(job=job).exclude(name=name).select_related("blob")
-    sizes = [each.blob.size for each in others]
+    sizes = [artifact.blob.size for artifact in others]
     if len(sizes) >= MOST_ARTIFACTS:
         raise Invalid.at("file", f"A run hands over at most {MOST_ARTIFACTS} files.")
     if sum(sizes) + measured.size > MOST_BYTES:
@@ -222,7 +226,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     files.keep(job, lease, measured.digest, measured.size, file)
     with transaction.atomic():
         handover.still_held(job.pk, lease)
-        kept, _made = Artifact.objects.update_or_create(
+        stored_artifact, _made = Artifact.objects.update_or_create(
             job=job,
             name=name,
             defaults={
@@ -231,7 +235,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
                 "blob_id": measured.digest,
             },
         )
-    return kept
+    return stored_artifact
 
 
 def age(job: Job, now: datetime) -> float:

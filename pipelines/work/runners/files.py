@@ -80,16 +80,18 @@ def wanted(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
 def allowed(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
     """Those of these digests that this attempt may name: what it sent, what it started with, and, for a repeat, what
     it left already."""
-    found = set(
+    permitted = set(
         RunnerUpload.objects.filter(job=job, lease=lease, blob__in=list(digests)).values_list(
             "blob_id", flat=True
         )
     )
-    found |= set(Artifact.objects.filter(job=job, blob__in=list(digests)).values_list("blob_id", flat=True))
+    permitted |= set(
+        Artifact.objects.filter(job=job, blob__in=list(digests)).values_list("blob_id", flat=True)
+    )
     before = handover.last_snapshot(job.pk)
     if before is not None:
-        found |= before.stored.keys() & set(digests)
-    return found
+        permitted |= before.stored.keys() & set(digests)
+    return permitted
 
 
 def receive(job: Job, lease: uuid.UUID, digest: str, body: BinaryIO) -> None:
@@ -125,13 +127,13 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
     sizes = dict(sent.values_list("blob_id", "blob__size"))
     if missing := set(parts) - sizes.keys():
         raise Invalid.at("parts", f"were not all sent, {min(missing)[:12]} among them")
-    places, size = storage.names(sizes), sum(sizes[each] for each in parts)
+    places, size = storage.names(sizes), sum(sizes[part] for part in parts)
     if size > MOST_BYTES:
         raise Invalid.at("parts", f"make more than {MOST_BYTES // 1024**2} MB")
     sha = hashlib.sha256()
     with tempfile.TemporaryFile() as file:
-        for each in parts:
-            with storage.artifacts().open(places[each], "rb") as source:
+        for part in parts:
+            with storage.artifacts().open(places[part], "rb") as source:
                 while piece := source.read(PIECE):
                     sha.update(piece)
                     file.write(piece)

@@ -27,10 +27,10 @@ def append(job: Job, text: str, *, again: bool) -> None:
     if len(text.encode(errors="surrogatepass")) > MOST_AT_ONCE:
         raise Invalid.at("text", f"is longer than {MOST_AT_ONCE // 1024} KiB")
     end = 0
-    for found in LINE.finditer(text):
-        if found.start() != end:
+    for match in LINE.finditer(text):
+        if match.start() != end:
             break
-        end = found.end()
+        end = match.end()
     if end != len(text):
         raise Invalid.at("text", "is not whole lines, each of seconds, a tab and text")
     text = _masked(job, text)
@@ -59,4 +59,4 @@ def _masked(job: Job, text: str) -> str:
     """Behind the time of each line, which a secret of digits may not touch."""
     masker = masker_of(job.task)
     cut = (line.partition("\t") for line in SURROGATES.sub("\ufffd", text).split("\n"))
-    return "\n".join(f"{at}{tab}{masker.all(said)}" for at, tab, said in cut)
+    return "\n".join(f"{at}{tab}{masker.all(message)}" for at, tab, message in cut)

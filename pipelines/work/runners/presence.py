@@ -34,24 +34,24 @@ class WrongProtocol(Refused):
     """The runner speaks another protocol."""
 
 
-def register(token: ApiToken, runner: uuid.UUID, said: Mapping[str, Any]) -> Worker:
+def register(token: ApiToken, runner: uuid.UUID, registration: Mapping[str, Any]) -> Worker:
     """Write its row. What an earlier process of it held is taken back: that process is gone.
 
     :raises NotFound: somebody else has this id; WrongProtocol"""
-    if said["protocol"] != PROTOCOL:
-        older = "Update this runner" if said["protocol"] < PROTOCOL else "Update the server"
+    if registration["protocol"] != PROTOCOL:
+        older = "Update this runner" if registration["protocol"] < PROTOCOL else "Update the server"
         raise WrongProtocol(f"The runner and the server have different versions. {older}.")
     now = timezone.now()
-    labels = set(said["labels"]) & set(token.labels) if said["labels"] else set(token.labels)
+    labels = set(registration["labels"]) & set(token.labels) if registration["labels"] else set(token.labels)
     # By its own command and where the project gave it the label; never by a model (law §15).
-    evaluates = WORKER in said["answers"] and EVALUATOR_LABEL in labels
+    evaluates = WORKER in registration["answers"] and EVALUATOR_LABEL in labels
     its = {
-        **{name: said[name] for name in AS_TOLD},
+        **{name: registration[name] for name in AS_TOLD},
         "labels": sorted(labels),
         "owners": None,
         "answers": [WORKER] if evaluates else [],
-        "offers": sorted(set(said["offers"]) - SERVER_ONLY),
-        "machine": {name: str(said["machine"].get(name, ""))[:LONGEST] for name in MACHINE},
+        "offers": sorted(set(registration["offers"]) - SERVER_ONLY),
+        "machine": {name: str(registration["machine"].get(name, ""))[:LONGEST] for name in MACHINE},
         "project_id": token.project_id,
         "stopping": token.drained_at is not None,
         "no_space": False,
@@ -61,32 +61,32 @@ def register(token: ApiToken, runner: uuid.UUID, said: Mapping[str, Any]) -> Wor
     }
     try:
         with transaction.atomic():
-            found, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
+            registered, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
     except IntegrityError as error:
         raise NotFound from error
     if not made:
         take_back(runner)
-    return found
+    return registered
 
 
 def take_back(runner: uuid.UUID) -> None:
     """At once: the new process would renew these leases with its own. Each counts an attempt, as after any crash, so
     that a job which ends its runner cannot go on for ever."""
     leases.cut_short(runner)
-    for held in leases.held_by(runner):
+    for lease in leases.held_by(runner):
         attempt = (
-            Job.objects.filter(pk=held.job_id, lease_key=held.key).values_list("attempt", flat=True).first()
+            Job.objects.filter(pk=lease.job_id, lease_key=lease.key).values_list("attempt", flat=True).first()
         )
         if attempt is not None:
-            engine.lose(held.job_id, attempt, held.key)
+            engine.lose(lease.job_id, attempt, lease.key)
 
 
 def of_token(token: ApiToken, runner: uuid.UUID) -> Worker:
     """:raises NotFound: it never registered with this token"""
-    found = send([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
-    if not found:
+    result_rows = send([Statement(RUNNER_OF_TOKEN, [runner, token.pk])])[0]
+    if not result_rows:
         raise NotFound("This runner is not registered.")
-    return rows.read(Worker, json.loads(found[0][0]))
+    return rows.read(Worker, json.loads(result_rows[0][0]))
 
 
 def claim_of(runner: Worker) -> Claim:
@@ -100,11 +100,11 @@ def claim_of(runner: Worker) -> Claim:
     )
 
 
-def tell(runner: Worker, said: Mapping[str, Any], token: ApiToken) -> None:
+def tell(runner: Worker, changes: Mapping[str, Any], token: ApiToken) -> None:
     """`stopping`, `no_space`, `agents`, `programs`, `registries`. A runner that is drained stays so."""
-    if "stopping" in said:
-        said = {**said, "stopping": said["stopping"] or token.drained_at is not None}
-    Worker.objects.filter(pk=runner.pk).update(**said)
+    if "stopping" in changes:
+        changes = {**changes, "stopping": changes["stopping"] or token.drained_at is not None}
+    Worker.objects.filter(pk=runner.pk).update(**changes)
 
 
 def sign_off(runner: Worker) -> None:
@@ -114,8 +114,8 @@ def sign_off(runner: Worker) -> None:
 
 
 def give_all_back(runner: uuid.UUID) -> None:
-    for held in leases.held_by(runner):
-        give_back(held.job_id, held.key, None)
+    for lease in leases.held_by(runner):
+        give_back(lease.job_id, lease.key, None)
 
 
 def give_back(job_id: int, lease: uuid.UUID, attempt: int | None) -> None:

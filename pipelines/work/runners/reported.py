@@ -41,60 +41,67 @@ class Reporter:
     jobs: Collection[int]
 
 
-def read(project: int, asked: Sequence[Reporter]) -> list[Reported | None]:
+def read(project: int, reporters: Sequence[Reporter]) -> list[Reported | None]:
     """What each of these, whose tokens are of this project, is judged by; None: this runner never registered with this
     token."""
-    wanted = list({job for each in asked for job in each.jobs})
-    tokens = list({each.token.pk for each in asked})
-    given = [list({each.runner for each in asked}), tokens, project, wanted, project, wanted]
-    [[found]] = send([Statement(READ_REPORTED, given)])
-    runners, its, work, artifacts, results, ran, uploads = found
+    job_ids = list({job for reporter in reporters for job in reporter.jobs})
+    tokens = list({reporter.token.pk for reporter in reporters})
+    arguments = [
+        list({reporter.runner for reporter in reporters}),
+        tokens,
+        project,
+        job_ids,
+        project,
+        job_ids,
+    ]
+    [[columns]] = send([Statement(READ_REPORTED, arguments)])
+    runners, its, work, artifacts, results, ran, uploads = columns
     known = {(row["id"], row["token_id"]): rows.read(Worker, row) for row in json.loads(runners or "[]")}
     tasks = {row["id"]: row for row in json.loads(its or "[]")}
     jobs = {row["id"]: row for row in json.loads(work or "[]")}
     left, stored, versions = _artifacts(artifacts), _results(results), _ran(ran)
 
-    def of(each: Reporter) -> Reported | None:
-        runner = known.get((str(each.runner), each.token.pk))
+    def of(reporter: Reporter) -> Reported | None:
+        runner = known.get((str(reporter.runner), reporter.token.pk))
         if runner is None:
             return None
-        own = _jobs(each, runner, tasks, jobs)
+        own = _jobs(reporter, runner, tasks, jobs)
         return Reported(runner, own, left, stored, versions, frozenset(uploads))
 
-    return [of(each) for each in asked]
+    return [of(reporter) for reporter in reporters]
 
 
 def _jobs(
-    asked: Reporter, runner: Worker, tasks: dict[int, dict[str, Any]], jobs: dict[int, dict[str, Any]]
+    reporter: Reporter, runner: Worker, tasks: dict[int, dict[str, Any]], jobs: dict[int, dict[str, Any]]
 ) -> dict[int, Job]:
-    project = asked.token.project
+    project = reporter.token.project
     assert project is not None  # a runner's token has one
-    found = {}
-    for row in (jobs[pk] for pk in asked.jobs if pk in jobs):
+    by_id = {}
+    for row in (jobs[pk] for pk in reporter.jobs if pk in jobs):
         job = rows.read(Job, row)
         job.task = rows.read(Task, tasks[job.task_id])
         job.task.project = project
         if claiming.was_its(runner, job):
-            found[job.pk] = job
-    return found
+            by_id[job.pk] = job
+    return by_id
 
 
-def _artifacts(said: str | None) -> dict[int, list[HandedOver]]:
-    found: dict[int, list[HandedOver]] = {}
-    for job, *handed in json.loads(said or "[]"):
-        found.setdefault(job, []).append(HandedOver(*handed))
-    return found
+def _artifacts(text: str | None) -> dict[int, list[HandedOver]]:
+    by_job: dict[int, list[HandedOver]] = {}
+    for job, *handed in json.loads(text or "[]"):
+        by_job.setdefault(job, []).append(HandedOver(*handed))
+    return by_job
 
 
-def _results(said: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
+def _results(text: str | None) -> dict[tuple[int, uuid.UUID], RunnerResult]:
     return {
-        (each["job_id"], uuid.UUID(each["lease"])): rows.read(RunnerResult, each)
-        for each in json.loads(said or "[]")
+        (row["job_id"], uuid.UUID(row["lease"])): rows.read(RunnerResult, row)
+        for row in json.loads(text or "[]")
     }
 
 
-def _ran(said: str | None) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = {}
-    for task, version in json.loads(said or "[]"):
-        found.setdefault(task, set()).add(version)
-    return found
+def _ran(text: str | None) -> dict[int, set[int]]:
+    by_task: dict[int, set[int]] = {}
+    for task, version in json.loads(text or "[]"):
+        by_task.setdefault(task, set()).add(version)
+    return by_task

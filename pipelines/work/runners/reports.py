@@ -51,21 +51,21 @@ class Told:
         return f"worker:{self.known.runner.pk}"
 
 
-def report(told: Sequence[Told]) -> list[ReportAnswer]:
+def report(reports: Sequence[Told]) -> list[ReportAnswer]:
     """Of runners of one project, one answer each, in their order. Nothing moved of one that answers `error`."""
     answers = deliver(
         [
             Report(
-                each.job.pk, each.attempt, each.lease, said,
-                by=each.by, claim_next=each.claim, observed_by=SERVER,
+                runner_report.job.pk, runner_report.attempt, runner_report.lease, outcome,
+                by=runner_report.by, claim_next=runner_report.claim, observed_by=SERVER,
             )
-            for each, said in zip(told, _witnessed_here(told), strict=True)
+            for runner_report, outcome in zip(reports, _witnessed_here(reports), strict=True)
         ]
     )  # fmt: skip
     done = {
-        each.job.pk
-        for each, answer in zip(told, answers, strict=True)
-        if answer.status == "accepted" and each.job.pk in each.known.uploads
+        runner_report.job.pk
+        for runner_report, answer in zip(reports, answers, strict=True)
+        if answer.status == "accepted" and runner_report.job.pk in runner_report.known.uploads
     }
     if done:
         RunnerUpload.objects.filter(job__in=done).delete()
@@ -75,106 +75,112 @@ def report(told: Sequence[Told]) -> list[ReportAnswer]:
     ]
 
 
-def _witnessed_here(told: Sequence[Told]) -> list[dict[str, Any]]:
+def _witnessed_here(reports: Sequence[Told]) -> list[dict[str, Any]]:
     """Each outcome with facts, artifacts and claims as found here, and without secrets. The same again for a
     repeat."""
-    ran = {task: versions for each in told for task, versions in each.known.ran.items()}
-    maskers = maskers_at((each.job.task for each in told), ran)
+    ran = {task: versions for runner_report in reports for task, versions in runner_report.known.ran.items()}
+    maskers = maskers_at((runner_report.job.task for runner_report in reports), ran)
     return [
         masked(
             _witnessed(
-                each,
-                each.known.artifacts.get(each.job.pk, []),
-                each.known.results.get((each.job.pk, each.lease)),
+                runner_report,
+                runner_report.known.artifacts.get(runner_report.job.pk, []),
+                runner_report.known.results.get((runner_report.job.pk, runner_report.lease)),
             ),
-            maskers[each.job.task_id],
+            maskers[runner_report.job.task_id],
         )
-        for each in told
+        for runner_report in reports
     ]
 
 
-def _witnessed(told: Told, artifacts: Iterable[HandedOver], stored: RunnerResult | None) -> dict[str, Any]:
-    said = told.outcome.get("facts")
+def _witnessed(
+    runner_report: Told, artifacts: Iterable[HandedOver], stored: RunnerResult | None
+) -> dict[str, Any]:
+    reported_facts = runner_report.outcome.get("facts")
     facts = {
-        group: {**members, SOURCE: {"observed_by": told.by}}
-        for group, members in (said.items() if isinstance(said, dict) else ())
+        group: {**members, SOURCE: {"observed_by": runner_report.by}}
+        for group, members in (reported_facts.items() if isinstance(reported_facts, dict) else ())
         if group in REPORTED and isinstance(members, dict)
     }
-    kept = {key: value for key, value in told.outcome.items() if key not in ("facts", "artifacts")}
-    if told.job.purpose == Purpose.STATION:
-        return _of_station(told, kept, facts, {each.name: each for each in artifacts}, stored)
+    outcome = {
+        key: value for key, value in runner_report.outcome.items() if key not in ("facts", "artifacts")
+    }
+    if runner_report.job.purpose == Purpose.STATION:
+        return _of_station(
+            runner_report, outcome, facts, {artifact.name: artifact for artifact in artifacts}, stored
+        )
     if facts:
-        kept["facts"] = facts
-    return kept
+        outcome["facts"] = facts
+    return outcome
 
 
 def _of_station(
-    told: Told,
-    kept: dict[str, Any],
+    runner_report: Told,
+    outcome: dict[str, Any],
     facts: dict[str, Any],
     artifacts: dict[str, HandedOver],
     stored: RunnerResult | None,
 ) -> dict[str, Any]:
-    station = versions.by_id(told.job.pinned_id).station(told.job.station)
+    station = versions.by_id(runner_report.job.pinned_id).station(runner_report.job.station)
     counts = {} if station.kind == AGENT else _counted(station, artifacts)
-    shown = [
-        *(each.to_dict() for each in artifacts.values()),
-        *_errors(told.outcome.get("artifacts"), artifacts),
+    entries = [
+        *(artifact.to_dict() for artifact in artifacts.values()),
+        *_errors(runner_report.outcome.get("artifacts"), artifacts),
     ]
-    if shown:
-        kept["artifacts"] = shown
+    if entries:
+        outcome["artifacts"] = entries
     facts |= counts
     if stored is not None:
         facts |= stored.facts
     if facts:
-        kept["facts"] = facts
+        outcome["facts"] = facts
     if station.kind == AGENT:
-        kept = with_claims(kept, *_pictures(told.job))
-    if "facts" in kept:
-        kept["facts"] = witnessed(kept["facts"], _seen(told.job, stored))
-    return kept
+        outcome = with_claims(outcome, *_pictures(runner_report.job))
+    if "facts" in outcome:
+        outcome["facts"] = witnessed(outcome["facts"], _seen(runner_report.job, stored))
+    return outcome
 
 
 def artifacts_of(jobs: Collection[int]) -> dict[int, list[HandedOver]]:
     """What each of them handed over, in the order in which it came."""
-    found: dict[int, list[HandedOver]] = {}
-    for each in Artifact.objects.filter(job__in=jobs).select_related("blob").order_by("pk"):
-        handed = HandedOver(each.name, each.media_type, each.blob_id, each.blob.size)
-        found.setdefault(each.job_id, []).append(handed)
-    return found
+    by_job: dict[int, list[HandedOver]] = {}
+    for artifact in Artifact.objects.filter(job__in=jobs).select_related("blob").order_by("pk"):
+        handed = HandedOver(artifact.name, artifact.media_type, artifact.blob_id, artifact.blob.size)
+        by_job.setdefault(artifact.job_id, []).append(handed)
+    return by_job
 
 
-def _errors(told: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, Any]]:
+def _errors(reported: Any, stored: Mapping[str, HandedOver]) -> list[dict[str, Any]]:
     """Files that the runner says it could not keep."""
-    said = (
-        [each for each in told if isinstance(each, dict) and each.get("error")]
-        if isinstance(told, list)
+    faulty = (
+        [entry for entry in reported if isinstance(entry, dict) and entry.get("error")]
+        if isinstance(reported, list)
         else []
     )
     return [
-        HandedOver(escaped(str(each.get("name")))[:300], error=escaped(str(each["error"]))[:500]).to_dict()
-        for each in said[:MOST_ERRORS]
-        if str(each.get("name")) not in stored
+        HandedOver(escaped(str(entry.get("name")))[:300], error=escaped(str(entry["error"]))[:500]).to_dict()
+        for entry in faulty[:MOST_ERRORS]
+        if str(entry.get("name")) not in stored
     ]
 
 
 def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, dict[str, float]]:
     """The counts of the declared reports, as stored. One that cannot be read was not handed over. Not asked of an
     agent's station: what it leaves counts nothing."""
-    found = []
-    for each in station.artifacts:
-        reader = READERS.get(each.kind or "")
-        name = each.path if each.path in artifacts else each.path.rpartition("/")[2]
+    counts = []
+    for artifact in station.artifacts:
+        reader = READERS.get(artifact.kind or "")
+        name = artifact.path if artifact.path in artifacts else artifact.path.rpartition("/")[2]
         if reader is None or name not in artifacts:
             continue
         place = storage.names([artifacts[name].digest])[artifacts[name].digest]
         with storage.artifacts().open(place, "rb") as file:
             try:
-                found.append(reader(file.read(MOST_REPORT + 1)))
+                counts.append(reader(file.read(MOST_REPORT + 1)))
             except UnreadableReport as error:
-                why = f"Not readable as {each.kind}: {escaped(str(error))}"
+                why = f"Not readable as {artifact.kind}: {escaped(str(error))}"
                 artifacts[name] = HandedOver(name, error=why)
-    return together(found)
+    return together(counts)
 
 
 def _pictures(job: Job) -> tuple[Any, Picture | None]:

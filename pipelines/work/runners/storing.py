@@ -33,33 +33,33 @@ LONGEST_PATH: Final = 4096
 MODES: Final = 0o777
 
 
-def store(job: Job, lease: uuid.UUID, said: Mapping[str, Any]) -> None:
+def store(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
     """Keep what `leavings_json` names, and the facts that are found in it.
 
     :raises NotStored: it is not what a station can leave; LeaseLost: nothing is kept"""
     before = handover.last_snapshot(job.pk)
-    artifacts, workspace = said.get("artifacts") or [], said.get("workspace")
+    artifacts, workspace = leavings.get("artifacts") or [], leavings.get("workspace")
     manifest = None if workspace is None else checked_manifest(workspace)
-    known = _sizes(job, lease, artifacts, manifest, said.get("git"))
-    kept = checked_artifacts(artifacts, known)
+    known = _sizes(job, lease, artifacts, manifest, leavings.get("git"))
+    stored_artifacts = checked_artifacts(artifacts, known)
     picture = None if manifest is None else _workspace(manifest, known, before)
     orders = orders_of(job)
-    if not isinstance(said.get("git") or {}, dict):
+    if not isinstance(leavings.get("git") or {}, dict):
         raise NotStored("What is said of the commit cannot be read.")
-    if (orders.git is None or orders.git.problem) and said.get("git"):
+    if (orders.git is None or orders.git.problem) and leavings.get("git"):
         raise NotStored("This line works in no repository.")
     began = now = before.digest if before else NOTHING_THERE
     now = picture.digest if picture else now
     facts: dict[str, Any] = {}
-    left = Leavings(Path(), {}, kept, picture)
-    if orders.git is not None and said.get("git"):
-        shown = manifest if manifest is not None else (before.manifest if before else ())
+    left = Leavings(Path(), {}, stored_artifacts, picture)
+    if orders.git is not None and leavings.get("git"):
+        current_manifest = manifest if manifest is not None else (before.manifest if before else ())
         try:
-            found = commits.checked(job, lease, orders, said["git"], shown)
+            commit = commits.checked(job, lease, orders, leavings["git"], current_manifest)
         except GitRefused as error:
             raise NotStored(str(error)) from error
-        left = Leavings(Path(), {}, kept, picture, found.left)
-        facts, began, now = {"git": found.facts}, found.before, found.left.tree
+        left = Leavings(Path(), {}, stored_artifacts, picture, commit.left)
+        facts, began, now = {"git": commit.facts}, commit.before, commit.left.tree
     elif orders.git is not None and picture is not None and not picture_of_git_only(picture, before):
         # What is no commit is never shown as the change (law §15).
         raise NotStored("Files of a repository come with the commit that holds them.")
@@ -107,9 +107,9 @@ def checked_manifest(workspace: Any) -> tuple[Entry, ...]:
     return ordered
 
 
-def _path(said: Any) -> str:
-    plain = isinstance(said, str) and 0 < len(said) <= LONGEST_PATH and "\x00" not in said
-    path = str(said)
+def _path(value: Any) -> str:
+    plain = isinstance(value, str) and 0 < len(value) <= LONGEST_PATH and "\x00" not in value
+    path = str(value)
     if not plain or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.")
     try:
@@ -139,19 +139,19 @@ def _is_entry(entry: Entry) -> bool:
     )
 
 
-def checked_artifacts(said: Sequence[Any], known: Mapping[str, int]) -> tuple[HandedOver, ...]:
+def checked_artifacts(entries: Sequence[Any], known: Mapping[str, int]) -> tuple[HandedOver, ...]:
     """:raises NotStored"""
-    if len(said) > MOST_ARTIFACTS:
+    if len(entries) > MOST_ARTIFACTS:
         raise NotStored(f"A run hands over at most {MOST_ARTIFACTS} files.")
-    found: dict[str, HandedOver] = {}
-    for each in said:
-        name, kind = str(each.get("name") or "")[:300], str(each.get("media_type") or MEDIA_TYPE)[:100]
+    by_name: dict[str, HandedOver] = {}
+    for entry in entries:
+        name, kind = str(entry.get("name") or "")[:300], str(entry.get("media_type") or MEDIA_TYPE)[:100]
         if not name or escaped(name) != name or escaped(kind) != kind:
             raise NotStored("An artifact has no name that can be shown.")
-        found[name] = HandedOver(name, kind, each["digest"], known[each["digest"]])
-    if sum(each.size for each in found.values()) > MOST_BYTES:
+        by_name[name] = HandedOver(name, kind, entry["digest"], known[entry["digest"]])
+    if sum(artifact.size for artifact in by_name.values()) > MOST_BYTES:
         raise NotStored(f"A run hands over at most {MOST_BYTES // 1024**2} MB.")
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def _sizes(
@@ -162,18 +162,18 @@ def _sizes(
     git: Any,
 ) -> dict[str, int]:
     """{digest: size} of all that is named, as stored here. :raises NotStored: a file that this attempt never sent"""
-    if not isinstance(artifacts, list) or not all(isinstance(each, dict) for each in artifacts):
+    if not isinstance(artifacts, list) or not all(isinstance(entry, dict) for entry in artifacts):
         raise NotStored("The list of artifacts cannot be read.")
-    named = {str(each.get("digest")) for each in artifacts}
-    named |= {str(entry["digest"]) for entry in manifest or () if "digest" in entry}
+    digests = {str(entry.get("digest")) for entry in artifacts}
+    digests |= {str(entry["digest"]) for entry in manifest or () if "digest" in entry}
     if isinstance(git, dict) and git.get("pack"):
-        named.add(str(git["pack"]))
-    missing = named - files.allowed(job, lease, named)
+        digests.add(str(git["pack"]))
+    missing = digests - files.allowed(job, lease, digests)
     if missing:
         raise NotStored(
             f"{len(missing)} files were named that this run never sent, {escaped(min(missing))[:12]} among them."
         )
-    return files.sizes_of(named)
+    return files.sizes_of(digests)
 
 
 def _workspace(

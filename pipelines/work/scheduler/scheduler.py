@@ -27,9 +27,9 @@ log = structlog.get_logger(__name__)
 SWEEP_SECONDS = 2.0
 EXPIRY_SECONDS = 3600.0
 HEARTBEATS_AFTER_AN_OUTAGE = 3
-BESIDE = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2}
+SIDE_QUEUES = {MAIL: 4, HOSTS: 2, CHANNELS: 2, TRIALS: 2}
 """How many at once of each queue that is not for stations of tasks (house §2)."""
-QUEUES = (DRIVE, QUICK, EVALUATE, *BESIDE)
+QUEUES = (DRIVE, QUICK, EVALUATE, *SIDE_QUEUES)
 
 
 class Scheduler:
@@ -38,7 +38,7 @@ class Scheduler:
     :raises UnknownTask: a queue that it serves has a task that no module defines"""
 
     def __init__(self, at_once: int, heartbeat: float) -> None:
-        self._concurrency = {DRIVE: at_once, QUICK: INSTANT_AT_ONCE, EVALUATE: at_once, **BESIDE}
+        self._concurrency = {DRIVE: at_once, QUICK: INSTANT_AT_ONCE, EVALUATE: at_once, **SIDE_QUEUES}
         load_tasks(QUEUES)
         self._settled = HEARTBEATS_AFTER_AN_OUTAGE * heartbeat
         self._sweeping, self._timing = Database(1, "sweep"), Database(1, "timers")
@@ -91,9 +91,9 @@ class Scheduler:
             try:
                 # Back after a time without the database: the others need a moment to renew, too.
                 if connected_for() >= self._settled:
-                    found = await self._sweeping.call(timers.sweep)
-                    if found:
-                        log.info("leases_swept", **found)
+                    counts = await self._sweeping.call(timers.sweep)
+                    if counts:
+                        log.info("leases_swept", **counts)
                 await queue.retry_stalled()
                 if unsent := await self._sweeping.call(fail_unsent):
                     log.warning("notices_not_sent", count=unsent)
@@ -106,8 +106,8 @@ class Scheduler:
         while True:
             try:
                 for path in settings.EXPIRES:
-                    while found := await self._sweeping.call(import_string(path), timezone.now()):
-                        log.info("expired", by=path, count=found)
+                    while deleted := await self._sweeping.call(import_string(path), timezone.now()):
+                        log.info("expired", by=path, count=deleted)
             except (DatabaseError, InterfaceError, OSError) as error:
                 log.warning("expiry_waits", error=str(error).split("\n")[0])
             await asyncio.sleep(EXPIRY_SECONDS)
@@ -122,8 +122,8 @@ class Scheduler:
                 if outlook.has_ticket:
                     queue.look()
                 pause = outlook.pause
-                if outlook.is_due and (found := await self._timing.call(timers.run_due)):
-                    log.info("due_times", **found)
+                if outlook.is_due and (counts := await self._timing.call(timers.run_due)):
+                    log.info("due_times", **counts)
             except (DatabaseError, InterfaceError) as error:
                 pause = timers.LONGEST_SLEEP
                 log.warning("timers_wait", error=str(error).split("\n")[0])

@@ -28,35 +28,35 @@ AFTER_A_FAULT = 60.0
 
 def sweep(limit: int = 100) -> Counter[str]:
     """Take expired leases away so that others continue. Returns how many were requeued, ended, kept or failed."""
-    found: Counter[str] = Counter()
-    expired = {held.job_id: held for held in leases.expired(limit)}
+    counts: Counter[str] = Counter()
+    expired = {lease.job_id: lease for lease in leases.expired(limit)}
     for job in Job.objects.filter(pk__in=expired, lease_key=F("lease__key")).order_by("task_id"):
         try:
-            found[engine.lose(job.pk, job.attempt, expired[job.pk].key)] += 1
+            counts[engine.lose(job.pk, job.attempt, expired[job.pk].key)] += 1
         except (OperationalError, InterfaceError):
             raise
         except Exception:
             # One task that cannot be moved must not keep the others from being driven on.
             log.exception("sweep_failed", job=job.pk)
-            found["failed"] += 1
-    return found
+            counts["failed"] += 1
+    return counts
 
 
 def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
     """Do what is due, the longest overdue first. Returns how many fired, were gone or failed. `now`: the database's
     clock, unless told."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     past = [row[0] for row in fetch(DUE_TIMES, [now, limit])]
     for due_id in past:
         try:
-            found[engine.fire(due_id, now)] += 1
+            counts[engine.fire(due_id, now)] += 1
         except (OperationalError, InterfaceError):
             raise
         except Exception:
             log.exception("timer_failed", due=due_id)
-            found["failed"] += 1
+            counts["failed"] += 1
             execute(DELAY_DUE_TIME, [AFTER_A_FAULT, due_id])
-    return found
+    return counts
 
 
 class Outlook(NamedTuple):

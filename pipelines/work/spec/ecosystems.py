@@ -34,10 +34,10 @@ class RepositoryFiles:
     @property
     def package(self) -> Mapping[str, Any]:
         try:
-            found = json.loads(self.text("package.json"))
+            document = json.loads(self.text("package.json"))
         except (ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     @property
     def scripts(self) -> Mapping[str, str]:
@@ -46,7 +46,7 @@ class RepositoryFiles:
     @property
     def packages(self) -> set[str]:
         both = (_texts(self.package.get(key)) for key in ("dependencies", "devDependencies"))
-        return {name for each in both for name in each}
+        return {name for section in both for name in section}
 
     def makes(self, target: str) -> bool:
         pattern = rf"^{re.escape(target)}\s*:(?!=)"
@@ -109,10 +109,10 @@ class Proposal:
 
     @classmethod
     def of_dict(cls, plain: Mapping[str, Any]) -> Proposal:
-        said: Any = {key: plain[key] for key in cls.__dataclass_fields__ if key in plain}
-        for key, value in said.items():
-            said[key] = tuple(value) if isinstance(value, list) else value
-        return cls(**said)
+        fields: Any = {key: plain[key] for key in cls.__dataclass_fields__ if key in plain}
+        for key, value in fields.items():
+            fields[key] = tuple(value) if isinstance(value, list) else value
+        return cls(**fields)
 
 
 def program_of(command: str) -> str:
@@ -145,24 +145,24 @@ class Ecosystem:
     publish: str = ""
 
 
-def _node(found: RepositoryFiles, run: str) -> tuple[str, str]:
+def _node(files: RepositoryFiles, run: str) -> tuple[str, str]:
     manager = run.partition(" ")[0]
-    return _node_lint(found, run, manager), _node_tests(found, run, manager)
+    return _node_lint(files, run, manager), _node_tests(files, run, manager)
 
 
-def _node_lint(found: RepositoryFiles, run: str, manager: str) -> str:
-    script = found.scripts.get("lint", "")
+def _node_lint(files: RepositoryFiles, run: str, manager: str) -> str:
+    script = files.scripts.get("lint", "")
     if script and not re.search(r"--(fix|write|apply)\b", script):
         return f"{manager} run lint"
     known = {"eslint": "eslint .", "@biomejs/biome": "biome ci .", "prettier": "prettier --check ."}
-    return next((f"{run} {call}" for package, call in known.items() if package in found.packages), "")
+    return next((f"{run} {call}" for package, call in known.items() if package in files.packages), "")
 
 
-def _node_tests(found: RepositoryFiles, run: str, manager: str) -> str:
+def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
     """With a report where the program writes one by itself, and the script calls that program alone."""
-    script = found.scripts.get("test", "")
+    script = files.scripts.get("test", "")
     words = [] if SHELL.search(script) else script.split()
-    if "vitest" in found.packages and (not script or words[:1] == ["vitest"]):
+    if "vitest" in files.packages and (not script or words[:1] == ["vitest"]):
         rest = [word for word in words[1:] if word not in ("run", "watch", "--watch")]
         return shlex.join(
             [
@@ -175,39 +175,39 @@ def _node_tests(found: RepositoryFiles, run: str, manager: str) -> str:
                 "--outputFile=tests.xml",
             ]
         )
-    if "jest-junit" in found.packages and (not script or words[:1] == ["jest"]):
+    if "jest-junit" in files.packages and (not script or words[:1] == ["jest"]):
         return shlex.join(
             [*run.split(), "jest", *words[1:], "--ci", "--reporters=default", "--reporters=jest-junit"]
         )
     if script and NO_TESTS not in script:
         return f"{manager} test"
-    return f"{run} jest --ci" if "jest" in found.packages else ""
+    return f"{run} jest --ci" if "jest" in files.packages else ""
 
 
-def _python(found: RepositoryFiles, run: str) -> tuple[str, str]:
+def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
     """`run` is the interpreter."""
-    said = "\n".join(
-        found.text(name) for name in ("pyproject.toml", "requirements.txt", "setup.cfg", "tox.ini")
+    text = "\n".join(
+        files.text(name) for name in ("pyproject.toml", "requirements.txt", "setup.cfg", "tox.ini")
     )
     lint = ""
-    if {"ruff.toml", ".ruff.toml"} & found.names or re.search(r"\bruff\b", said):
+    if {"ruff.toml", ".ruff.toml"} & files.names or re.search(r"\bruff\b", text):
         lint = RUFF if run == "python3" else f"{run} -m {RUFF}"
-    elif re.search(r"\bflake8\b", said):
+    elif re.search(r"\bflake8\b", text):
         lint = f"{run} -m flake8"
-    has_tests = {"tests/", "test/", "pytest.ini", "conftest.py"} & found.names or "pytest" in said
+    has_tests = {"tests/", "test/", "pytest.ini", "conftest.py"} & files.names or "pytest" in text
     tests = f"{run} -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml" if has_tests else ""
     return lint, tests
 
 
-def _cargo(found: RepositoryFiles, run: str) -> tuple[str, str]:
+def _cargo(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return f"{run} clippy --offline -- -D warnings", f"{run} test --offline"
 
 
-def _go(found: RepositoryFiles, run: str) -> tuple[str, str]:
+def _go(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return f"{run} vet ./...", f"{run} test ./..."
 
 
-def _make(found: RepositoryFiles, run: str) -> tuple[str, str]:
+def _make(files: RepositoryFiles, run: str) -> tuple[str, str]:
     return "", ""  # its targets count for every ecosystem
 
 
@@ -266,18 +266,18 @@ PROGRAMS = Proposal(lint=RUFF).programs + sorted(
 """A worker says which of these are on the path of stations."""
 
 
-def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
+def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
     """By the first row whose marks are there. To lint and test, a target of the Makefile counts only where the
     ecosystem knows nothing; to update and release it comes first, since what a release takes is only known there."""
-    row = next((row for row in TABLE if found.names.issuperset(row.marks)), None)
-    if row in (None, MAKE_ALONE) and any(name.endswith(".py") for name in found.names):
+    row = next((row for row in TABLE if files.names.issuperset(row.marks)), None)
+    if row in (None, MAKE_ALONE) and any(name.endswith(".py") for name in files.names):
         row = PYTHON
     if row is None:
         return Proposal(commit=commit)
-    lint, tests = row.commands(found, row.run)
-    made = {target: f"make {target}" if found.makes(target) else "" for target in ("lint", "test", "audit")}
+    lint, tests = row.commands(files, row.run)
+    made = {target: f"make {target}" if files.makes(target) else "" for target in ("lint", "test", "audit")}
     by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
-    hosts = _hosts(found, row.lock) if row.prepare else ()
+    hosts = _hosts(files, row.lock) if row.prepare else ()
     return Proposal(
         row.name,
         row.prepare,
@@ -286,36 +286,36 @@ def proposed(found: RepositoryFiles, commit: str = "") -> Proposal:
         lint or made["lint"] or (RUFF if row.commands is _python else ""),
         tests or made["test"],
         made["audit"],
-        **_releasing(found, row),
-        by=tuple(name for name in by if name in found.names) or ("*.py",),
+        **_releasing(files, row),
+        by=tuple(name for name in by if name in files.names) or ("*.py",),
         commit=commit,
-        required=versions.required(found.texts, found.package.get("packageManager")),
+        required=versions.required(files.texts, files.package.get("packageManager")),
     )
 
 
-def _releasing(found: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
+def _releasing(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
     usual = {"update": row.update, "version": row.version, "publish": row.publish}
-    if found.package.get("private") is True:
+    if files.package.get("private") is True:
         usual["publish"] = ""
-    return {name: call if found.makes(call.split()[1]) else usual[name] for name, call in MAKE.items()}
+    return {name: call if files.makes(call.split()[1]) else usual[name] for name, call in MAKE.items()}
 
 
-def _hosts(found: RepositoryFiles, lock: str) -> tuple[str, ...]:
+def _hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:
     """Of the packages, where the lock file or the settings of npm say where they are."""
-    said = [
+    lines = [
         line
         for name in (".npmrc", lock)
-        for line in found.text(name).splitlines()
+        for line in files.text(name).splitlines()
         if OF_PACKAGES.search(line) and "registry+" not in line
     ]
-    named = [match.group(1).lower() for line in said for match in ADDRESS.finditer(line)]
-    counted = {host: named.count(host) for host in dict.fromkeys(named)}
+    hosts = [match.group(1).lower() for line in lines for match in ADDRESS.finditer(line)]
+    counted = {host: hosts.count(host) for host in dict.fromkeys(hosts)}
     return tuple(sorted(counted, key=lambda host: -counted[host])[:MOST_HOSTS])
 
 
-def _texts(found: Any) -> dict[str, str]:
+def _texts(section: Any) -> dict[str, str]:
     return (
-        {str(key): value for key, value in found.items() if isinstance(value, str)}
-        if isinstance(found, dict)
+        {str(key): value for key, value in section.items() if isinstance(value, str)}
+        if isinstance(section, dict)
         else {}
     )

@@ -21,8 +21,8 @@ class Notes:
     async def settle(self) -> None:
         """In the loop: until all of them are written."""
         sent, self._sent = self._sent, []
-        for each in sent:
-            await asyncio.wrap_future(each)
+        for future in sent:
+            await asyncio.wrap_future(future)
 
 
 async def _whole(line: object) -> None:

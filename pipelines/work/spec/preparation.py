@@ -46,33 +46,33 @@ class Preparation:
     @property
     def images(self) -> tuple[str, ...]:
         """All that a runner has to have."""
-        named = (self.image, *(each.image for each in self.services))
-        return tuple(dict.fromkeys(filter(None, named)))
+        names = (self.image, *(service.image for service in self.services))
+        return tuple(dict.fromkeys(filter(None, names)))
 
     def to_dict(self) -> dict[str, Any]:
         """As the repository keeps it; {} where it says nothing."""
         private = {"private": list(self.private)} if self.private else {}
-        found = {
+        fields = {
             "image": self.image,
             "argv": list(self.argv),
             "cache": self.cache,
             "network": {"egress": list(self.hosts), **private} if self.hosts else None,
-            "services": [each.to_dict() for each in self.services],
+            "services": [service.to_dict() for service in self.services],
         }
-        return {key: value for key, value in found.items() if value}
+        return {key: value for key, value in fields.items() if value}
 
     @classmethod
     def of_dict(cls, plain: Mapping[str, Any]) -> Preparation:
         services = (
             ServiceProgram(
-                each["name"],
-                tuple(each["argv"]),
-                each.get("port"),
-                tuple(each.get("health", ())),
-                each.get("seconds", WAITING),
-                each.get("image", ""),
+                service["name"],
+                tuple(service["argv"]),
+                service.get("port"),
+                tuple(service.get("health", ())),
+                service.get("seconds", WAITING),
+                service.get("image", ""),
             )
-            for each in plain.get("services", ())
+            for service in plain.get("services", ())
         )
         network = plain.get("network") or {}
         return cls(

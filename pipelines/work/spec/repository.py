@@ -80,8 +80,8 @@ class GitState:
     @property
     def heads(self) -> tuple[str, ...]:
         """All that has to be known to go on."""
-        found = (self.head, *(each.head for each in self.branches))
-        return tuple(dict.fromkeys(each for each in found if each))
+        shas = (self.head, *(branch.head for branch in self.branches))
+        return tuple(dict.fromkeys(sha for sha in shas if sha))
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class DeliveryPort(Protocol):
     ) -> None:
         """`base`: where the branch stood before; None where that was told."""
 
-    async def at_host(self, said: AtHost) -> None:
+    async def at_host(self, host_state: AtHost) -> None:
         """It goes on through the merge call or the queue of its host."""
 
     async def queued(self) -> float:

@@ -108,13 +108,13 @@ def as_text(value: Any) -> str:
 
 def argv_of(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     """:raises BadCall: an argument is missing, or one would be read as an option"""
-    found = []
+    argv = []
     for part in tool.argv:
         text = filled(part, arguments)
         if text.startswith("-") and part and isinstance(part[0], Argument):
             raise BadCall(f"The argument {part[0].name} begins with “-”: it could be read as an option.")
-        found.append(text)
-    return tuple(found)
+        argv.append(text)
+    return tuple(argv)
 
 
 def call_of(request: RequestTemplate, arguments: Mapping[str, Any]) -> Call:
@@ -168,5 +168,5 @@ def action(policy: Mapping[str, Any] | None, name: str, arguments: Any) -> str:
 def _holds(test: Mapping[str, Any], arguments: Any) -> bool:
     op, value = test.get("op", "equals"), test.get("value")
     prepared = None if op in operators.ALONE else operators.prepare(op, value)
-    seen = View("", "", "", None, arguments, False, {}, {}, Steps())
-    return OutputTest(compile_path(test["path"]), op, value, prepared=prepared).test(seen)
+    view = View("", "", "", None, arguments, False, {}, {}, Steps())
+    return OutputTest(compile_path(test["path"]), op, value, prepared=prepared).test(view)

@@ -19,32 +19,32 @@ class HostObserver:
     hears = (GateDecided, GateOpened, TaskEnded, TaskWaits, VoteCast)
 
     def consequences(self, batch: Sequence[Consequence]) -> None:
-        heard = [each for each in batch if isinstance(each, self.hears)]
+        events = [event for event in batch if isinstance(event, self.hears)]
         links: dict[int, list[HostLink]] = {}
         # Most tasks have none: that is asked first, in the cheapest way.
-        [linked] = send([Statement(LINKS_OF_TASKS, [list({each.task_id for each in heard})])])
+        [linked] = send([Statement(LINKS_OF_TASKS, [list({event.task_id for event in events})])])
         for link in HostLink.objects.filter(pk__in=[pk for (pk,) in linked]) if linked else ():
             links.setdefault(link.task_id, []).append(link)
-        waiting = _waiting(heard) if links else set()
-        for each in heard:
-            for link in links.get(each.task_id, ()):
-                at = each.opened_at if isinstance(each, GateOpened) else each.at
-                out = isinstance(each, TaskEnded) and link.kind == Kind.REQUEST and each.task_id in waiting
-                told = [*_about(each, link), *([WITHDRAW] if out else [])]
-                note([(link, about) for about in told], at)
+        waiting = _waiting(events) if links else set()
+        for event in events:
+            for link in links.get(event.task_id, ()):
+                at = event.opened_at if isinstance(event, GateOpened) else event.at
+                out = isinstance(event, TaskEnded) and link.kind == Kind.REQUEST and event.task_id in waiting
+                subjects = [*_about(event, link), *([WITHDRAW] if out else [])]
+                note([(link, about) for about in subjects], at)
 
 
-def _waiting(heard: Sequence[Consequence]) -> set[int]:
+def _waiting(events: Sequence[Consequence]) -> set[int]:
     """Tasks that ended while a queue of their host has a request of theirs."""
-    ended = [each.task_id for each in heard if isinstance(each, TaskEnded)]
+    ended = [event.task_id for event in events if isinstance(event, TaskEnded)]
     rows = Delivery.objects.filter(task__in=ended, at_host=True, landed_at=None) if ended else ()
-    return {each.task_id for each in rows}
+    return {row.task_id for row in rows}
 
 
-def _about(each: Consequence, link: HostLink) -> list[str]:
+def _about(event: Consequence, link: HostLink) -> list[str]:
     if link.kind == Kind.ISSUE:
-        return [ENDED] if isinstance(each, TaskEnded) else []
+        return [ENDED] if isinstance(event, TaskEnded) else []
     if link.kind == Kind.BRANCH:
         return [STATUS]
-    said = [f"gate:{each.visit_id}"] if isinstance(each, GateDecided) else []
-    return [*said, STATUS]
+    subjects = [f"gate:{event.visit_id}"] if isinstance(event, GateDecided) else []
+    return [*subjects, STATUS]

@@ -51,10 +51,10 @@ def send(notice_id: int) -> None:
 
     :raises HostAway: to be tried again later"""
     try:
-        found = HostNotice.objects.select_related(
+        notices = HostNotice.objects.select_related(
             "link__task__project__owner", "link__task__line", "link__repository__project"
         ).filter(pk=notice_id, state=HostNotice.State.QUEUED)
-        notice = found.first()
+        notice = notices.first()
         if notice is not None and notice.queued_at > clock.now() - LATEST:
             _send(notice)
     finally:
@@ -105,24 +105,24 @@ async def _comment(notice: HostNotice, text: str, access: HostAccess, guard: Gua
     host, link = await host_at(access, guard), notice.link
     kind: Thing = "issue" if link.kind == "issue" else "request"
     there = await host.comments(kind, link.number, notice.created_at - EARLIER)
-    if not any(texts.mark_of(notice) in each for each in there):
+    if not any(texts.mark_of(notice) in comment for comment in there):
         await host.comment(kind, link.number, text)
 
 
 def _status(notice: HostNotice, access: HostAccess, guard: Guard) -> None:
     """Two may be under way at once: whoever comes second looks again what is so now."""
-    said = None
+    last_status = None
     for _time in range(AGAIN):
         task = Task.objects.get(pk=notice.link.task_id)
         commit = texts.commit_of(notice.link)
         state, words = texts.status_of(task, commit)
-        if (commit, words) == said or not commit:
+        if (commit, words) == last_status or not commit:
             return
-        said = (commit, words)
+        last_status = (commit, words)
         asyncio.run(_set(access, guard, commit, state, words, texts.page_of(notice.link.task)))
 
 
 async def _set(
-    access: HostAccess, guard: Guard, commit: str, state: CommitState, said: str, url: str
+    access: HostAccess, guard: Guard, commit: str, state: CommitState, description: str, url: str
 ) -> None:
-    await (await host_at(access, guard)).set_status(commit, state, said, url)
+    await (await host_at(access, guard)).set_status(commit, state, description, url)

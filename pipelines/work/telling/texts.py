@@ -27,22 +27,22 @@ def mark_of(notice: HostNotice) -> str:
 def comment_of(notice: HostNotice) -> str:
     """In Markdown; the last line says which notice it is."""
     task = notice.link.task
-    named = f"[{task.name}]({page_of(task)})"
+    task_link = f"[{task.name}]({page_of(task)})"
     if notice.about.startswith("gate:"):
         visit = GateVisit.objects.select_related("decided_by", "job").get(
             pk=notice.about.removeprefix("gate:")
         )
-        text = f"{said_at_gate(visit, versions.by_id(visit.job.pinned_id))}\n\n{named}"
+        text = f"{said_at_gate(visit, versions.by_id(visit.job.pinned_id))}\n\n{task_link}"
     elif notice.about == STARTED:
-        text = f"{named} was started for this, on {code(task.line.name)}."
+        text = f"{task_link} was started for this, on {code(task.line.name)}."
     else:
-        text = f"{named} ended: {_end(task)}."
+        text = f"{task_link} ended: {_end(task)}."
     return masker_of(task).all(f"{text}\n\n{mark_of(notice)}")
 
 
 def _end(task: Task) -> str:
     line = versions.by_id(task.pinned_id)
-    label = next((each.label for each in line.ends if each.key == task.end), "")
+    label = next((end.label for end in line.ends if end.key == task.end), "")
     word = {Status.COMPLETED: "completed", Status.FAILED: "failed"}.get(Status(task.status), "cancelled")
     if left_unmerged(task):
         word = f"{word}, not merged"
@@ -66,12 +66,12 @@ def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
         line = versions.by_id(task.pinned_id)
         yes = Count("votes", filter=Q(votes__word=Word.APPROVE))
         visits = task.gate_visits.filter(state=GateVisit.State.OPEN).annotate(yes=yes).order_by("opened_at")
-        named = [
-            _asked(gate.name, as_asked(gate.approval, each.producers).votes, each.yes)
-            for each in visits
-            if (gate := line.gates_by_key.get(each.gate)) is not None
+        missing_votes = [
+            _asked(gate.name, as_asked(gate.approval, visit.producers).votes, visit.yes)
+            for visit in visits
+            if (gate := line.gates_by_key.get(visit.gate)) is not None
         ]
-        return "pending", f"Waits for {', '.join(dict.fromkeys(named))}"
+        return "pending", f"Waits for {', '.join(dict.fromkeys(missing_votes))}"
     if task.status in (Status.STUCK, Status.BLOCKED, Status.HELD):
         return "pending", "Waits for a person in Gateline"
     return "pending", "In progress in Gateline"

@@ -17,7 +17,7 @@ from pipelines.work.spec.repository import AtHost, Clearance, GitLeft, GitState
 
 Entry = dict[str, Any]
 # {digest: (path below the attempt's root, size)}
-Wanted = dict[str, tuple[str, int]]
+FileSources = dict[str, tuple[str, int]]
 MEDIA_TYPE = "application/octet-stream"
 
 
@@ -145,7 +145,7 @@ class Leavings:
     where it is as the one before."""
 
     root: Path
-    files: Wanted = field(default_factory=dict)
+    files: FileSources = field(default_factory=dict)
     artifacts: tuple[HandedOver, ...] = ()
     workspace: Workspace | None = None
     git: GitLeft | None = None
@@ -184,7 +184,7 @@ class JobTransport(Protocol):
     ) -> None:
         """It landed. `request`: the one that is open for it; `base`: where it stood before. :raises LeaseLost"""
 
-    async def at_host(self, started: Started, said: AtHost) -> None:
+    async def at_host(self, started: Started, host_state: AtHost) -> None:
         """It goes on through its host. :raises LeaseLost"""
 
     async def queued(self, started: Started) -> float:

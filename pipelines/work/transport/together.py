@@ -76,7 +76,7 @@ class Together(Generic[Call, Answer]):
                 patience.cancel()
 
     def _is_full(self) -> bool:
-        return sum(self._size(each.call) for each in self._waiting) >= self._most
+        return sum(self._size(waiter.call) for waiter in self._waiting) >= self._most
 
     def _lose_patience(self, own: _Waiting[Call, Answer]) -> None:
         if own not in self._waiting:
@@ -88,20 +88,20 @@ class Together(Generic[Call, Answer]):
             self._waiting.remove(own)
             _tell(own, None)
 
-    def _open_lane(self, taken: Sequence[_Waiting[Call, Answer]] = ()) -> None:
-        self._lanes.add(asyncio.get_running_loop().create_task(self._serve_who_waits(taken)))
+    def _open_lane(self, waiters: Sequence[_Waiting[Call, Answer]] = ()) -> None:
+        self._lanes.add(asyncio.get_running_loop().create_task(self._serve_who_waits(waiters)))
 
-    async def _serve_who_waits(self, taken: Sequence[_Waiting[Call, Answer]]) -> None:
+    async def _serve_who_waits(self, waiters: Sequence[_Waiting[Call, Answer]]) -> None:
         """First those who were taken already."""
         lane = asyncio.current_task()
         assert lane is not None
         try:
-            if taken:
-                await self._answer_together(taken)
+            if waiters:
+                await self._answer_together(waiters)
             while self._waiting:
                 await self._wait_a_moment()
-                if taken := self._taken():
-                    await self._answer_together(taken)
+                if waiters := self._taken():
+                    await self._answer_together(waiters)
         finally:
             # Not when the task is done, which is later: who comes in between would wait for a lane that has ended.
             self._lanes.discard(lane)
@@ -117,26 +117,26 @@ class Together(Generic[Call, Answer]):
 
     def _taken(self) -> list[_Waiting[Call, Answer]]:
         """Who has waited longest, and all who go along."""
-        room, taken, left = self._most, list[_Waiting[Call, Answer]](), list[_Waiting[Call, Answer]]()
-        for each in self._waiting:
-            size = self._size(each.call)
-            if taken and size > room:
-                left.append(each)
+        room, waiters, left = self._most, list[_Waiting[Call, Answer]](), list[_Waiting[Call, Answer]]()
+        for waiter in self._waiting:
+            size = self._size(waiter.call)
+            if waiters and size > room:
+                left.append(waiter)
             else:
-                taken.append(each)
+                waiters.append(waiter)
                 room -= size
         self._waiting = left
-        return taken
+        return waiters
 
-    async def _answer_together(self, taken: Sequence[_Waiting[Call, Answer]]) -> None:
-        answers: Sequence[Answer | Exception | None] = [None] * len(taken)
+    async def _answer_together(self, waiters: Sequence[_Waiting[Call, Answer]]) -> None:
+        answers: Sequence[Answer | Exception | None] = [None] * len(waiters)
         try:
-            answers = await self._send([each.call for each in taken])
+            answers = await self._send([waiter.call for waiter in waiters])
         except Exception as error:  # noqa: BLE001  # each of those who wait learns of it
-            answers = [error] * len(taken)
+            answers = [error] * len(waiters)
         finally:
-            for each, answer in zip(taken, answers, strict=True):
-                _tell(each, answer)
+            for waiter, answer in zip(waiters, answers, strict=True):
+                _tell(waiter, answer)
 
 
 def _tell(waiting: _Waiting[Call, Answer], answer: Answer | Exception | None) -> None:

@@ -62,12 +62,12 @@ class Asking:
         attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
         before = await self.transport.before(started)
         try:
-            kept = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
+            reused_folder = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
             outcome = await self._logged(started, config, make(orders, attempt, config), run)
         except BaseException:
             await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
             raise
-        await asyncio.to_thread(self._tidy, orders.task_id, attempt, before, kept)
+        await asyncio.to_thread(self._tidy, orders.task_id, attempt, before, reused_folder)
         return outcome
 
     async def _logged(self, started: Started, config: WorkerConfig, spec: Spec, run: Run) -> Outcome:
@@ -80,10 +80,16 @@ class Asking:
             raise
         return outcome
 
-    def _tidy(self, task_id: int, attempt: Attempt, before: Before | None, kept: KeptFolder | None) -> None:
+    def _tidy(
+        self, task_id: int, attempt: Attempt, before: Before | None, reused_folder: KeptFolder | None
+    ) -> None:
         """The folder serves the next station as long as nothing in it was changed."""
         try:
-            picture = take_picture(attempt.workspace, kept.stamps if kept else None) if before else None
+            picture = (
+                take_picture(attempt.workspace, reused_folder.stamps if reused_folder else None)
+                if before
+                else None
+            )
         except WorkspaceTooLarge:
             picture = None
         if before and picture and picture.digest == before.digest:
@@ -103,13 +109,13 @@ def hook_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 def evaluator_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """`{question, outcome, task, station}` as JSON on standard input."""
     assert orders.question is not None
-    said = {
+    document = {
         "question": orders.question.asked["agentic"]["question"],
         "outcome": orders.question.outcome,
         "task": orders.scope["task"],
         "station": orders.station.key,
     }
-    spec = _spec(orders, attempt, config, config.evaluator, said, EVALUATOR_SECONDS)
+    spec = _spec(orders, attempt, config, config.evaluator, document, EVALUATOR_SECONDS)
     # The operator's program and no station's: it asks whom it has to ask.
     return replace(spec, access=Access())
 
@@ -139,19 +145,19 @@ def _spec(
 def tool_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     """The outcome as JSON on standard input, unless the tool says what it gets."""
     assert orders.question is not None and orders.question.outcome is not None
-    asked = orders.question.asked["tool"]
+    tool = orders.question.asked["tool"]
     spec = _spec(
-        orders, attempt, config, tuple(asked["argv"]), orders.question.outcome, float(asked["timeout"])
+        orders, attempt, config, tuple(tool["argv"]), orders.question.outcome, float(tool["timeout"])
     )
-    prompt = asked.get("stdin", spec.prompt)
-    env = {**asked.get("env", {}), **spec.env}
-    return replace(spec, prompt=prompt, env=env, cwd=str(asked.get("cwd", ".")))
+    prompt = tool.get("stdin", spec.prompt)
+    env = {**tool.get("env", {}), **spec.env}
+    return replace(spec, prompt=prompt, env=env, cwd=str(tool.get("cwd", ".")))
 
 
 async def run_tool(spec: Spec, sink: Sink, orders: Orders) -> Outcome:
     assert orders.question is not None
-    asked = orders.question.asked["tool"]
-    outcome, retries = asked["outcome"], asked["retries"]
+    tool = orders.question.asked["tool"]
+    outcome, retries = tool["outcome"], tool["retries"]
     how = evaluate.Try(
         outcome["parse"], tuple(outcome["success_on"]), int(retries["max"]), float(retries["backoff"])
     )

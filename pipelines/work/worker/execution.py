@@ -165,12 +165,12 @@ class JobExecution:
         # Counts are of what is committed (law §13): nothing that git left out comes along.
         anew = access is not None and (repository.moves_on(access) or handover.counted(spec))
         before = None if anew else material.before
-        kept = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
+        reused_folder = await asyncio.to_thread(self._prepare, orders.task_id, attempt, before)
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.take_home, orders.task_id, _agent_of(orders), attempt)
         context, fetch = orders.scope["context"], self.transport.fetch
         await asyncio.to_thread(handover.give, attempt, context, material, fetch, orders.handoff)
-        folder = Folder(spec, kept, access, before is not None)
+        folder = Folder(spec, reused_folder, access, before is not None)
         outcome, packed = await self._logged(started, folder)
         await self.transport.store(started, packed.left(attempt.root, before))
         if spec.agent is not None:
@@ -245,8 +245,10 @@ class JobExecution:
             started, material.git or GitState(), self._config(started), self.transport.fetch
         )
 
-    def _sink(self, started: Started, found: Callable[[], Iterable[str]] | None = None) -> JobLog:
-        return JobLog(self.transport.log_of(started), self._config(started).secrets, found=found)
+    def _sink(self, started: Started, find_secrets: Callable[[], Iterable[str]] | None = None) -> JobLog:
+        return JobLog(
+            self.transport.log_of(started), self._config(started).secrets, find_secrets=find_secrets
+        )
 
     # What came with the job
 
@@ -285,15 +287,15 @@ class JobExecution:
         if before is None:
             self.folders.forget(task_id)
             return None
-        kept = self.folders.take_kept(task_id, before.digest, attempt)
-        if kept is None:
+        reused_folder = self.folders.take_kept(task_id, before.digest, attempt)
+        if reused_folder is None:
             stored = before.stored
             restore(
                 before.manifest,
                 attempt.workspace,
                 lambda digest, path: self.transport.fetch(stored[digest], path),
             )
-        return kept
+        return reused_folder
 
     def _put_aside(self, task_id: int, attempt: Attempt, packed: Packed) -> None:
         picture = packed.picture
@@ -323,10 +325,10 @@ def _agent_of(orders: Orders) -> str:
 
 def unstorable(outcome: Outcome, why: str) -> Outcome:
     """The report in place of an outcome that the engine cannot store; it keeps how the work ended."""
-    kept: Outcome = {
+    preserved: Outcome = {
         key: outcome[key] for key in ("result", "exit_code", "reason", "verdict") if key in outcome
     }
-    reported = {**(kept or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
+    reported = {**(preserved or {"result": "failure"}), "output_error": why, "summary": why[:2000]}
     return with_output_facts(reported, {"unreadable": shortened(why)})
 
 

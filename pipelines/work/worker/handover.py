@@ -30,10 +30,10 @@ from pipelines.work.transport.protocol import (
     MEDIA_TYPE,
     Before,
     Entry,
+    FileSources,
     HandedOver,
     Leavings,
     Material,
-    Wanted,
     Workspace,
 )
 from pipelines.work.workspaces import (
@@ -79,11 +79,11 @@ def give(
         place = attempt.given / INPUTS / file.key / file_name(file.name)
         place.parent.mkdir()
         fetch(file.stored, place)
-    for each in material.earlier:
-        place = folder / each.station / file_name(each.name)
+    for earlier in material.earlier:
+        place = folder / earlier.station / file_name(earlier.name)
         if not place.exists():
             place.parent.mkdir(exist_ok=True)
-            fetch(each.stored, place)
+            fetch(earlier.stored, place)
 
 
 def file_name(label: str) -> str:
@@ -108,41 +108,43 @@ class Declared:
 
 def declared(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
     """Those that the outcome does not name itself."""
-    named = outcome.get("artifacts") or ()
+    entries = outcome.get("artifacts") or ()
     paths = {
-        each if isinstance(each, str) else each.get("path") for each in named if isinstance(each, str | dict)
+        entry if isinstance(entry, str) else entry.get("path")
+        for entry in entries
+        if isinstance(entry, str | dict)
     }
-    for each in spec.artifacts:
-        if each["path"] not in paths:
-            yield Declared(each["path"], each["required"])
+    for artifact in spec.artifacts:
+        if artifact["path"] not in paths:
+            yield Declared(artifact["path"], artifact["required"])
 
 
-def collect(attempt: Attempt, named: Iterable[Any]) -> tuple[tuple[HandedOver, ...], Wanted]:
+def collect(attempt: Attempt, entries: Iterable[Any]) -> tuple[tuple[HandedOver, ...], FileSources]:
     """Read the artifacts that an outcome names: a path, or {path, name, media_type}, inside the workspace."""
-    found: dict[str, HandedOver] = {}
-    wanted: Wanted = {}
+    artifacts: dict[str, HandedOver] = {}
+    sources: FileSources = {}
     room = MOST_BYTES
-    for index, entry in enumerate(named):
+    for index, entry in enumerate(entries):
         if isinstance(entry, Declared) and entry.spared(attempt):
             continue
-        said = {"path": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
+        fields = {"path": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
         if isinstance(entry, Declared):
-            said = {"path": entry.path, "name": entry.path}
-        name, path = label(said, index), str(said.get("path") or said.get("name") or "")
+            fields = {"path": entry.path, "name": entry.path}
+        name, path = label(fields, index), str(fields.get("path") or fields.get("name") or "")
         try:
             if index >= MOST_ARTIFACTS:
                 raise FileRefused(f"more than {MOST_ARTIFACTS} artifacts")
             with opened(attempt.workspace, path) as file:
                 measured = measure(file, room)
         except (FileRefused, TooLarge) as error:
-            found[name] = HandedOver(name, error=escaped(str(error)))
+            artifacts[name] = HandedOver(name, error=escaped(str(error)))
             continue
         room -= measured.size
-        wanted[measured.digest] = (f"{attempt.below(attempt.workspace)}/{path}", measured.size)
-        kind = said.get("media_type")
+        sources[measured.digest] = (f"{attempt.below(attempt.workspace)}/{path}", measured.size)
+        kind = fields.get("media_type")
         media_type = escaped(kind)[:100] if isinstance(kind, str) and kind else MEDIA_TYPE
-        found[name] = HandedOver(name, media_type, measured.digest, measured.size)
-    return tuple(found.values()), wanted
+        artifacts[name] = HandedOver(name, media_type, measured.digest, measured.size)
+    return tuple(artifacts.values()), sources
 
 
 def counted(spec: Spec) -> list[str]:
@@ -152,16 +154,16 @@ def counted(spec: Spec) -> list[str]:
 
 
 def _reports(spec: Spec) -> list[str]:
-    return [each["path"] for each in spec.artifacts if each.get("kind") in COUNTED]
+    return [artifact["path"] for artifact in spec.artifacts if artifact.get("kind") in COUNTED]
 
 
 def standing(spec: Spec) -> dict[str, Stamp]:
     """Reports that lie there before the work starts: of another visit, or of the repository."""
-    found = {}
+    stamps = {}
     for path in counted(spec):
         with suppress(FileRefused), opened(spec.attempt.workspace, path) as file:
-            found[path] = stamp_of(os.fstat(file.fileno()))
-    return found
+            stamps[path] = stamp_of(os.fstat(file.fileno()))
+    return stamps
 
 
 def with_facts(
@@ -171,8 +173,8 @@ def with_facts(
     one that `stood` there before the work and was not written by it."""
     errors: dict[str, str] = {}
     reports = []
-    for each in spec.artifacts if spec.kind != AGENT else ():
-        path, reader = each["path"], READERS.get(each.get("kind", ""))
+    for artifact in spec.artifacts if spec.kind != AGENT else ():
+        path, reader = artifact["path"], READERS.get(artifact.get("kind", ""))
         if reader is None:
             continue
         try:
@@ -184,17 +186,19 @@ def with_facts(
             if path in stood:
                 errors |= dict.fromkeys((path, PurePosixPath(path).name), escaped(str(error)))
         except UnreadableReport as error:
-            why = f"Not readable as {each['kind']}: {escaped(str(error))}"
+            why = f"Not readable as {artifact['kind']}: {escaped(str(error))}"
             errors |= dict.fromkeys((path, PurePosixPath(path).name), why)
-    kept = (HandedOver(one.name, error=errors[one.name]) if one.name in errors else one for one in artifacts)
-    return tuple(kept), together(reports)
+    handed_over = (
+        HandedOver(one.name, error=errors[one.name]) if one.name in errors else one for one in artifacts
+    )
+    return tuple(handed_over), together(reports)
 
 
 def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None) -> Outcome:
     """What the agent says it did, of the closed list, and what of it this visit contradicts (law §13). Only what one
     visit can tell: tests that a later station counts are held against it in the review."""
-    said = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
-    made = [each for each in claims_of(said) if each.kind != OTHER]
+    text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
+    made = [claim for claim in claims_of(text) if claim.kind != OTHER]
     if picture is None:
         return outcome
     facts = outcome.get("facts", {})
@@ -206,33 +210,33 @@ def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None
         paths = facts["git"].get("paths", ())
         changed = {path: MODIFIED if path in present else DELETED for path in paths}
     else:
-        found = compare(before.manifest if before else (), picture.manifest)
-        changed = {each.path: each.change for each in found}
+        differences = compare(before.manifest if before else (), picture.manifest)
+        changed = {difference.path: difference.change for difference in differences}
     observed = ObservedWork(
         changed=changed,
         present=present,
         commands_run=facts.get("commands", {}).get("run"),
     )
-    lies = [each.to_dict() for each in checked(made, observed) if each.verdict == CONTRADICTED]
+    lies = [claim.to_dict() for claim in checked(made, observed) if claim.verdict == CONTRADICTED]
     group = facts.get("claims", {})
-    told = [*group.get("made", ()), *({"kind": each.kind, "text": each.text} for each in made)]
-    return {**outcome, "facts": {**facts, "claims": {**group, "made": told, "contradicted": lies}}}
+    made_claims = [*group.get("made", ()), *({"kind": claim.kind, "text": claim.text} for claim in made)]
+    return {**outcome, "facts": {**facts, "claims": {**group, "made": made_claims, "contradicted": lies}}}
 
 
-def whole_document(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], Wanted]:
+def whole_document(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...], FileSources]:
     """The result document itself, if it says more than an outcome has room for."""
     if not read_document(attempt, limit).more:
         return (), {}
     path = attempt.below(attempt.result)
     with opened(attempt.root, path) as file:
         measured = measure(file)
-    kept = HandedOver(DOCUMENT, "application/json", measured.digest, measured.size)
-    return (kept,), {measured.digest: (path, measured.size)}
+    artifact = HandedOver(DOCUMENT, "application/json", measured.digest, measured.size)
+    return (artifact,), {measured.digest: (path, measured.size)}
 
 
-def label(wanted: Mapping[str, Any], index: int) -> str:
+def label(entry: Mapping[str, Any], index: int) -> str:
     """What the artifact is called: data, never a path of ours."""
-    name = wanted.get("name") or PurePosixPath(str(wanted.get("path") or "")).name or f"artifact {index + 1}"
+    name = entry.get("name") or PurePosixPath(str(entry.get("path") or "")).name or f"artifact {index + 1}"
     return escaped(str(name))[:300]
 
 
@@ -241,7 +245,7 @@ class Packed:
     """What an attempt left, as found in its folder; `picture` is None where it is too large to be kept."""
 
     artifacts: tuple[HandedOver, ...]
-    wanted: Wanted
+    wanted: FileSources
     picture: Picture | None
     git: GitLeft | None = None
     stood: str = ""
@@ -253,9 +257,11 @@ class Packed:
 
     def left(self, root: Path, before: Before | None) -> Leavings:
         """What of it is to be stored: the workspace only where it changed."""
-        found = self.picture
-        same = found is None or (before is not None and found.digest == before.digest)
-        workspace = None if found is None or same else Workspace(found.digest, found.manifest, found.size)
+        picture = self.picture
+        same = picture is None or (before is not None and picture.digest == before.digest)
+        workspace = (
+            None if picture is None or same else Workspace(picture.digest, picture.manifest, picture.size)
+        )
         return Leavings(root, self.wanted, self.artifacts, workspace, self.git)
 
     def seen_on(self, outcome: Outcome, before: Before | None, expects: str) -> Outcome:
@@ -270,8 +276,8 @@ class Packed:
         began, now = before.digest if before else NOTHING_THERE, self.picture.digest
         if before and _without_git(before.manifest) == _without_git(self.picture.manifest):
             began = now  # looking at a repository writes into its `.git`, and is no change
-        seen = {"before": self.stood or began, "tree": self.git.tree if self.git else now}
-        return {**outcome, "facts": witnessed(facts, seen)}
+        pictures = {"before": self.stood or began, "tree": self.git.tree if self.git else now}
+        return {**outcome, "facts": witnessed(facts, pictures)}
 
 
 def _without_git(manifest: Iterable[Entry]) -> list[Entry]:
@@ -286,46 +292,46 @@ def _ran(outcome: Outcome) -> dict[str, Any]:
 def pack(
     spec: Spec,
     outcome: Outcome,
-    kept: KeptFolder | None,
+    reused_folder: KeptFolder | None,
     but: Collection[str] = (),
     reports: Mapping[str, Stamp] | None = None,
 ) -> tuple[Outcome, Packed]:
     """Look at the artifacts and at the workspace, `but` for these paths. `reports`: those that stood
     there before the work. In a thread."""
     attempt = spec.attempt
-    named = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
-    artifacts, wanted = collect(attempt, named)
+    entries = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
+    artifacts, sources = collect(attempt, entries)
     if DOCUMENT not in {one.name for one in artifacts}:
         document, its = whole_document(attempt, spec.limits.document_bytes)
-        artifacts, wanted = (*artifacts, *document), {**wanted, **its}
+        artifacts, sources = (*artifacts, *document), {**sources, **its}
     artifacts, facts = with_facts(spec, artifacts, reports or {})
     if facts:
         outcome = {**outcome, "facts": {**outcome.get("facts", {}), **facts}}
     if artifacts:
         outcome = {**outcome, "artifacts": [one.to_dict() for one in artifacts]}
     try:
-        picture = take_picture(attempt.workspace, kept.stamps if kept else None, but)
+        picture = take_picture(attempt.workspace, reused_folder.stamps if reused_folder else None, but)
     except WorkspaceTooLarge as error:
         why = f"The workspace is too large to be kept: {error}."
-        return {**outcome, **failed("workspace_too_large", why)}, Packed(artifacts, wanted, None)
+        return {**outcome, **failed("workspace_too_large", why)}, Packed(artifacts, sources, None)
     below = attempt.below(attempt.workspace)
     files = {digest: (f"{below}/{path}", size) for digest, (path, size) in picture.files.items()}
-    return outcome, Packed(artifacts, {**files, **wanted}, picture)
+    return outcome, Packed(artifacts, {**files, **sources}, picture)
 
 
 def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Packed:
     """In a repository the reports that a station writes are handed over, and are no part of the change: counts are of
     the tree that was checked (law §13). One that is `tracked`, committed before, is a file like others."""
-    found = packed.picture
-    if found is None:
+    full_picture = packed.picture
+    if full_picture is None:
         return packed
-    present = {str(entry["path"]) for entry in found.manifest}
+    present = {str(entry["path"]) for entry in full_picture.manifest}
     apart = tuple(path for path in _reports(spec) if path in present and path not in tracked)
     if not apart:
         return packed
-    manifest = tuple(entry for entry in found.manifest if entry["path"] not in apart)
-    stamps = {path: stamp for path, stamp in found.stamps.items() if path not in apart}
-    picture = replace(found, manifest=manifest, stamps=stamps)
+    manifest = tuple(entry for entry in full_picture.manifest if entry["path"] not in apart)
+    stamps = {path: stamp for path, stamp in full_picture.stamps.items() if path not in apart}
+    picture = replace(full_picture, manifest=manifest, stamps=stamps)
     return replace(packed, picture=picture, apart=(*packed.apart, *apart))
 
 

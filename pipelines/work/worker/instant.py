@@ -38,30 +38,30 @@ class InstantWork:
         """From the ticket of one token, and for as long as more wait in the queue."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._config.most_seconds
-        held = await self._transport.claim_instant(token_id, TOGETHER)
+        started_jobs = await self._transport.claim_instant(token_id, TOGETHER)
         stations: dict[int, int] = {}
         looked = loop.time()
-        while held:
+        while started_jobs:
             may_go_on = loop.time() < until
-            held = await self._one_station(held, stations, may_go_on, apart)
-            room = may_go_on and not self.stopping and len(held) < TOGETHER // 2
-            if room and (not held or loop.time() - looked >= LOOK_SECONDS):
+            started_jobs = await self._one_station(started_jobs, stations, may_go_on, apart)
+            room = may_go_on and not self.stopping and len(started_jobs) < TOGETHER // 2
+            if room and (not started_jobs or loop.time() - looked >= LOOK_SECONDS):
                 looked = loop.time()
-                held += await self._more(held)
+                started_jobs += await self._more(started_jobs)
 
-    async def _more(self, held: list[Started]) -> list[Started]:
+    async def _more(self, started_jobs: list[Started]) -> list[Started]:
         """Others that wait in the queue. A stop meanwhile gives back what is held, which nothing else knows of."""
         try:
-            return await self._transport.claim_instant(None, TOGETHER - len(held))
+            return await self._transport.claim_instant(None, TOGETHER - len(started_jobs))
         except asyncio.CancelledError:
-            await self._give_back(held)
+            await self._give_back(started_jobs)
             raise
 
     async def _one_station(
-        self, held: Iterable[Started], stations: dict[int, int], may_go_on: bool, apart: Apart
+        self, started_jobs: Iterable[Started], stations: dict[int, int], may_go_on: bool, apart: Apart
     ) -> list[Started]:
         done: list[tuple[Started, Outcome, bool]] = []
-        for started in held:
+        for started in started_jobs:
             outcome = self._outcome(started)
             if outcome is None:
                 apart(started)
@@ -74,7 +74,7 @@ class InstantWork:
         for started, _, go_on in done:
             if not go_on:
                 stations.pop(started.orders.token_id, None)
-        return [each.following for each in answers if each.following is not None]
+        return [answer.following for answer in answers if answer.following is not None]
 
     def _outcome(self, started: Started) -> Outcome | None:
         try:
@@ -114,7 +114,7 @@ class InstantWork:
         work.reporting = True
         return work
 
-    async def _give_back(self, held: Iterable[Started]) -> None:
-        for started in held:
+    async def _give_back(self, started_jobs: Iterable[Started]) -> None:
+        for started in started_jobs:
             orders = started.orders
             await self._transport.give_back(orders.job_id, orders.attempt, started.lease)

@@ -24,29 +24,29 @@ TOGETHER: Final = 10 * 1024**3
 FILES, LOCK, ROOTS, PLACE = "files", "lock", "roots.json", "place"
 LARGEST_SCRIPT: Final = 64 * 1024
 MAKING: Final = ".making"
-Seen = Mapping[str, tuple[int, int, int]]
+FolderState = Mapping[str, tuple[int, int, int]]
 """{path: (size, time, inode)}; of what is no file the mode in place of the size."""
 
 
-def seen(workspace: Path) -> Seen:
+def seen(workspace: Path) -> FolderState:
     """Everything in a folder but its `.git`. In a thread."""
-    found = {}
+    file_marks = {}
     for path, info in entries(workspace, (".git",)):
         is_file = stat.S_ISREG(info.st_mode)
         mark = (info.st_size, info.st_mtime_ns) if is_file else (stat.S_IFMT(info.st_mode), 0)
-        found[path.relative_to(workspace).as_posix()] = (*mark, info.st_ino)
-    return found
+        file_marks[path.relative_to(workspace).as_posix()] = (*mark, info.st_ino)
+    return file_marks
 
 
-def added(before: Seen, after: Seen) -> tuple[str, ...]:
+def added(before: FolderState, after: FolderState) -> tuple[str, ...]:
     """The topmost paths that were not there: of a new folder the folder alone."""
     new = sorted(path for path in after if path not in before)
     return tuple(path for path in new if parent(path) in before or not parent(path))
 
 
 def parent(path: str) -> str:
-    found = PurePosixPath(path).parent.as_posix()
-    return "" if found == "." else found
+    folder = PurePosixPath(path).parent.as_posix()
+    return "" if folder == "." else folder
 
 
 class PreparedFiles:
@@ -83,11 +83,11 @@ class PreparedFiles:
                 yield False
                 return
             # Who held it before may have removed the name since it was opened.
-            mine = _is_named(path, file.fileno())
+            is_owner = _is_named(path, file.fileno())
             try:
-                yield mine
+                yield is_owner
             finally:
-                if mine:
+                if is_owner:
                     path.unlink(missing_ok=True)
 
     def keep(self, key: str, workspace: Path, roots: tuple[str, ...]) -> None:
@@ -121,9 +121,9 @@ class PreparedFiles:
         return removed
 
     def _removed(self, lock: Path) -> bool:
-        with lock.open("a") as held:
+        with lock.open("a") as lock_file:
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
             remove(lock.parent)

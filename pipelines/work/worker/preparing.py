@@ -34,12 +34,12 @@ from pipelines.work.results.text import escaped
 from pipelines.work.spec.base import ProcessLimits, Sink, Spec
 from pipelines.work.spec.preparation import Preparation, ServiceProgram
 from pipelines.work.worker.handover import Packed
-from pipelines.work.worker.prepared_files import PreparedFiles, Seen, added, seen
+from pipelines.work.worker.prepared_files import FolderState, PreparedFiles, added, seen
 
 SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0
 LOOKS_SECONDS: Final = 0.5
-NAMED: Final = 5
+MAX_REFUSALS: Final = 5
 HOST_REFUSED: Final = "[gateline] Network: "
 REFUSED: Final = (" is not in ", " has the private address ")
 FAILURE_TYPE: Final = "prepare_failed"
@@ -97,25 +97,29 @@ async def environment(
     orders: Orders,
     spec: Spec,
     filled: bool,
-    kept: PreparedFiles,
+    prepared_files: PreparedFiles,
     images: Images | None,
     sink: Sink,
 ) -> PreparedFolder:
     """Prepare the folder of an attempt. `filled`: with what the station before left."""
     if not executes(spec.kind) or orders.git is None:
         return PreparedFolder()
-    wanted = Preparation.of_dict(orders.git.prepare)
+    preparation = Preparation.of_dict(orders.git.prepare)
     try:
-        roots = await _roots(wanted, images, also(spec.outgoing, wanted.private).guard, sink)
-        spec = replace(spec, image=wanted.image, images=roots)
+        roots = await _roots(preparation, images, also(spec.outgoing, preparation.private).guard, sink)
+        spec = replace(spec, image=preparation.image, images=roots)
         made = (
-            await _files(wanted, ready, orders, spec, filled, kept, sink) if wanted.argv else PreparedFolder()
+            await _files(preparation, ready, orders, spec, filled, prepared_files, sink)
+            if preparation.argv
+            else PreparedFolder()
         )
     except NotPrepared as error:
         await sink.note(f"[gateline] {error}")
         return PreparedFolder(problem=str(error))
-    services = wanted.services if spec.kind in STARTS_SERVICES else ()
-    return replace(made, services=services, image=wanted.image, images=roots, private=wanted.private)
+    services = preparation.services if spec.kind in STARTS_SERVICES else ()
+    return replace(
+        made, services=services, image=preparation.image, images=roots, private=preparation.private
+    )
 
 
 async def _roots(
@@ -126,87 +130,91 @@ async def _roots(
     async def tell(text: str) -> None:
         await sink.note(f"[gateline] {text}")
 
-    found = dict[str, ImageRoot]()
+    roots = dict[str, ImageRoot]()
     for name in wanted.images:
         if images is None:
             raise NotPrepared("This runner has no podman or docker behind bubblewrap, which images take.")
         try:
-            found[name] = await images.root(name, guard, tell)
+            roots[name] = await images.root(name, guard, tell)
         except ImageAbsent as error:
             if error.said.strip():
                 await sink.write("err", error.said.encode())
             raise NotPrepared(f"{error}.") from error
-    return found
+    return roots
 
 
 async def _files(
-    wanted: Preparation,
+    preparation: Preparation,
     ready: Prepared,
     orders: Orders,
     spec: Spec,
     filled: bool,
-    kept: PreparedFiles,
+    prepared_files: PreparedFiles,
     sink: Sink,
 ) -> PreparedFolder:
     """:raises NotPrepared"""
     began, workspace = time.monotonic(), spec.attempt.workspace
     # Only files of the base itself make what other tasks get: a task could have changed what the command runs.
     first = ready.state.head == ready.state.base and not filled
-    lock = await asyncio.to_thread(_lock, wanted, workspace)
+    lock = await asyncio.to_thread(_lock, preparation, workspace)
     branch = ready.state.base_branch
-    shared, own = (key_of(wanted, orders, lock, branch, task, _content(spec)) for task in ("", orders.task))
-    keys = (shared, own) if wanted.cache else ()
-    roots = await _taken(kept, keys, workspace)
+    shared, own = (
+        key_of(preparation, orders, lock, branch, task, _content(spec)) for task in ("", orders.task)
+    )
+    keys = (shared, own) if preparation.cache else ()
+    roots = await _taken(prepared_files, keys, workspace)
     async with AsyncExitStack() as alone:
         if roots is None and keys:
-            await _alone(alone, kept, shared if first else own, sink)
-            roots = await _taken(kept, keys, workspace)
+            await _alone(alone, prepared_files, shared if first else own, sink)
+            roots = await _taken(prepared_files, keys, workspace)
         cached = roots is not None
         if roots is None:
             before = await asyncio.to_thread(seen, workspace)
-            await _run(wanted, spec, sink)
+            await _run(preparation, spec, sink)
             roots = await asyncio.to_thread(_added, before, ready.files, workspace)
             if keys:
-                await _keep(kept, shared if first else own, workspace, roots, sink)
+                await _keep(prepared_files, shared if first else own, workspace, roots, sink)
     seconds = round(time.monotonic() - began, 1)
     how = "Prepared from the cache" if cached else "Prepared"
     await sink.note(f"[gateline] {how} ({seconds:g} s).")
     return PreparedFolder(roots, {"cached": cached, "seconds": seconds})
 
 
-async def _taken(kept: PreparedFiles, keys: tuple[str, ...], workspace: Path) -> tuple[str, ...] | None:
+async def _taken(
+    prepared_files: PreparedFiles, keys: tuple[str, ...], workspace: Path
+) -> tuple[str, ...] | None:
     for key in keys:
-        if (roots := await asyncio.to_thread(kept.take, key, workspace)) is not None:
+        if (roots := await asyncio.to_thread(prepared_files.take, key, workspace)) is not None:
             return roots
     return None
 
 
-async def _alone(until: AsyncExitStack, kept: PreparedFiles, key: str, sink: Sink) -> None:
+async def _alone(until: AsyncExitStack, prepared_files: PreparedFiles, key: str, sink: Sink) -> None:
     """Wait while another station of this machine prepares the same: what it leaves is taken."""
-    told = False
+    is_noted = False
     while True:
-        with ExitStack() as mine:
-            if mine.enter_context(kept.makes(key)):
-                until.push(mine.pop_all())
+        with ExitStack() as own_stack:
+            if own_stack.enter_context(prepared_files.makes(key)):
+                until.push(own_stack.pop_all())
                 return
-        if not told:
-            told = True
+        if not is_noted:
+            is_noted = True
             await sink.note("[gateline] Another station prepares the same. Waiting for what it leaves.")
         await asyncio.sleep(LOOKS_SECONDS)
 
 
 def key_of(
-    wanted: Preparation, orders: Orders, lock: str, branch: str, task: str = "", image: str = ""
+    preparation: Preparation, orders: Orders, lock: str, branch: str, task: str = "", image: str = ""
 ) -> str:
     """Of what is kept: another lock file, definition, repository, base branch or machine is another one. What the
     command runs lies in the repository: who may push some branch could leave packages for tasks of the others."""
     assert orders.git is not None
-    told = {
-        "argv": wanted.argv,
+    fields = {
+        "argv": preparation.argv,
         "image": image,
-        "hosts": wanted.hosts,
+        "hosts": preparation.hosts,
         "lock": lock,
-        "path": wanted.cache,
+        "path": preparation.cache,
         "repository": orders.git.repository,
         "project": orders.project_id,
         "address": orders.git.address,
@@ -214,7 +222,7 @@ def key_of(
         "machine": [platform.system(), platform.machine()],
         "task": task,
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def _content(spec: Spec) -> str:
@@ -222,20 +230,20 @@ def _content(spec: Spec) -> str:
     return spec.images[spec.image].root.parent.name if spec.image else ""
 
 
-def _lock(wanted: Preparation, workspace: Path) -> str:
-    if not wanted.cache:
+def _lock(preparation: Preparation, workspace: Path) -> str:
+    if not preparation.cache:
         return ""
     try:
-        with opened(workspace, wanted.cache) as file:
+        with opened(workspace, preparation.cache) as file:
             return measure(file).digest
     except FileRefused:
         raise NotPrepared(
-            f"The lock file {escaped(wanted.cache)} is not in the repository. "
+            f"The lock file {escaped(preparation.cache)} is not in the repository. "
             "Change Prepare in the settings of the repository."
         ) from None
 
 
-async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
+async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
     home = spec.attempt.root / "prepare"
     home.mkdir(mode=0o700, exist_ok=True)
     place = {"PATH": spec.env.get("PATH", os.defpath), "HOME": str(home)}
@@ -245,30 +253,30 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
     made = Spec(
         kind="command",
         attempt=spec.attempt,
-        argv=wanted.argv,
+        argv=preparation.argv,
         env={**env, "TMPDIR": str(spec.attempt.temporary)},
         limits=ProcessLimits(idle=SILENT_SECONDS, total=SECONDS),
         isolation=spec.isolation,
         access=Access(
             network=False,
-            hosts=tuple(filter(None, map(host_of, wanted.hosts))),
+            hosts=tuple(filter(None, map(host_of, preparation.hosts))),
             whose="the list of Prepare",
         ),
-        outgoing=also(spec.outgoing, wanted.private),
+        outgoing=also(spec.outgoing, preparation.private),
         resources=spec.resources,
         image=spec.image,
         images={spec.image: spec.images[spec.image]} if spec.image else {},
         heeds_signals=False,
     )
-    heard = RefusalSink(sink)
-    words = escaped(" ".join(wanted.argv))[:300]
+    refusal_sink = RefusalSink(sink)
+    words = escaped(" ".join(preparation.argv))[:300]
     await sink.note(f"[gateline] Prepare: {words}")
-    outcome = await command.run(made, heard)
+    outcome = await command.run(made, refusal_sink)
     if outcome.get("result", "success") == "success" and outcome.get("exit_code") == 0:
         return
     code = outcome.get("exit_code")
     why = str(outcome.get("summary") or outcome.get("reason") or f"it ended with exit code {code}")
-    hosts = "".join(f" The {each}" for each in dict.fromkeys(heard.refused[:NAMED]))
+    hosts = "".join(f" The {refusal}" for refusal in dict.fromkeys(refusal_sink.refused[:MAX_REFUSALS]))
     if REFUSED[1] in hosts:
         hosts += (
             " Or an administrator of the installation ticks “These hosts may have private addresses” under"
@@ -277,22 +285,22 @@ async def _run(wanted: Preparation, spec: Spec, sink: Sink) -> None:
     raise NotPrepared(f"Prepare failed ({words}): {why.rstrip('.')}.{hosts}")
 
 
-def _added(before: Seen, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
+def _added(before: FolderState, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
     """What the command added. It may change nothing that the task would deliver. In a thread."""
     after = seen(workspace)
     changed = sorted(
         path for path in tracked if path in before and _differs(path, before, after, tracked[path], workspace)
     )
     if changed:
-        more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
+        more = f" and {len(changed) - MAX_REFUSALS} more" if len(changed) > MAX_REFUSALS else ""
         raise NotPrepared(
-            f"Prepare changed files of the repository: {escaped(', '.join(changed[:NAMED]))}{more}. "
+            f"Prepare changed files of the repository: {escaped(', '.join(changed[:MAX_REFUSALS]))}{more}. "
             "It may only add files."
         )
     return added(before, after)
 
 
-def _differs(path: str, before: Seen, after: Seen, leaf: Leaf, workspace: Path) -> bool:
+def _differs(path: str, before: FolderState, after: FolderState, leaf: Leaf, workspace: Path) -> bool:
     if before[path] == after.get(path):
         return False
     if path not in after:
@@ -305,9 +313,11 @@ def _differs(path: str, before: Seen, after: Seen, leaf: Leaf, workspace: Path) 
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest().encode() != leaf[1]
 
 
-async def _keep(kept: PreparedFiles, key: str, workspace: Path, roots: tuple[str, ...], sink: Sink) -> None:
+async def _keep(
+    prepared_files: PreparedFiles, key: str, workspace: Path, roots: tuple[str, ...], sink: Sink
+) -> None:
     try:
-        await asyncio.to_thread(kept.keep, key, workspace, roots)
-        await asyncio.to_thread(kept.expire)
+        await asyncio.to_thread(prepared_files.keep, key, workspace, roots)
+        await asyncio.to_thread(prepared_files.expire)
     except OSError as error:
         await sink.note(f"[gateline] What was prepared could not be kept: {error.strerror}.")

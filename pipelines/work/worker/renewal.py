@@ -41,7 +41,7 @@ class Renewal(threading.Thread):
         while not self._end.is_set():
             asked_at = time.monotonic()
             try:
-                held = self._transport.renew(self._abandoned())
+                leases = self._transport.renew(self._abandoned())
             except ServerAway as error:
                 log.warning("leases_not_renewed", error=str(error))
                 self._connected_since = None
@@ -51,7 +51,7 @@ class Renewal(threading.Thread):
                 self._last = asked_at
                 if self._connected_since is None:
                     self._connected_since = asked_at
-                self._on_held(held, asked_at)
+                self._on_held(leases, asked_at)
             self._end.wait(self._every if self._connected_since is not None else min(self._every, 0.5))
         self._transport.hang_up()
 

@@ -101,24 +101,24 @@ async def committed(
     if packed.picture is None:
         return outcome, packed
     attempt, title = spec.attempt, str(orders.scope["task"].get("title") or orders.task)
-    said = Trailers(orders.task, title, orders.visit, orders.job_id)
+    trailers = Trailers(orders.task, title, orders.visit, orders.job_id)
     try:
-        left, group, wanted = await asyncio.to_thread(
-            finish, ready, attempt.root, attempt.workspace, packed.picture.manifest, said
+        left, group, sources = await asyncio.to_thread(
+            finish, ready, attempt.root, attempt.workspace, packed.picture.manifest, trailers
         )
     except GitRefused as error:
         return {**outcome, **refused(error)}, uncommitted(packed)
     facts = {**outcome.get("facts", {}), "git": group}
     return {**outcome, "facts": facts}, replace(
-        packed, wanted={**wanted, **packed.wanted}, git=left, stood=ready.tree
+        packed, wanted={**sources, **packed.wanted}, git=left, stood=ready.tree
     )
 
 
 def uncommitted(packed: Packed) -> Packed:
     """Without the files of the workspace: what is no commit is never shown as the change (law §15)."""
-    named = {each.digest for each in packed.artifacts}
-    wanted = {digest: entry for digest, entry in packed.wanted.items() if digest in named}
-    return replace(packed, wanted=wanted, picture=None)
+    digests = {artifact.digest for artifact in packed.artifacts}
+    sources = {digest: entry for digest, entry in packed.wanted.items() if digest in digests}
+    return replace(packed, wanted=sources, picture=None)
 
 
 def refused(error: GitRefused) -> Outcome:
@@ -141,8 +141,8 @@ class ServerOfDelivery:
     ) -> None:
         await self._transport.delivered(self._started, commit, request, base)
 
-    async def at_host(self, said: AtHost) -> None:
-        await self._transport.at_host(self._started, said)
+    async def at_host(self, host_state: AtHost) -> None:
+        await self._transport.at_host(self._started, host_state)
 
     async def queued(self) -> float:
         return await self._transport.queued(self._started)
@@ -180,10 +180,10 @@ async def delivery_of(started: Started, config: WorkerConfig, transport: JobTran
 async def checks_of(started: Started, config: WorkerConfig, transport: JobTransport) -> ChecksOrder:
     """:raises Unrenderable, GitRefused"""
     work, material = started.orders.station.work, await transport.material(started)
-    named, timeout = work.get("contexts"), work.get("timeout")
+    contexts, timeout = work.get("contexts"), work.get("timeout")
     return ChecksOrder(
         access=reached(started, material.git or GitState(), config, transport.fetch),
-        contexts=tuple(named) if isinstance(named, list | tuple) else (),
+        contexts=tuple(contexts) if isinstance(contexts, list | tuple) else (),
         begun=started.orders.begun,
         timeout=USUAL_SECONDS if timeout is None else seconds(timeout),
         rerun=started.orders.rerun,

@@ -37,12 +37,12 @@ class Running:
     def begin(self, started: Started, task: asyncio.Task[object]) -> RunningWork:
         """A job may come back under another lease while its earlier run is still being driven: it was held and let go
         again. That run is lost."""
-        found, job_id = RunningWork(started, task, self.clock()), started.orders.job_id
+        running_work, job_id = RunningWork(started, task, self.clock()), started.orders.job_id
         if (earlier := self.work.get(job_id)) is not None:
             _lose(earlier)
         self.abandoned.discard(job_id)
-        self.work[job_id] = found
-        return found
+        self.work[job_id] = running_work
+        return running_work
 
     def abandon(self, work: RunningWork) -> None:
         """Nobody renews its lease: it expires, and counts as an attempt, so that it cannot go on for ever."""
@@ -53,17 +53,17 @@ class Running:
         if self.work.get(work.started.orders.job_id) is work:
             del self.work[work.started.orders.job_id]
 
-    def settle(self, held: Mapping[int, uuid.UUID], asked_at: float) -> list[tuple[int, uuid.UUID]]:
+    def settle(self, leases: Mapping[int, uuid.UUID], asked_at: float) -> list[tuple[int, uuid.UUID]]:
         """Compare with what the database said to a renewal that began at `asked_at`. Work whose lease is gone is
         cancelled, which kills its processes. Answers the leases that nobody drives."""
         for job_id, work in list(self.work.items()):
-            mine = held.get(job_id) == work.started.lease
-            if not mine and work.since < asked_at:
+            is_current = leases.get(job_id) == work.started.lease
+            if not is_current and work.since < asked_at:
                 _lose(work)
-        unknown = {(job_id, key) for job_id, key in held.items() if job_id not in self.work}
+        unknown = {(job_id, key) for job_id, key in leases.items() if job_id not in self.work}
         unknown = {pair for pair in unknown if pair[0] not in self.abandoned}
         self._strays = {pair: self._strays.get(pair, 0) + 1 for pair in unknown}
-        return [pair for pair, seen in self._strays.items() if seen >= STRAY_SIGHTINGS]
+        return [pair for pair, sightings in self._strays.items() if sightings >= STRAY_SIGHTINGS]
 
     def lose_all(self) -> None:
         """Give up all work after being cut off from the database for too long: others may have taken it over."""

@@ -13,7 +13,7 @@ from pipelines.work.worker.handover import COUNTED_GROUPS, DOCUMENT, Packed, fai
 from pipelines.work.workspaces import Stamp, entries, stamp_of
 
 FAILURE_TYPE = "secret_in_file"
-NAMED = 3
+MAX_NAMES = 3
 """Files that the outcome names."""
 
 
@@ -28,12 +28,14 @@ def withheld(
     """The outcome as a failure, with nothing to keep, where the visit wrote a secret into a file, or into the name of
     one. What `stood` there before and was not written is not looked at. In a thread."""
     outcome, packed = _without_document(attempt, outcome, packed, finder)
-    found = list(dict.fromkeys(_holding(attempt, packed, finder, stood)))
-    if not found:
+    paths = list(dict.fromkeys(_holding(attempt, packed, finder, stood)))
+    if not paths:
         return outcome, packed
-    facts = {group: said for group, said in outcome.get("facts", {}).items() if group not in COUNTED_GROUPS}
+    facts = {
+        group: members for group, members in outcome.get("facts", {}).items() if group not in COUNTED_GROUPS
+    }
     left = {key: value for key, value in outcome.items() if key not in ("artifacts", "facts")}
-    why = failed(FAILURE_TYPE, _in_words(found))
+    why = failed(FAILURE_TYPE, _in_words(paths))
     return {**left, **({"facts": facts} if facts else {}), **why}, Packed((), {}, None)
 
 
@@ -43,15 +45,15 @@ def _without_document(
     """What a result document says is masked in the outcome; that it is kept whole beside it is our doing, and left
     out."""
     path = attempt.below(attempt.result)
-    wanted = {digest: entry for digest, entry in packed.wanted.items() if entry[0] != path}
-    if len(wanted) == len(packed.wanted) or not finder.holds(attempt.root, path):
+    sources = {digest: entry for digest, entry in packed.wanted.items() if entry[0] != path}
+    if len(sources) == len(packed.wanted) or not finder.holds(attempt.root, path):
         return outcome, packed
     artifacts = tuple(
-        HandedOver(DOCUMENT, error="It holds a secret.") if each.name == DOCUMENT else each
-        for each in packed.artifacts
+        HandedOver(DOCUMENT, error="It holds a secret.") if artifact.name == DOCUMENT else artifact
+        for artifact in packed.artifacts
     )
-    told = {**outcome, "artifacts": [each.to_dict() for each in artifacts]}
-    return told, replace(packed, artifacts=artifacts, wanted=wanted)
+    reported = {**outcome, "artifacts": [artifact.to_dict() for artifact in artifacts]}
+    return reported, replace(packed, artifacts=artifacts, wanted=sources)
 
 
 def _holding(
@@ -78,10 +80,10 @@ def _written(attempt: Attempt, path: str, stood: Mapping[str, Stamp]) -> bool:
     return stood.get(path) != stamp_of((attempt.workspace / path).lstat())
 
 
-def _in_words(found: list[str]) -> str:
-    named, more = ", ".join(found[:NAMED]), len(found) - NAMED
-    files = f"{named} and {more} more" if more > 0 else named
-    holds = "holds" if len(found) == 1 else "hold"
+def _in_words(paths: list[str]) -> str:
+    path_list, more = ", ".join(paths[:MAX_NAMES]), len(paths) - MAX_NAMES
+    files = f"{path_list} and {more} more" if more > 0 else path_list
+    holds = "holds" if len(paths) == 1 else "hold"
     return (
         f"{files} {holds} a secret, so nothing that this run left was kept. "
         "Read secrets from the environment, and write them into no file."

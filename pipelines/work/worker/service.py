@@ -60,10 +60,10 @@ class Beside(Protocol):
 
 class Service:
     def __init__(
-        self, worker: uuid.UUID, config: WorkerConfig, name: str, transport: Transport, beside: Beside
+        self, worker: uuid.UUID, config: WorkerConfig, name: str, transport: Transport, job_source: Beside
     ) -> None:
         self.id, self.config, self.name = worker, config, name
-        self.transport, self.beside = transport, beside
+        self.transport, self.beside = transport, job_source
         self._stop = asyncio.Event()
         self._now = asyncio.Event()
         self._told_no_space = False
@@ -95,19 +95,19 @@ class Service:
 
     async def _work(self, driver: Driver, renewal: Renewal, folders: Folders) -> None:
         log.info("worker_ready", worker=str(self.id), isolation=self.config.isolation.name)
-        beside = asyncio.create_task(self.beside.run(driver, renewal.connected_for))
+        source_task = asyncio.create_task(self.beside.run(driver, renewal.connected_for))
         housekeeping = asyncio.create_task(self._housekeeping(driver, folders))
         agents = asyncio.create_task(self._tell_agents())
         stopping = asyncio.create_task(self._stop.wait())
         try:
-            await asyncio.wait((beside, housekeeping, stopping), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((source_task, housekeeping, stopping), return_when=asyncio.FIRST_COMPLETED)
             await self._drain(driver)
         finally:
             housekeeping.cancel()
             agents.cancel()
             self.beside.end()
-            await asyncio.gather(beside, housekeeping, agents, return_exceptions=True)
-        for task in (beside, housekeeping, agents):
+            await asyncio.gather(source_task, housekeeping, agents, return_exceptions=True)
+        for task in (source_task, housekeeping, agents):
             if not task.cancelled() and (error := task.exception()):
                 raise error
 
@@ -181,14 +181,14 @@ class Service:
         """Which coding agents and tools are installed; again where one was added, replaced or removed."""
         path, known = self.config.station_path, None
         while True:
-            found = await asyncio.to_thread(lambda: (programs(path), tools(path)))
-            if found != known:
+            inventory = await asyncio.to_thread(lambda: (programs(path), tools(path)))
+            if inventory != known:
                 try:
-                    agents = await asyncio.to_thread(installed, found[0], path)
-                    tools_here = await asyncio.to_thread(versions_of, found[1], path)
-                    hosts = await asyncio.to_thread(registries_of, found[1], path)
+                    agents = await asyncio.to_thread(installed, inventory[0], path)
+                    tools_here = await asyncio.to_thread(versions_of, inventory[1], path)
+                    hosts = await asyncio.to_thread(registries_of, inventory[1], path)
                     await self.transport.tell(agents=agents, programs=tools_here, registries=hosts)
-                    known = found
+                    known = inventory
                 except ServerAway as error:
                     log.warning("agents_not_told", error=str(error))
             await asyncio.sleep(AGENTS_SECONDS)
@@ -216,8 +216,8 @@ class Service:
     def _renewal(self, driver: Driver) -> Renewal:
         loop = asyncio.get_running_loop()
 
-        def on_held(held: dict[int, uuid.UUID], asked_at: float) -> None:
-            loop.call_soon_threadsafe(self._settle, driver, held, asked_at)
+        def on_held(leases: dict[int, uuid.UUID], asked_at: float) -> None:
+            loop.call_soon_threadsafe(self._settle, driver, leases, asked_at)
 
         def on_cut_off() -> None:
             loop.call_soon_threadsafe(driver.running.lose_all)
@@ -231,8 +231,8 @@ class Service:
             on_cut_off,
         )
 
-    def _settle(self, driver: Driver, held: dict[int, uuid.UUID], asked_at: float) -> None:
-        for job_id, key in driver.running.settle(held, asked_at):
+    def _settle(self, driver: Driver, leases: dict[int, uuid.UUID], asked_at: float) -> None:
+        for job_id, key in driver.running.settle(leases, asked_at):
             log.warning("stray_lease", job=job_id)
             driver.spawn(self.transport.give_back_stray(job_id, key))
 

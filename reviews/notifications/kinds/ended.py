@@ -24,9 +24,9 @@ UNMERGED = "“%(task)s” is completed, but its change is not merged."
 LEFT = "“%(task)s” is completed, nothing was merged, and problems are left: %(stations)s."
 
 
-def _told(end: Status, heard: Heard) -> Iterable[NotificationEvent]:
-    for ending in heard.of(TaskEnded):
-        task = heard.tasks[ending.task_id]
+def _told(end: Status, batch_context: Heard) -> Iterable[NotificationEvent]:
+    for ending in batch_context.of(TaskEnded):
+        task = batch_context.tasks[ending.task_id]
         if ending.kind == end and task.requester_id is not None:
             data = _data(task)
             yield NotificationEvent(

@@ -16,24 +16,24 @@ SENTENCES = {
 }
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    for each in heard.of(Alarm):
-        for user_id in heard.at(each.task_id, each.notify):
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    for alarm in batch_context.of(Alarm):
+        for user_id in batch_context.at(alarm.task_id, alarm.notify):
             yield NotificationEvent(
                 user_id,
-                f"{each.about}:{each.kind}",
-                heard.tasks[each.task_id].project_id,
-                each.at,
-                each.task_id,
-                {"alarm": each.kind},
+                f"{alarm.about}:{alarm.kind}",
+                batch_context.tasks[alarm.task_id].project_id,
+                alarm.at,
+                alarm.task_id,
+                {"alarm": alarm.kind},
             )
 
 
 def settled(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was resolved, by whomever."""
-    for each in batch:
-        if isinstance(each, AlarmSettled):
-            yield from (f"{each.about}:{kind}" for kind in SENTENCES)
+    for event in batch:
+        if isinstance(event, AlarmSettled):
+            yield from (f"{event.about}:{kind}" for kind in SENTENCES)
 
 
 def says(row: Notification) -> Said:

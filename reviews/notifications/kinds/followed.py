@@ -46,14 +46,14 @@ class _FollowedEvent:
     requester_knows: bool = False
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    happened = [each for one in heard.batch if (each := _read(one)) is not None]
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    happened = [followed_event for one in batch_context.batch if (followed_event := _read(one)) is not None]
     if not happened:
         return
-    for follow in _follows(heard.lookups.followed):
-        for each in happened:
-            if _tells(follow, each, heard.tasks):
-                yield _event(follow, each, heard.tasks[each.of.task_id])
+    for follow in _follows(batch_context.lookups.followed):
+        for followed_event in happened:
+            if _tells(follow, followed_event, batch_context.tasks):
+                yield _event(follow, followed_event, batch_context.tasks[followed_event.of.task_id])
 
 
 def _read(of: Consequence) -> _FollowedEvent | None:
@@ -81,25 +81,27 @@ def _follows(followed: Sequence[int]) -> Iterable[Follow]:
     return Follow.objects.filter(Exists(members), pk__in=followed).order_by("user_id", "pk")
 
 
-def _tells(follow: Follow, each: _FollowedEvent, tasks: dict[int, Task]) -> bool:
-    task = tasks[each.of.task_id]
-    if follow.user_id == each.by or (each.requester_knows and follow.user_id == task.requester_id):
+def _tells(follow: Follow, followed_event: _FollowedEvent, tasks: dict[int, Task]) -> bool:
+    task = tasks[followed_event.of.task_id]
+    if follow.user_id == followed_event.by or (
+        followed_event.requester_knows and follow.user_id == task.requester_id
+    ):
         return False
     if follow.task_id is not None:
-        return follow.task_id == task.pk and each.what != "arrived"
+        return follow.task_id == task.pk and followed_event.what != "arrived"
     if follow.line_id != task.line_id:
         return False
-    return follow.station in each.stations if follow.station else each.of_line
+    return follow.station in followed_event.stations if follow.station else followed_event.of_line
 
 
-def _event(follow: Follow, each: _FollowedEvent, task: Task) -> NotificationEvent:
-    at = each.of.at
-    data = {"what": each.what, "word": each.word}
-    if each.what == "arrived":
+def _event(follow: Follow, followed_event: _FollowedEvent, task: Task) -> NotificationEvent:
+    at = followed_event.of.at
+    data = {"what": followed_event.what, "word": followed_event.word}
+    if followed_event.what == "arrived":
         data["station"] = station_name(versions.by_id(task.pinned_id), follow.station)
-    if each.what == "completed" and left_unmerged(task):
+    if followed_event.what == "completed" and left_unmerged(task):
         data["what"] = "unmerged"
-    about = f"{task.pk}:{each.what}:{at.isoformat()}"
+    about = f"{task.pk}:{followed_event.what}:{at.isoformat()}"
     return NotificationEvent(follow.user_id, about, task.project_id, at, task.pk, data)
 
 

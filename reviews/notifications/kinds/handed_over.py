@@ -10,14 +10,14 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    for each in heard.of(AgentHandedOver):
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    for event in batch_context.of(AgentHandedOver):
         yield NotificationEvent(
-            each.user_id,
-            f"agent:{each.agent_id}:{each.at.isoformat()}",
-            each.project_id,
-            each.at,
-            data={"agent": each.agent_id, "name": each.name},
+            event.user_id,
+            f"agent:{event.agent_id}:{event.at.isoformat()}",
+            event.project_id,
+            event.at,
+            data={"agent": event.agent_id, "name": event.name},
         )
 
 

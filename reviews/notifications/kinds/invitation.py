@@ -10,10 +10,14 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    for each in heard.of(InvitationAccepted):
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    for event in batch_context.of(InvitationAccepted):
         yield NotificationEvent(
-            each.invited_by_id, str(each.invitation_id), each.project_id, each.at, data={"name": each.name}
+            event.invited_by_id,
+            str(event.invitation_id),
+            event.project_id,
+            event.at,
+            data={"name": event.name},
         )
 
 

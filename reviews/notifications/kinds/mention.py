@@ -10,20 +10,20 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
     """Once for each comment, however often it is edited."""
-    for each in heard.of(CommentMention):
+    for mention in batch_context.of(CommentMention):
         yield NotificationEvent(
-            each.user_id,
-            f"mention:{each.comment_id}",
-            each.project_id,
-            each.at,
+            mention.user_id,
+            f"mention:{mention.comment_id}",
+            mention.project_id,
+            mention.at,
             data={
-                "line": each.line,
-                "line_name": each.line_name,
-                "part": each.part,
-                "name": each.name,
-                "text": each.text,
+                "line": mention.line,
+                "line_name": mention.line_name,
+                "part": mention.part,
+                "name": mention.name,
+                "text": mention.text,
             },
         )
 

@@ -22,12 +22,14 @@ PUSHED = "“%(task)s”, which you approved: Pushed as %(commit)s."
 SHORT = 7
 
 
-def _told(heard: Heard) -> Iterable[NotificationEvent]:
+def _told(batch_context: Heard) -> Iterable[NotificationEvent]:
     """Who requested the task is told that it is completed. Who is no member any more is told nothing."""
-    ended = {each.task_id: each for each in heard.of(TaskEnded) if each.kind == Status.COMPLETED}
+    ended = {
+        ending.task_id: ending for ending in batch_context.of(TaskEnded) if ending.kind == Status.COMPLETED
+    }
     if not ended:
         return
-    landed = {each.task_id: each for each in _landed(tasks=list(ended))}
+    landed = {delivery.task_id: delivery for delivery in _landed(tasks=list(ended))}
     if not landed:
         return
     members = Membership.objects.filter(
@@ -35,7 +37,7 @@ def _told(heard: Heard) -> Iterable[NotificationEvent]:
     )
     votes = Vote.objects.filter(Exists(members), visit__task__in=landed, word=Word.APPROVE)
     for task_id, user_id in votes.order_by().values_list("visit__task", "user").distinct():
-        task, one = heard.tasks[task_id], landed[task_id]
+        task, one = batch_context.tasks[task_id], landed[task_id]
         if user_id != task.requester_id:
             data = {"to": one.to, "commit": one.commit}
             yield NotificationEvent(user_id, str(task_id), task.project_id, ended[task_id].at, task_id, data)
@@ -44,8 +46,8 @@ def _told(heard: Heard) -> Iterable[NotificationEvent]:
 @kept(tasks=ids())
 def _landed(tasks: Any) -> QuerySet[Delivery, Delivery]:
     """The last one of a task comes last."""
-    found = Delivery.objects.filter(task__among=tasks, landed_at__isnull=False)
-    return found.order_by("landed_at", "job_id").only("task_id", "to", "commit")
+    deliveries = Delivery.objects.filter(task__among=tasks, landed_at__isnull=False)
+    return deliveries.order_by("landed_at", "job_id").only("task_id", "to", "commit")
 
 
 def _says(row: Notification) -> Said:

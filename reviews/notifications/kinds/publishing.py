@@ -10,8 +10,8 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def events(heard: Heard) -> Iterable[NotificationEvent]:
-    for request in heard.of(PublishingAsked):
+def events(batch_context: Heard) -> Iterable[NotificationEvent]:
+    for request in batch_context.of(PublishingAsked):
         what = "back" if request.reason else "asked"
         yield NotificationEvent(
             request.user_id,

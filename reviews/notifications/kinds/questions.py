@@ -10,43 +10,46 @@ from reviews.models import Notification
 from reviews.notifications.kind import Heard, NotificationEvent, NotificationKind, Said
 from reviews.notifications.recipients import MailChoice
 
-SHOWN = 500
+MAX_TEXT = 500
 """Characters of the question in a mail; the page has all of it."""
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    both: list[ReviewerAsked | ReviewerTold] = [*heard.of(ReviewerAsked), *heard.of(ReviewerTold)]
-    for each in both:
-        word = "asked" if isinstance(each, ReviewerAsked) else "answered"
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    both: list[ReviewerAsked | ReviewerTold] = [
+        *batch_context.of(ReviewerAsked),
+        *batch_context.of(ReviewerTold),
+    ]
+    for event in both:
+        word = "asked" if isinstance(event, ReviewerAsked) else "answered"
         yield NotificationEvent(
-            each.user_id,
-            f"question:{each.question_id}:{word}",
-            each.project_id,
-            each.at,
-            each.task_id,
+            event.user_id,
+            f"question:{event.question_id}:{word}",
+            event.project_id,
+            event.at,
+            event.task_id,
             {
-                "name": each.name,
-                "visit": str(each.visit_id),
-                "question": each.question_id,
-                "text": shortened(each.text, SHOWN),
+                "name": event.name,
+                "visit": str(event.visit_id),
+                "question": event.question_id,
+                "text": shortened(event.text, MAX_TEXT),
             },
         )
 
 
 def settled(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was answered."""
-    return [f"question:{each.question_id}:asked" for each in batch if isinstance(each, ReviewerTold)]
+    return [f"question:{event.question_id}:asked" for event in batch if isinstance(event, ReviewerTold)]
 
 
 def says(row: Notification) -> Said:
     assert row.task is not None
     words = {"name": row.data["name"], "task": row.task.title}
     if row.about.endswith(":asked"):
-        said, verb = "{name} asks you about “{task}”.".format(**words), "Answer"
+        sentence, verb = "{name} asks you about “{task}”.".format(**words), "Answer"
     else:
-        said, verb = "{name} answered your question about “{task}”.".format(**words), "Open the review"
+        sentence, verb = "{name} answered your question about “{task}”.".format(**words), "Open the review"
     facts = [("Question", row.data["text"])]
-    return Said(said, ("gate-visit", row.data["visit"]), verb, f"question-{row.data['question']}", facts)
+    return Said(sentence, ("gate-visit", row.data["visit"]), verb, f"question-{row.data['question']}", facts)
 
 
 KIND = NotificationKind(

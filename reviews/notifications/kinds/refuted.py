@@ -11,8 +11,8 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    for refuted in heard.of(GuaranteeRefuted):
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    for refuted in batch_context.of(GuaranteeRefuted):
         yield NotificationEvent(
             refuted.user_id,
             f"refuted:{refuted.version_id}",

@@ -22,22 +22,27 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
     """Everybody who may decide, stand-ins included, and the members among the addresses the gate names."""
-    opened = {each.visit_id: each for each in heard.of(GateOpened)}
+    opened = {event.visit_id: event for event in batch_context.of(GateOpened)}
     if opened:
-        people, away = heard.lookups.people, heard.lookups.away
-        for visit in heard.lookups.visits:
-            each = opened[visit.pk]
+        people, away = batch_context.lookups.people, batch_context.lookups.away
+        for visit in batch_context.lookups.visits:
+            event = opened[visit.pk]
             gate = gate_at(visit, versions.by_id(visit.asked_by.pinned_id))
-            asked = deciders(people[each.project_id], away[each.project_id], visit, gate.approval)
-            for user_id in dict.fromkeys([*asked, *heard.at(each.task_id, each.notify)]):
+            decider_ids = deciders(people[event.project_id], away[event.project_id], visit, gate.approval)
+            for user_id in dict.fromkeys([*decider_ids, *batch_context.at(event.task_id, event.notify)]):
                 yield NotificationEvent(
-                    user_id, str(visit.pk), each.project_id, each.opened_at, each.task_id, {"gate": gate.name}
+                    user_id,
+                    str(visit.pk),
+                    event.project_id,
+                    event.opened_at,
+                    event.task_id,
+                    {"gate": gate.name},
                 )
-    for late in heard.of(GateOverdue):
-        project_id = heard.tasks[late.task_id].project_id
-        for user_id in heard.at(late.task_id, late.notify):
+    for late in batch_context.of(GateOverdue):
+        project_id = batch_context.tasks[late.task_id].project_id
+        for user_id in batch_context.at(late.task_id, late.notify):
             yield NotificationEvent(
                 user_id,
                 f"{late.visit_id}:{_reminder(late.number)}",
@@ -55,14 +60,14 @@ def _reminder(number: int) -> str:
 def about(visit: UUID) -> list[str]:
     """All that a notification of this gate visit may be about."""
     reminders = (_reminder(number) for number in range(MAX_REMINDERS + 2))
-    return [str(visit), *(f"{visit}:{each}" for each in reminders)]
+    return [str(visit), *(f"{visit}:{reminder}" for reminder in reminders)]
 
 
 def settled(batch: Sequence[Consequence]) -> Iterable[str]:
     """It was decided, or closed."""
-    for each in batch:
-        if isinstance(each, GateDecided | GateClosed):
-            yield from about(each.visit_id)
+    for event in batch:
+        if isinstance(event, GateDecided | GateClosed):
+            yield from about(event.visit_id)
 
 
 def says(row: Notification) -> Said:

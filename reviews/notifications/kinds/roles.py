@@ -11,16 +11,16 @@ from reviews.notifications.kind import Heard, NotificationEvent, NotificationKin
 from reviews.notifications.recipients import MailChoice
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    for each in heard.of(RolesChanged):
-        if each.by_id != each.user_id:
-            about = f"{each.project_id}:{each.at.isoformat()}"
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    for event in batch_context.of(RolesChanged):
+        if event.by_id != event.user_id:
+            about = f"{event.project_id}:{event.at.isoformat()}"
             yield NotificationEvent(
-                each.user_id,
+                event.user_id,
                 about,
-                each.project_id,
-                each.at,
-                data={"before": list(each.before), "after": list(each.after)},
+                event.project_id,
+                event.at,
+                data={"before": list(event.before), "after": list(event.after)},
             )
 
 

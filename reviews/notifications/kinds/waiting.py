@@ -37,16 +37,16 @@ LATE = "late:"
 """`about` begins so where the task, or its review, is late: after it the review, if it is that."""
 
 
-def told(heard: Heard) -> Iterable[NotificationEvent]:
-    yield from _late(heard)
-    waits = {each.token_id: each for each in heard.of(TaskWaits) if each.status in SENTENCES}
+def told(batch_context: Heard) -> Iterable[NotificationEvent]:
+    yield from _late(batch_context)
+    waits = {event.token_id: event for event in batch_context.of(TaskWaits) if event.status in SENTENCES}
     if not waits:
         return
     for token in Token.objects.filter(ASKS, pk__in=waits, task__requester__isnull=False).order_by("pk"):
-        each = waits[token.pk]
-        if each.held_by is not None and each.held_by == heard.tasks[each.task_id].requester_id:
+        event = waits[token.pk]
+        if event.held_by is not None and event.held_by == batch_context.tasks[event.task_id].requester_id:
             continue  # they know
-        task = heard.tasks[each.task_id]
+        task = batch_context.tasks[event.task_id]
         assert task.requester_id is not None
         line = versions.by_id(task.pinned_id)
         station = station_name(line, token.station)
@@ -54,18 +54,18 @@ def told(heard: Heard) -> Iterable[NotificationEvent]:
             task.requester_id,
             f"{token.pk}:{token.version}",
             task.project_id,
-            each.at,
+            event.at,
             task.pk,
             {"status": token.status, "station": station, **_why(token, line)},
         )
 
 
-def _late(heard: Heard) -> Iterable[NotificationEvent]:
-    overdue = [reminder for reminder in heard.of(GateOverdue) if reminder.number == 1]
-    both: list[TaskLate | GateOverdue] = [*heard.of(TaskLate), *overdue]
-    positions = _positions(heard, {late.task_id for late in both})
+def _late(batch_context: Heard) -> Iterable[NotificationEvent]:
+    overdue = [reminder for reminder in batch_context.of(GateOverdue) if reminder.number == 1]
+    both: list[TaskLate | GateOverdue] = [*batch_context.of(TaskLate), *overdue]
+    positions = _positions(batch_context, {late.task_id for late in both})
     for late in both:
-        task = heard.tasks[late.task_id]
+        task = batch_context.tasks[late.task_id]
         if task.requester_id is not None:
             about = f"{LATE}{late.visit_id}" if isinstance(late, GateOverdue) else f"{LATE}{task.pk}"
             data = {"late": "review" if isinstance(late, GateOverdue) else "task"}
@@ -94,8 +94,8 @@ def _why(token: Token, line: ParsedLine) -> dict[str, str]:
         return {}
     if token.wait.get("failed"):
         return {"failed": ", ".join(token.wait["failed"])}
-    found = {name: str(token.wait[name]) for name in ("by", "reason") if token.wait.get(name)}
-    return found if "by" in found else {}
+    details = {name: str(token.wait[name]) for name in ("by", "reason") if token.wait.get(name)}
+    return details if "by" in details else {}
 
 
 def says(row: Notification) -> Said:

@@ -54,15 +54,15 @@ class CheckedClaim:
 
 
 def check(claim: AgentClaim, observed: ObservedWork) -> CheckedClaim:
-    found = CHECKS[claim.kind](claim, observed) if claim.kind in CHECKS else None
-    verdict, reason, values = found or (NOT_OBSERVED, "", {})
+    answer = CHECKS[claim.kind](claim, observed) if claim.kind in CHECKS else None
+    verdict, reason, values = answer or (NOT_OBSERVED, "", {})
     return CheckedClaim(claim, verdict, reason, values)
 
 
 def checked(claims: Iterable[AgentClaim], observed: ObservedWork) -> list[CheckedClaim]:
     """Contradictions first, then what is confirmed, then what nobody saw."""
     order = {CONTRADICTED: 0, CONFIRMED: 1, NOT_OBSERVED: 2}
-    return sorted((check(each, observed) for each in claims), key=lambda each: order[each.verdict])
+    return sorted((check(claim, observed) for claim in claims), key=lambda claim: order[claim.verdict])
 
 
 Answer = tuple[str, str, Mapping[str, Any]] | None
@@ -91,23 +91,32 @@ def _files(claim: AgentClaim, observed: ObservedWork) -> Answer:
     if changed is None:
         return None
     if claim.form == "tests_kept":
-        touched = sorted(each for each in changed if kinds.sensitivity(each) == kinds.TESTS)
+        touched = sorted(
+            changed_path for changed_path in changed if kinds.sensitivity(changed_path) == kinds.TESTS
+        )
         if touched:
             return CONTRADICTED, "tests_changed", {"path": touched[0]}
         return (CONFIRMED, "no_test_changed", {}) if observed.whole else None
     # A name without its folder is the file of that name, where there is one.
-    named = [each for each in changed if each == path or ("/" not in path and each.endswith(f"/{path}"))]
-    if len(named) == 1:
-        change = changed[named[0]]
+    matching = [
+        changed_path
+        for changed_path in changed
+        if changed_path == path or ("/" not in path and changed_path.endswith(f"/{path}"))
+    ]
+    if len(matching) == 1:
+        change = changed[matching[0]]
         gone = change == DELETED
         if gone is not (claim.form == "deleted"):
-            return CONTRADICTED, "is_gone" if gone else "still_there", {"path": named[0]}
+            return CONTRADICTED, "is_gone" if gone else "still_there", {"path": matching[0]}
         if claim.form == "created" and change != ADDED:
             return None
-        return CONFIRMED, "file", {"path": named[0]}
-    if named or observed.present is None:
+        return CONFIRMED, "file", {"path": matching[0]}
+    if matching or observed.present is None:
         return None
-    there = any(each == path or ("/" not in path and each.endswith(f"/{path}")) for each in observed.present)
+    there = any(
+        present_path == path or ("/" not in path and present_path.endswith(f"/{path}"))
+        for present_path in observed.present
+    )
     if claim.form == "deleted":
         return (CONTRADICTED, "still_there", {"path": path}) if there else None
     if not there and path not in observed.renamed:
@@ -116,7 +125,7 @@ def _files(claim: AgentClaim, observed: ObservedWork) -> Answer:
 
 
 def _commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
-    ran = [each for each in observed.commands if claim.subject in _forms(each.text)]
+    ran = [command for command in observed.commands if claim.subject in _forms(command.text)]
     if not ran:
         return (CONTRADICTED, "nothing_ran", {}) if observed.commands_run == 0 else None
     code = ran[-1].code

@@ -43,15 +43,15 @@ def names_in(path: str, data: bytes | None) -> frozenset[str] | None:
     try:
         text = data.decode()
         if path.endswith(".json"):
-            found = _of_package(json.loads(text))
+            names = _of_package(json.loads(text))
         elif path.endswith(".toml"):
-            found = _of_pyproject(tomllib.loads(text))
+            names = _of_pyproject(tomllib.loads(text))
         else:
-            found = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "-"))]
+            names = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "-"))]
     except (ValueError, RecursionError):
         return None
-    matches = (each if path.endswith(".json") else _first(each) for each in found)
-    return frozenset(each.lower() for each in matches if each)
+    matches = (name if path.endswith(".json") else _first(name) for name in names)
+    return frozenset(name.lower() for name in matches if name)
 
 
 def _first(requirement: str) -> str:
@@ -70,4 +70,10 @@ def _of_pyproject(document: dict[str, Any]) -> list[str]:
     lists = [project.get("dependencies")]
     for group in (project.get("optional-dependencies"), document.get("dependency-groups")):
         lists += list(group.values()) if isinstance(group, dict) else []
-    return [each for one in lists if isinstance(one, list) for each in one if isinstance(each, str)]
+    return [
+        requirement
+        for one in lists
+        if isinstance(one, list)
+        for requirement in one
+        if isinstance(requirement, str)
+    ]

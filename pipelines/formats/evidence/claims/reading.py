@@ -103,12 +103,12 @@ counts."""
 
 def claims_of(text: str) -> list[AgentClaim]:
     """Every sentence: what it claims, or that nobody can check it."""
-    found: list[AgentClaim] = []
-    for sentence in filter(None, (each.strip() for each in _SENTENCES.split(text[:20_000]))):
-        found += list(_of(sentence)) or [AgentClaim(OTHER, "", sentence[:LONGEST])]
-        if len(found) >= MOST:
+    claims: list[AgentClaim] = []
+    for sentence in filter(None, (part.strip() for part in _SENTENCES.split(text[:20_000]))):
+        claims += list(_of(sentence)) or [AgentClaim(OTHER, "", sentence[:LONGEST])]
+        if len(claims) >= MOST:
             break
-    return found[:MOST]
+    return claims[:MOST]
 
 
 def _of(sentence: str) -> Iterator[AgentClaim]:
@@ -119,19 +119,19 @@ def _of(sentence: str) -> Iterator[AgentClaim]:
         if match is None or kind in kinds or (sure and unsure):
             continue
         kinds.add(kind)
-        said = match.groupdict()
+        groups = match.groupdict()
         text = sentence[:LONGEST]
-        if said.get("path"):
+        if groups.get("path"):
             if kind == FILES and re.match(r"\s+as an? (?:new )?dependency", sentence[match.end() :]):
                 continue
-            yield AgentClaim(kind, form, text, _path(said["path"]))
+            yield AgentClaim(kind, form, text, _path(groups["path"]))
             place = match.end()
             while more := _MORE.match(sentence, place):
                 yield AgentClaim(kind, form, text, _path(more["path"]))
                 place = more.end()
         else:
-            number = int((said.get("n") or "0").strip())
-            subject = " ".join((said.get("command") or said.get("name") or "").split())
+            number = int((groups.get("n") or "0").strip())
+            subject = " ".join((groups.get("command") or groups.get("name") or "").split())
             yield AgentClaim(kind, form, text, subject, min(number, 10**9))
 
 

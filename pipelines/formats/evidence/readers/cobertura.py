@@ -12,7 +12,7 @@ def read(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     root, rates = "", {}
     lines: dict[str, dict[int, bool]] = {}
-    branches = taken = 0
+    branches = covered_branches = 0
     name = ""
     in_methods = 0
     for event, element, depth in elements(data):
@@ -30,35 +30,35 @@ def read(data: bytes) -> ReadReport:
         in_methods -= element.tag == "methods"
         if element.tag == "line" and not in_methods:
             hit = whole(element.get("hits")) > 0
-            held = lines.setdefault(name, {})
+            line_hits = lines.setdefault(name, {})
             number = whole(element.get("number"))
-            held[number] = held.get(number, False) or hit
+            line_hits[number] = line_hits.get(number, False) or hit
             there, of = _condition(element.get("condition-coverage"))
-            taken, branches = taken + there, branches + of
+            covered_branches, branches = covered_branches + there, branches + of
         if element.tag == "class":
             element.clear()
     if root != "coverage":
         raise UnreadableReport("no Cobertura report")
     total = sum(map(len, lines.values()))
-    covered = sum(sum(each.values()) for each in lines.values())
+    covered = sum(sum(hits.values()) for hits in lines.values())
     facts = {
         "lines": round(100 * covered / total, 2) if total else rates.get("lines"),
-        "branches": round(100 * taken / branches, 2) if branches else rates.get("branches"),
+        "branches": round(100 * covered_branches / branches, 2) if branches else rates.get("branches"),
     }
-    rows = [(path, f"{sum(each.values())} / {len(each)}") for path, each in sorted(lines.items())]
-    kept = {key: value for key, value in facts.items() if value is not None}
+    rows = [(path, f"{sum(hits.values())} / {len(hits)}") for path, hits in sorted(lines.items())]
+    measured = {key: value for key, value in facts.items() if value is not None}
     return ReadReport(
         KIND,
-        {"coverage": kept} if kept else {},
+        {"coverage": measured} if measured else {},
         header=("File", "Lines"),
         rows=rows[:MOST_ROWS],
         left=max(0, len(rows) - MOST_ROWS),
     )
 
 
-def _condition(said: str | None) -> tuple[int, int]:
+def _condition(coverage: str | None) -> tuple[int, int]:
     """`50% (1/2)` as (1, 2)."""
-    inside = (said or "").rpartition("(")[2].rstrip(")").split("/")
+    inside = (coverage or "").rpartition("(")[2].rstrip(")").split("/")
     if len(inside) != 2:
         return 0, 0
     there, of = whole(inside[0]), whole(inside[1])

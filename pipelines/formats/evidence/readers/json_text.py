@@ -29,7 +29,7 @@ def parsed(data: bytes) -> Any:
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def inner(value: Any, *keys: str) -> Any:

@@ -48,16 +48,17 @@ def read(data: bytes) -> ReadReport:
             element.clear()
     if root not in ("testsuites", "testsuite"):
         raise UnreadableReport("no JUnit report")
-    found = [SuiteCount(name, **each) for name, each in sorted(counts.items())]
+    suite_counts = [SuiteCount(name, **outcomes) for name, outcomes in sorted(counts.items())]
     facts = {
-        key: sum(getattr(each, key) for each in found) for key in ("passed", "failed", "skipped", "errors")
+        key: sum(getattr(suite_count, key) for suite_count in suite_counts)
+        for key in ("passed", "failed", "skipped", "errors")
     }
     order = {"failed": 0, "error": 1, "skipped": 2}
-    problems.sort(key=lambda each: order[each.kind])
+    problems.sort(key=lambda case_problem: order[case_problem.kind])
     return ReadReport(
         KIND,
-        {"tests": {**facts, "suites": len(found)}},
-        suites=found[:MOST_ROWS],
+        {"tests": {**facts, "suites": len(suite_counts)}},
+        suites=suite_counts[:MOST_ROWS],
         tests=problems[:MOST_ROWS],
         left=max(0, len(problems) - MOST_ROWS),
     )
@@ -66,11 +67,11 @@ def read(data: bytes) -> ReadReport:
 def _problem(element: Element, suite: str) -> CaseProblem:
     """`kind` is empty of a test that passed. One that failed and broke in its tear-down failed."""
     case = TestCase.fromelem(element)
-    results = {type(each): each for each in reversed(case.result)}
+    results = {type(case_result): case_result for case_result in reversed(case.result)}
     for result, kind in KINDS:
         if result in results:
-            said = results[result]
-            message = short(said.message or said.text)
+            case_result = results[result]
+            message = short(case_result.message or case_result.text)
             place = (short(element.get("file"), 400), whole(element.get("line")))
             return CaseProblem(kind, suite, short(case.name, 400), message, *place)
     return CaseProblem("", suite, "")

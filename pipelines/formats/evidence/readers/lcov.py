@@ -19,29 +19,29 @@ def read(data: bytes) -> ReadReport:
     if len(data) > MOST_BYTES:
         raise UnreadableReport("larger than 16 MiB")
     lines: dict[str, dict[int, bool]] = {}
-    branches = taken = ends = 0
+    branches = covered_branches = ends = 0
     path = ""
     for row in data.decode("utf-8", "replace").splitlines():
-        name, _, said = row.strip().partition(":")
-        parts = said.split(",")
+        name, _, value = row.strip().partition(":")
+        parts = value.split(",")
         if name == "SF":
-            path = short(said, 400)
+            path = short(value, 400)
             lines.setdefault(path, {})
         elif name == "DA" and path and len(parts) >= 2:
             number = whole(parts[0])
             lines[path][number] = lines[path].get(number, False) or whole(parts[1]) > 0
         elif name == "BRDA" and path and len(parts) == 4:
-            branches, taken = branches + 1, taken + (whole(parts[3]) > 0)
+            branches, covered_branches = branches + 1, covered_branches + (whole(parts[3]) > 0)
         ends += row.strip() == "end_of_record"
     if not ends or not lines:
         raise UnreadableReport("no LCOV report")
     total = sum(map(len, lines.values()))
-    covered = sum(sum(each.values()) for each in lines.values())
+    covered = sum(sum(hits.values()) for hits in lines.values())
     facts = {
         **({"lines": round(100 * covered / total, 2)} if total else {}),
-        **({"branches": round(100 * taken / branches, 2)} if branches else {}),
+        **({"branches": round(100 * covered_branches / branches, 2)} if branches else {}),
     }
-    rows = [(name, f"{sum(each.values())} / {len(each)}") for name, each in sorted(lines.items())]
+    rows = [(name, f"{sum(hits.values())} / {len(hits)}") for name, hits in sorted(lines.items())]
     return ReadReport(
         KIND,
         {"coverage": facts} if facts else {},

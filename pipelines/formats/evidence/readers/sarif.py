@@ -25,21 +25,21 @@ def read(data: bytes) -> ReadReport:
     document = parsed(data)
     if not isinstance(document, dict) or not isinstance(document.get("runs"), list):
         raise UnreadableReport("no SARIF report")
-    found: list[ToolFinding] = []
+    findings: list[ToolFinding] = []
     for run in objects(document["runs"]):
         driver = inner(run, "tool", "driver") or {}
         rules = objects(inner(driver, "rules"))
-        by_id = {each["id"]: each for each in rules if isinstance(each.get("id"), str)}
+        by_id = {rule["id"]: rule for rule in rules if isinstance(rule.get("id"), str)}
         tool = short(inner(driver, "name"), 100)
         bases = run.get("originalUriBaseIds")
         for result in objects(run.get("results")):
             kind = result.get("kind", "fail")
             if not (isinstance(kind, str) and kind in NO_FINDING) and not objects(result.get("suppressions")):
-                found.append(_finding(result, rules, by_id, tool, bases))
-    counts = {each: sum(one.severity == each for one in found) for each in SEVERITIES}
-    found.sort(key=lambda each: (SEVERITIES.index(each.severity), each.path, each.line))
-    facts = {"findings": {**counts, "total": len(found)}}
-    return ReadReport(KIND, facts, findings=found[:MOST_ROWS], left=max(0, len(found) - MOST_ROWS))
+                findings.append(_finding(result, rules, by_id, tool, bases))
+    counts = {severity: sum(one.severity == severity for one in findings) for severity in SEVERITIES}
+    findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.path, finding.line))
+    facts = {"findings": {**counts, "total": len(findings)}}
+    return ReadReport(KIND, facts, findings=findings[:MOST_ROWS], left=max(0, len(findings) - MOST_ROWS))
 
 
 def _finding(

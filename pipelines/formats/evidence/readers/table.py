@@ -44,13 +44,13 @@ def kind_by_name(name: str) -> str:
 
 def together(reports: Iterable[ReadReport]) -> dict[str, dict[str, float]]:
     """The facts of several reports: counts are summed; of coverage the smallest share counts."""
-    found: dict[str, dict[str, float]] = {}
+    merged: dict[str, dict[str, float]] = {}
     for report in reports:
         for group, members in report.facts.items():
-            held = found.setdefault(group, {})
+            group_values = merged.setdefault(group, {})
             for key, value in members.items():
                 if group == "coverage":
-                    held[key] = min(held.get(key, value), value)
+                    group_values[key] = min(group_values.get(key, value), value)
                 else:
-                    held[key] = held.get(key, 0) + value
-    return found
+                    group_values[key] = group_values.get(key, 0) + value
+    return merged

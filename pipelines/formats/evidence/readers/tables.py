@@ -32,9 +32,11 @@ def read(data: bytes) -> ReadReport:
 def _of_json(value: Any) -> ReadReport:
     if isinstance(value, dict):
         lists = [
-            each for each in value.values() if isinstance(each, list) and each and isinstance(each[0], dict)
+            member
+            for member in value.values()
+            if isinstance(member, list) and member and isinstance(member[0], dict)
         ]
-        value = lists[0] if lists else [{"key": key, "value": each} for key, each in value.items()]
+        value = lists[0] if lists else [{"key": key, "value": member} for key, member in value.items()]
     if not isinstance(value, list):
         raise UnreadableReport("no table")
     listed = value[:MOST_ROWS]

@@ -45,7 +45,7 @@ def whole(value: str | None) -> int:
 def share(value: str | None) -> float | None:
     """A rate between 0 and 1, in percent."""
     try:
-        found = float(value or "")
+        ratio = float(value or "")
     except ValueError:
         return None
-    return round(found * 100, 2) if 0 <= found <= 1 else None
+    return round(ratio * 100, 2) if 0 <= ratio <= 1 else None

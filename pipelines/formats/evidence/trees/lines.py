@@ -48,18 +48,18 @@ def blocks(
 
 
 def _joined(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> list[LineBlock]:
-    found: list[LineBlock] = []
+    line_blocks: list[LineBlock] = []
     at_old = at_new = 0
     for old, new, size in [*matches, (olds, news, 0)]:
         if old > at_old or new > at_new:
-            found.append(LineBlock(False, at_old, old, at_new, new))
-        elif found and found[-1].same and size:
-            before = found.pop()
+            line_blocks.append(LineBlock(False, at_old, old, at_new, new))
+        elif line_blocks and line_blocks[-1].same and size:
+            before = line_blocks.pop()
             old, new, size = before.old, before.new, size + before.old_end - before.old
         if size:
-            found.append(LineBlock(True, old, old + size, new, new + size))
+            line_blocks.append(LineBlock(True, old, old + size, new, new + size))
         at_old, at_new = old + size, new + size
-    return found
+    return line_blocks
 
 
 def _matches(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tuple[int, int, int]]:
@@ -118,12 +118,12 @@ def _anchors(a: list[int], b: list[int], i: int, i_end: int, j: int, j_end: int)
             ends.append(index)
         else:
             tails[place], ends[place] = at_new, index
-    found = []
+    chain = []
     index = ends[-1]
     while index >= 0:
-        found.append(pairs[index])
+        chain.append(pairs[index])
         index = before[index]
-    return found[::-1]
+    return chain[::-1]
 
 
 def _exact(a: list[int], b: list[int], i: int, j: int, budget: StepBudget) -> Iterator[tuple[int, int, int]]:
@@ -155,7 +155,7 @@ def _exact(a: list[int], b: list[int], i: int, j: int, budget: StepBudget) -> It
 
 
 def _walk_back(trail: list[dict[int, int]], x: int, y: int, i: int, j: int) -> Iterator[tuple[int, int, int]]:
-    found = []
+    matches = []
     for depth in range(len(trail) - 1, -1, -1):
         reach, k = trail[depth], x - y
         down = k == -depth or (k != depth and reach[k - 1] < reach[k + 1])
@@ -166,6 +166,6 @@ def _walk_back(trail: list[dict[int, int]], x: int, y: int, i: int, j: int) -> I
         here_x = was_x if down and depth else was_x + (1 if depth else 0)
         here_y = here_x - k
         if x > here_x:
-            found.append((i + here_x, j + here_y, x - here_x))
+            matches.append((i + here_x, j + here_y, x - here_x))
         x, y = was_x, was_y
-    yield from reversed(found)
+    yield from reversed(matches)

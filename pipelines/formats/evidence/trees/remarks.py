@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipelines.formats.evidence.trees.lines import blocks
 
 UNCHANGED, CHANGED, GONE, MOVED = "unchanged", "changed", "gone", "moved"
-TELLING = 4
+MIN_DISTINCTIVE = 4
 """Characters that a line needs to be known again elsewhere."""
 
 
@@ -39,7 +39,7 @@ def fate(old: Sequence[str] | None, new: Sequence[str] | None, line: int) -> Fat
             for index in range(other.new, other.new_end)
             if new[index].strip() == old[place].strip()
         ]
-        if len(old[place].strip()) >= TELLING and len(elsewhere) == 1:
+        if len(old[place].strip()) >= MIN_DISTINCTIVE and len(elsewhere) == 1:
             return Fate(MOVED, elsewhere[0], 1)
         if block.new_end > block.new:
             return Fate(CHANGED, min(block.new + place - block.old, block.new_end - 1) + 1, len(elsewhere))

@@ -78,11 +78,11 @@ class Lines:
 
     @property
     def added(self) -> int:
-        return sum(each.new_end - each.new for each in self.blocks if not each.same)
+        return sum(block.new_end - block.new for block in self.blocks if not block.same)
 
     @property
     def removed(self) -> int:
-        return sum(each.old_end - each.old for each in self.blocks if not each.same)
+        return sum(block.old_end - block.old for block in self.blocks if not block.same)
 
 
 @dataclass(frozen=True)
@@ -133,9 +133,9 @@ def compare_lines(
     b: Sequence[str] = new.lines
     if ignore_space:
         a, b = ["".join(line.split()) for line in a], ["".join(line.split()) for line in b]
-    found = blocks(a, b, budget)
+    line_blocks = blocks(a, b, budget)
     open_ends = bool(old.content and new.content) and old.ends_open != new.ends_open and not ignore_space
-    return Lines(tuple(found), old.lines, new.lines, not budget.spent, open_ends)
+    return Lines(tuple(line_blocks), old.lines, new.lines, not budget.spent, open_ends)
 
 
 def hunks(lines: Lines, context: int = CONTEXT, longest: int = LONGEST) -> list[Hunk]:
@@ -216,15 +216,21 @@ def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tupl
     if max(len(old), len(new)) > WORDS_IN:
         return (), ()
     a, b = _WORD.findall(old.removesuffix("\r")), _WORD.findall(new.removesuffix("\r"))
-    found = blocks(a, b, StepBudget(20_000))
-    kept = sum(len("".join(a[each.old : each.old_end]).strip()) for each in found if each.same)
-    if kept * 3 < max(len(old.strip()), len(new.strip())):
+    word_blocks = blocks(a, b, StepBudget(20_000))
+    common_length = sum(
+        len("".join(a[block.old : block.old_end]).strip()) for block in word_blocks if block.same
+    )
+    if common_length * 3 < max(len(old.strip()), len(new.strip())):
         return (), ()
     return (
         tuple(
-            ("".join(a[each.old : each.old_end]), not each.same) for each in found if each.old_end > each.old
+            ("".join(a[block.old : block.old_end]), not block.same)
+            for block in word_blocks
+            if block.old_end > block.old
         ),
         tuple(
-            ("".join(b[each.new : each.new_end]), not each.same) for each in found if each.new_end > each.new
+            ("".join(b[block.new : block.new_end]), not block.same)
+            for block in word_blocks
+            if block.new_end > block.new
         ),
     )

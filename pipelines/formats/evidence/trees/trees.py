@@ -43,24 +43,30 @@ def compare(old: Iterable[Entry], new: Iterable[Entry]) -> list[FileChange]:
     was, now = _files(old), _files(new)
     gone = [was[path] for path in was.keys() - now.keys()]
     came = [now[path] for path in now.keys() - was.keys()]
-    found = [
+    changes = [
         FileChange(path, MODE if _content(was[path]) == _content(entry) else MODIFIED, was[path], entry)
         for path, entry in now.items()
         if path in was and not (_content(was[path]) == _content(entry) and _same_mode(was[path], entry))
     ]
     pairs = _by_content(gone, came)
-    return _in_order(found, gone, came, pairs)
+    return _in_order(changes, gone, came, pairs)
 
 
 def with_similar(changes: list[FileChange], read: Callable[[Entry], bytes | None]) -> list[FileChange]:
     """Pair what is gone with what came where most of the lines are the same. `read` gives the bytes of an entry; it is
     asked for `CANDIDATES` at most."""
-    gone = [each.old for each in changes if each.change == DELETED and each.old and _comparable(each.old)]
-    came = [each.new for each in changes if each.change == ADDED and each.new and _comparable(each.new)]
+    gone = [
+        change.old
+        for change in changes
+        if change.change == DELETED and change.old and _comparable(change.old)
+    ]
+    came = [
+        change.new for change in changes if change.change == ADDED and change.new and _comparable(change.new)
+    ]
     if not gone or not came or len(gone) + len(came) > CANDIDATES:
         return changes
     before, after = _line_counts(gone, read), _line_counts(came, read)
-    found: list[tuple[float, str, str]] = []
+    similar: list[tuple[float, str, str]] = []
     holders: dict[bytes, list[str]] = defaultdict(list)
     for path, lines in before.items():
         for line in lines:
@@ -74,31 +80,33 @@ def with_similar(changes: list[FileChange], read: Callable[[Entry], bytes | None
         for other, count in shared.items():
             share = count / max(lines.total(), before[other].total())
             if share >= ALIKE:
-                found.append((share, other, path))
+                similar.append((share, other, path))
     pairs: dict[str, str] = {}
-    for _, other, path in sorted(found, key=lambda each: (-each[0], each[1], each[2])):
+    for _, other, path in sorted(similar, key=lambda candidate: (-candidate[0], candidate[1], candidate[2])):
         if path not in pairs and other not in pairs.values():
             pairs[path] = other
-    kept = [each for each in changes if each.change not in (ADDED, DELETED)]
-    olds = [each.old for each in changes if each.change == DELETED and each.old]
-    news = [each.new for each in changes if each.change == ADDED and each.new]
-    return _in_order(kept, olds, news, pairs)
+    other_changes = [change for change in changes if change.change not in (ADDED, DELETED)]
+    olds = [change.old for change in changes if change.change == DELETED and change.old]
+    news = [change.new for change in changes if change.change == ADDED and change.new]
+    return _in_order(other_changes, olds, news, pairs)
 
 
 def _in_order(
-    found: list[FileChange], gone: Iterable[Entry], came: Iterable[Entry], pairs: Mapping[str, str]
+    changes: list[FileChange], gone: Iterable[Entry], came: Iterable[Entry], pairs: Mapping[str, str]
 ) -> list[FileChange]:
     """`pairs`: {path now: path before} of renamed files."""
-    found = list(found)
+    changes = list(changes)
     before = {str(entry["path"]): entry for entry in gone}
     renamed = set(pairs.values())
     for entry in came:
         path = str(entry["path"])
         was = pairs.get(path)
         old = before[was] if was is not None else None
-        found.append(FileChange(path, RENAMED if old else ADDED, old, entry, was or ""))
-    found += [FileChange(path, DELETED, entry, None) for path, entry in before.items() if path not in renamed]
-    return sorted(found, key=lambda each: each.path)
+        changes.append(FileChange(path, RENAMED if old else ADDED, old, entry, was or ""))
+    changes += [
+        FileChange(path, DELETED, entry, None) for path, entry in before.items() if path not in renamed
+    ]
+    return sorted(changes, key=lambda change: change.path)
 
 
 def _files(tree: Iterable[Entry]) -> dict[str, Entry]:
@@ -121,17 +129,19 @@ def _same_mode(old: Entry, new: Entry) -> bool:
 
 def _by_content(gone: list[Entry], came: list[Entry]) -> dict[str, str]:
     """{path now: path before} of equal, not empty content; of several the one with the same name comes first."""
-    held: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for entry in sorted(gone, key=lambda each: str(each["path"])):
+    paths_by_content: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for entry in sorted(gone, key=lambda file_entry: str(file_entry["path"])):
         if entry.get("size", 1):
-            held[_content(entry)].append(str(entry["path"]))
+            paths_by_content[_content(entry)].append(str(entry["path"]))
     pairs: dict[str, str] = {}
-    for entry in sorted(came, key=lambda each: str(each["path"])):
-        candidates = held.get(_content(entry))
+    for entry in sorted(came, key=lambda file_entry: str(file_entry["path"])):
+        candidates = paths_by_content.get(_content(entry))
         if candidates:
             path = str(entry["path"])
             name = path.rpartition("/")[2]
-            chosen = next((each for each in candidates if each.rpartition("/")[2] == name), candidates[0])
+            chosen = next(
+                (candidate for candidate in candidates if candidate.rpartition("/")[2] == name), candidates[0]
+            )
             candidates.remove(chosen)
             pairs[path] = chosen
     return pairs
@@ -144,9 +154,9 @@ def _comparable(entry: Entry) -> bool:
 def _line_counts(
     entries: Iterable[Entry], read: Callable[[Entry], bytes | None]
 ) -> dict[str, Counter[bytes]]:
-    found = {}
+    counts_by_path = {}
     for entry in entries:
         data = read(entry)
         if data and b"\0" not in data:
-            found[str(entry["path"])] = Counter(line for line in data.split(b"\n") if line.strip())
-    return {path: lines for path, lines in found.items() if lines}
+            counts_by_path[str(entry["path"])] = Counter(line for line in data.split(b"\n") if line.strip())
+    return {path: lines for path, lines in counts_by_path.items() if lines}

@@ -10,36 +10,36 @@ from pipelines.formats.foreign.aeef.writing import write
 from pipelines.formats.foreign.system import ForeignSystem, among, has, listed, members
 
 
-def _schema(given: Any) -> str | None:
+def _schema(document: Any) -> str | None:
     """A JSON Schema with an address of AEEF."""
-    address = given.get("$id") if isinstance(given, Mapping) else None
+    address = document.get("$id") if isinstance(document, Mapping) else None
     return "$id" if isinstance(address, str) and address.startswith("https://aeef.ai/") else None
 
 
-def _provenance(given: Any) -> str | None:
+def _provenance(document: Any) -> str | None:
     """A record of how a change was made."""
-    record = given.get("provenance") if isinstance(given, Mapping) else None
+    record = document.get("provenance") if isinstance(document, Mapping) else None
     parts = {"generation", "review", "compliance"}
     return "provenance" if isinstance(record, Mapping) and parts & record.keys() else None
 
 
-def _transition(given: Any) -> str | None:
-    moved = given.get("transition") if isinstance(given, Mapping) else None
-    if not isinstance(moved, Mapping) or "handler" in given:
+def _transition(document: Any) -> str | None:
+    moved = document.get("transition") if isinstance(document, Mapping) else None
+    if not isinstance(moved, Mapping) or "handler" in document:
         return None
     ends = moved.keys() >= {"from", "to"} or moved.keys() >= {"from_state", "to_state"}
     return "transition" if ends else None
 
 
-def _moves(given: Any) -> str | None:
+def _moves(document: Any) -> str | None:
     """Transitions without a condition, or a list of what holds one."""
-    for index, member in members(given, "transitions"):
+    for index, member in members(document, "transitions"):
         if {"from", "to"} <= member.keys() and "condition" not in member:
             return f"transitions[{index}].from"
         if _transition(member):
             return f"transitions[{index}].transition"
-    found = (index for index, member in members(given, "") if _transition(member))
-    return next((f"[{index}].transition" for index in found), None)
+    indexes = (index for index, member in members(document, "") if _transition(member))
+    return next((f"[{index}].transition" for index in indexes), None)
 
 
 SEVERAL: Final = (

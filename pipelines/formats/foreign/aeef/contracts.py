@@ -17,8 +17,8 @@ def instructions_of(contract: Mapping[str, Any]) -> str:
     """A line for each list that it has; braces stay as they are written."""
     rows = []
     for key, title in TITLES.items():
-        said = contract.get(key)
-        names = [each for each in said if isinstance(each, str)] if isinstance(said, list) else []
+        entries = contract.get(key)
+        names = [name for name in entries if isinstance(name, str)] if isinstance(entries, list) else []
         if names:
             rows.append(f"{title}: {', '.join(names)}.")
     return "\n".join(rows).replace("{{", '{{"{{"}}')

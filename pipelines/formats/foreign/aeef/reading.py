@@ -100,11 +100,11 @@ def read(document: Any, carrier: Carrier) -> Json:
 
 def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tuple[str, Mapping[str, Any]]]:
     if "agent_id" in part and "stage_history" not in part:
-        found = [(place, part)]
+        contracts = [(place, part)]
     else:
-        found = objects(carrier, part.get("agents"), f"{place}.agents" if place else "agents")
-    for at, each in found:
-        identity = each.get("agent_id")
+        contracts = objects(carrier, part.get("agents"), f"{place}.agents" if place else "agents")
+    for at, contract in contracts:
+        identity = contract.get("agent_id")
         if not isinstance(identity, str) or not identity:
             carrier.refuse(f"{at}.agent_id".lstrip("."), "is missing")
         else:
@@ -116,13 +116,13 @@ def _contracts(part: Mapping[str, Any], place: str, carrier: Carrier) -> list[tu
                     agent=identity[:80],
                 ),
             )
-    return [(at, each) for at, each in found if isinstance(each.get("agent_id"), str)]
+    return [(at, contract) for at, contract in contracts if isinstance(contract.get("agent_id"), str)]
 
 
 def _states(ways: list[Way]) -> list[str]:
     """Reworks first, so that the way there leads back; then those of the machine in its order; then others as they
     come."""
-    found = list(dict.fromkeys(state for way in ways for state in (way.source, way.target)))
+    states = list(dict.fromkeys(state for way in ways for state in (way.source, way.target)))
     known = {state: place for place, state in enumerate(ORDER)}
 
     def order(state: str) -> int:
@@ -130,7 +130,7 @@ def _states(ways: list[Way]) -> list[str]:
             return -1
         return known.get(state, len(ORDER))
 
-    return sorted(found, key=order)
+    return sorted(states, key=order)
 
 
 def _of_contracts(owners: Mapping[str, str]) -> list[str]:
@@ -150,7 +150,7 @@ def _line(
     keys = {state: carrier.key(state, "state") for state in states}
     gates: dict[str, Json] = {}
     stations = []
-    of_agent = {str(each["agent_id"]): each for _at, each in contracts}
+    of_agent = {str(agent_contract["agent_id"]): agent_contract for _at, agent_contract in contracts}
     for state in states:
         if state not in ENDS:
             own = [way for way in ways if way.source == state]
@@ -225,7 +225,7 @@ def _station(
     rules: list[Json] = []
     for way in own:
         made = _rule(way, key, keys, carrier)
-        if all((each["when"], each["to"]) != (made["when"], made["to"]) for each in rules):
+        if all((existing["when"], existing["to"]) != (made["when"], made["to"]) for existing in rules):
             rules.append(made)
     if not own:
         # Nothing says what follows.
@@ -267,20 +267,24 @@ def _gate(state: str, own: list[Way], gates: dict[str, Json]) -> tuple[str, list
     """The gate of the station, of all that its forward transitions require, and the metadata that a move needs."""
     number, checks, metadata = "", [], []
     for way in own:
-        for name, wanted in way.requires.items() if way.forward else ():
+        for name, requirement in way.requires.items() if way.forward else ():
             if name.startswith("gate_") and name.endswith("_passed"):
                 number = number or name.removesuffix("_passed")
-            elif name == "ai_metadata" and isinstance(wanted, list):
-                metadata += [f"{METADATA}{each}" for each in wanted if isinstance(each, str) and each.strip()]
+            elif name == "ai_metadata" and isinstance(requirement, list):
+                metadata += [
+                    f"{METADATA}{field_name}"
+                    for field_name in requirement
+                    if isinstance(field_name, str) and field_name.strip()
+                ]
             elif name not in HANDED_OVER:
-                checks.append(_check(name, wanted))
+                checks.append(_check(name, requirement))
     metadata = list(dict.fromkeys(metadata))
     if not number and not checks:
         return "", metadata
     key = slug(number or f"gate-of-{state}", "gate")
     while key in gates:
         key = f"{key}-{slug(state, 'gate')}"
-    once = [each for place, each in enumerate(checks) if each not in checks[:place]]
+    once = [check for place, check in enumerate(checks) if check not in checks[:place]]
     label = number.replace("_", " ").capitalize() if number else f"Gate of {state}"
     # With checks they decide; of criteria that nothing states, a person.
     how: Json = {"mode": "auto", "checks": {"all": once}} if once else {"mode": "manual"}
@@ -288,9 +292,12 @@ def _gate(state: str, own: list[Way], gates: dict[str, Json]) -> tuple[str, list
     return key, metadata
 
 
-def _check(name: str, wanted: Any) -> Json:
-    passed = any(wanted is each or (isinstance(wanted, str) and wanted == each) for each in PASSED)
+def _check(name: str, requirement: Any) -> Json:
+    passed = any(
+        requirement is passing_value or (isinstance(requirement, str) and requirement == passing_value)
+        for passing_value in PASSED
+    )
     test: Json = (
-        {"operator": "in", "value": list(PASSED)} if passed else {"operator": "equals", "value": wanted}
+        {"operator": "in", "value": list(PASSED)} if passed else {"operator": "equals", "value": requirement}
     )
     return {"field": f"output.{name}", **test, "severity": "required", "action": "rework", "label": name}

@@ -57,91 +57,93 @@ def ways_of(part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[
         else:
             yield from _of_transition(part["transition"], f"{dot}transition", carrier, owners)
     for name, read_one in (("work_items", _of_work_item), ("events", _of_event)):
-        for at, each in objects(carrier, part.get(name), f"{dot}{name}"):
-            yield from read_one(each, f"{at}.", carrier, owners)
-    for at, each in objects(carrier, part.get("transitions"), f"{dot}transitions"):
-        inner = each.get("transition")
-        said = inner if isinstance(inner, Mapping) else each
-        yield from _of_transition(said, f"{at}.transition" if said is inner else at, carrier, owners)
+        for at, member in objects(carrier, part.get(name), f"{dot}{name}"):
+            yield from read_one(member, f"{at}.", carrier, owners)
+    for at, member in objects(carrier, part.get("transitions"), f"{dot}transitions"):
+        inner = member.get("transition")
+        transition = inner if isinstance(inner, Mapping) else member
+        yield from _of_transition(
+            transition, f"{at}.transition" if transition is inner else at, carrier, owners
+        )
 
 
 def _of_transition(
-    given: Mapping[str, Any], at: str, carrier: Carrier, owners: dict[str, str]
+    transition: Mapping[str, Any], at: str, carrier: Carrier, owners: dict[str, str]
 ) -> Iterator[Way]:
-    source = _state(given.get("from"), f"{at}.from", carrier)
-    target = _state(given.get("to"), f"{at}.to", carrier)
+    source = _state(transition.get("from"), f"{at}.from", carrier)
+    target = _state(transition.get("to"), f"{at}.to", carrier)
     if not source or not target:
         return
     for state, field_of in ((source, "agent"), (target, "target_agent")):
-        if agent := word(given.get(field_of)):
+        if agent := word(transition.get(field_of)):
             owners.setdefault(state, agent)
-    failure, most = given.get("failure_type"), given.get("max")
+    failure, most = transition.get("failure_type"), transition.get("max")
     yield Way(
         at,
         source,
         target,
-        _required(given.get("requires"), f"{at}.requires", carrier),
+        _required(transition.get("requires"), f"{at}.requires", carrier),
         failure=failure if isinstance(failure, str) else "",
         most=most if type(most) is int and most > 0 else None,
-        passed=PASSES.get(str(given.get("result"))),
-        name=word(given.get("id")) or "",
-        extra=kept(given, READ_OF_TRANSITION).get("extra", {}),
+        passed=PASSES.get(str(transition.get("result"))),
+        name=word(transition.get("id")) or "",
+        extra=kept(transition, READ_OF_TRANSITION).get("extra", {}),
     )
 
 
-def _required(given: Any, at: str, carrier: Carrier) -> Json:
+def _required(requires: Any, at: str, carrier: Carrier) -> Json:
     """`{name: what}`, or a list of names and of such objects."""
-    if given is None:
+    if requires is None:
         return {}
-    if isinstance(given, Mapping):
-        return dict(given)
-    found: Json = {}
-    for each in given if isinstance(given, list) else [given]:
-        if isinstance(each, Mapping):
-            found |= each
-        elif isinstance(each, str) and each:
-            found[each] = True
+    if isinstance(requires, Mapping):
+        return dict(requires)
+    required: Json = {}
+    for requirement in requires if isinstance(requires, list) else [requires]:
+        if isinstance(requirement, Mapping):
+            required |= requirement
+        elif isinstance(requirement, str) and requirement:
+            required[requirement] = True
         else:
             carrier.refuse(at, "has to name what is required")
-    return found
+    return required
 
 
-def _of_event(given: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
-    moved = given.get("transition")
+def _of_event(event: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
+    moved = event.get("transition")
     moved = moved if isinstance(moved, Mapping) else {}
     source = _state(moved.get("from_state"), f"{dot}transition.from_state", carrier)
     target = _state(moved.get("to_state"), f"{dot}transition.to_state", carrier)
     if not source or not target:
         return
-    agents = given.get("agent")
+    agents = event.get("agent")
     for state, side in ((source, "source"), (target, "target")):
         agent = agents.get(side) if isinstance(agents, Mapping) else None
         if isinstance(agent, str) and agent:
             owners.setdefault(state, agent)
-    trigger, results = word(moved.get("trigger")) or "", given.get("gate_results")
+    trigger, results = word(moved.get("trigger")) or "", event.get("gate_results")
     required: Json = {trigger: True} if trigger.startswith("gate_") and trigger.endswith("_passed") else {}
-    for check, said in results.items() if isinstance(results, Mapping) else ():
-        if said in ("pass", "fail"):
+    for check, result in results.items() if isinstance(results, Mapping) else ():
+        if result in ("pass", "fail"):
             required[str(check)] = "pass"
     _recorded(dot, carrier)
     yield Way(dot.rstrip("."), source, target, required)
 
 
 def _of_work_item(
-    given: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
+    work_item: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
 ) -> Iterator[Way]:
     """From each entry of its history to the next, and from the last to where it stands."""
     entries = []
-    for at, each in objects(carrier, given.get("stage_history"), f"{dot}stage_history"):
-        if state := _state(each.get("stage"), f"{at}.stage", carrier):
-            entries.append((at, state, each.get("result")))
-            if isinstance(agent := each.get("agent"), str) and agent:
+    for at, stage_entry in objects(carrier, work_item.get("stage_history"), f"{dot}stage_history"):
+        if state := _state(stage_entry.get("stage"), f"{at}.stage", carrier):
+            entries.append((at, state, stage_entry.get("result")))
+            if isinstance(agent := stage_entry.get("agent"), str) and agent:
                 owners.setdefault(state, agent)
-    now = given.get("current_state")
+    now = work_item.get("current_state")
     if now is not None and (state := _state(now, f"{dot}current_state", carrier)):
         if not entries or entries[-1][1] != state:
             entries.append((f"{dot}current_state", state, None))
-        if isinstance(agent := given.get("current_agent"), str) and agent:
+        if isinstance(agent := work_item.get("current_agent"), str) and agent:
             owners.setdefault(state, agent)
     _recorded(dot, carrier)
     for (at, source, result), (_next, target, _result) in pairwise(entries):
@@ -155,8 +157,8 @@ def _recorded(dot: str, carrier: Carrier) -> None:
     )
 
 
-def _state(given: Any, at: str, carrier: Carrier) -> str:
-    if isinstance(given, str) and given.strip():
-        return given.strip()
-    carrier.refuse(at, _("%(given)s is no state", given=quoted(given)), "name one, like TESTING")
+def _state(value: Any, at: str, carrier: Carrier) -> str:
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    carrier.refuse(at, _("%(given)s is no state", given=quoted(value)), "name one, like TESTING")
     return ""

@@ -24,7 +24,7 @@ OF_ENDS: Final = {kind: state for state, kind in ENDS.items()}
 def write(line: Json) -> Any:
     """A list of transitions; and behind it each record from which the line was read, as it was."""
     records = extra(line).get("records")
-    parts = [each for each in records if isinstance(each, Mapping)] if isinstance(records, list) else []
+    parts = [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
     made = _machine(line)
     for part in parts:
         if not is_record(part):
@@ -38,7 +38,7 @@ def _machine(line: Json) -> Json:
         names[end["key"]] = _state(end.get("label"), end["key"], OF_ENDS[end["kind"]])
     names |= {kind: state for kind, state in OF_ENDS.items() if kind not in names}
     gates = {gate["key"]: gate for gate in line.get("gates") or []}
-    agents = {names[each["key"]]: each["agent"] for each in line["stations"] if each.get("agent")}
+    agents = {names[station["key"]]: station["agent"] for station in line["stations"] if station.get("agent")}
     return {
         **extra(line, *RECORDS),
         "id": line["key"],
@@ -46,8 +46,8 @@ def _machine(line: Json) -> Json:
         **({"description": line["description"]} if line.get("description") else {}),
         "transitions": [
             {**way, **{field: agents[way[side]] for field, side in SIDES if way[side] in agents}}
-            for each in in_order(line)
-            for way in _ways(each, names, gates)
+            for station in in_order(line)
+            for way in _ways(station, names, gates)
         ]
         + [
             {"id": f"{end['key']}-feedback", "from": source, "to": target}
@@ -78,14 +78,14 @@ def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) ->
         when = rule.get("when") or {}
         both = when.get("all")
         inner = both if isinstance(both, list) else [when]
-        failure = next((each["failure_type"] for each in inner if "failure_type" in each), "")
-        asked = extra(rule).get("requires") or (required if {"verdict": "pass"} in inner else {})
+        failure = next((test["failure_type"] for test in inner if "failure_type" in test), "")
+        requires = extra(rule).get("requires") or (required if {"verdict": "pass"} in inner else {})
         yield {
             **extra(rule, "requires"),
             "id": rule["id"],
             "from": source,
             "to": target,
-            **({"requires": asked} if asked else {}),
+            **({"requires": requires} if requires else {}),
             **({"failure_type": failure} if isinstance(failure, str) and failure else {}),
             **_result(source, target, failure, inner),
             **({"max": rule["max_retries"]} if rule.get("max_retries") else {}),
@@ -110,6 +110,8 @@ def _required(station: Json, gates: Mapping[str, Json]) -> Json:
             value = check.get("value")
             made[name] = "passing" if isinstance(value, list) else value
     names = [
-        each.removeprefix(METADATA) for each in station.get("requires") or [] if each.startswith(METADATA)
+        requirement.removeprefix(METADATA)
+        for requirement in station.get("requires") or []
+        if requirement.startswith(METADATA)
     ]
     return {**made, **({"ai_metadata": names} if names else {})}

@@ -12,17 +12,23 @@ from pipelines.formats.foreign.system import ForeignSystem, among, has, lacking,
 HEAD: Final = {"id", "name", "description", "version", "owner", "project"}
 
 
-def _moves(given: Any) -> str | None:
+def _moves(document: Any) -> str | None:
     """A list of rules."""
-    found = (index for index, member in members(given, "") if {"from", "to", "condition"} <= member.keys())
-    return next((f"[{index}].from" for index in found), None)
+    indexes = (
+        index for index, member in members(document, "") if {"from", "to", "condition"} <= member.keys()
+    )
+    return next((f"[{index}].from" for index in indexes), None)
 
 
-def _head(given: Any) -> str | None:
+def _head(document: Any) -> str | None:
     """That of a line whose stations lie in files of their own."""
-    if not isinstance(given, Mapping) or not isinstance(given.get("version"), str) or "name" not in given:
+    if (
+        not isinstance(document, Mapping)
+        or not isinstance(document.get("version"), str)
+        or "name" not in document
+    ):
         return None
-    return "version" if given.keys() <= HEAD else None
+    return "version" if document.keys() <= HEAD else None
 
 
 ALP: Final = ForeignSystem(

@@ -40,21 +40,21 @@ def condition_of(text: Any) -> Json:
     if not isinstance(text, str) or len(text) > LONGEST:
         raise Unsaid
     reading = _Reading(list(_tokens(text.strip())))
-    found, _there = reading.either(0)
+    condition, _there = reading.either(0)
     if reading.rest:
         raise Unsaid
-    return found
+    return condition
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             raise Unsaid
-        at = found.end()
-        kind = "size" if found["size"] else str(found.lastgroup)
-        yield kind, found[0].strip()
+        at = token.end()
+        kind = "size" if token["size"] else str(token.lastgroup)
+        yield kind, token[0].strip()
 
 
 class _Reading:
@@ -64,8 +64,8 @@ class _Reading:
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self.rest = tokens[::-1]
 
-    def _takes(self, *said: str) -> bool:
-        if self.rest and self.rest[-1][1] in said and self.rest[-1][0] in ("sign", "name"):
+    def _takes(self, *words: str) -> bool:
+        if self.rest and self.rest[-1][1] in words and self.rest[-1][0] in ("sign", "name"):
             self.rest.pop()
             return True
         return False
@@ -100,7 +100,7 @@ class _Reading:
             raise Unsaid
         if denied:
             inner = {
-                "all": [*(each for at, each in enumerate(there) if each not in there[:at]), {"not": inner}]
+                "all": [*(test for at, test in enumerate(there) if test not in there[:at]), {"not": inner}]
             }
         return inner, there
 
@@ -124,12 +124,12 @@ class _Reading:
         return {"output": {"path": path, "op": op, "value": value}}, [{"output": {"path": path, **needs}}]
 
     def _literal(self) -> Any:
-        kind, said = self._next()
-        if kind == "text" and said[0] == "'":
-            return said[1:-1]
-        if kind in ("text", "list", "number") or said in _WORDS:
+        kind, literal = self._next()
+        if kind == "text" and literal[0] == "'":
+            return literal[1:-1]
+        if kind in ("text", "list", "number") or literal in _WORDS:
             try:
-                return jsontext.loads(said)
+                return jsontext.loads(literal)
             except jsontext.JsonTextError:
                 raise Unsaid from None
         raise Unsaid
@@ -169,7 +169,7 @@ def _said(condition: Any) -> str:
     if word == "all" and len(inner) == 2 and inner[0].get("output", {}).get("value") == "array":
         return _said(inner[1])
     sign = " && " if word == "all" else " || "
-    return sign.join(_grouped(each) for each in inner)
+    return sign.join(_grouped(part) for part in inner)
 
 
 def _grouped(condition: Any) -> str:

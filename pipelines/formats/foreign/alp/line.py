@@ -43,11 +43,11 @@ class AssemblyLine:
             str(station.get("id")): carrier.key(station.get("id") or station.get("name"), "station")
             for _place, station in self.stations
         }
-        taken: set[str] = set()
+        gate_ids: set[str] = set()
         self.gate_keys: dict[str, str] = {}
         for _place, gate in self.gates:
-            self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(taken) + 1}")
-            taken.add(str(gate.get("id")))
+            self.gate_keys[str(gate.get("id"))] = slug(gate.get("id"), f"gate-{len(gate_ids) + 1}")
+            gate_ids.add(str(gate.get("id")))
         self.sinks = {
             str(station.get("id"))
             for _place, station in self.stations[1:]
@@ -77,13 +77,13 @@ class AssemblyLine:
 
     def asked(self, rule: Mapping[str, Any], at: str) -> list[str]:
         also = rule.get(ALSO)
-        named = [value for name in GATE if (value := rule.get(name))] + (
+        gate_ids = [value for name in GATE if (value := rule.get(name))] + (
             also if isinstance(also, list) else []
         )
-        found = []
-        for gate in dict.fromkeys(map(str, named)):
+        gate_keys = []
+        for gate in dict.fromkeys(map(str, gate_ids)):
             if gate in self.gate_keys:
-                found.append(self.gate_keys[gate])
+                gate_keys.append(self.gate_keys[gate])
             else:
                 self.carrier.refuse(f"{at}.gateId", _("there is no gate %(id)s", id=gate[:80]))
-        return found
+        return gate_keys

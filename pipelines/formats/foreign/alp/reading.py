@@ -90,7 +90,7 @@ def _stations(line: AssemblyLine) -> list[Json]:
                 "when": {"result": "success"},
             }
             station["rules"].append({**rule, "to": follows})
-    return [each for station in made for each in (station, *line.questions.get(station["key"], ()))]
+    return [member for station in made for member in (station, *line.questions.get(station["key"], ()))]
 
 
 def _ends(line: AssemblyLine, stations: list[Json]) -> list[Json]:
@@ -141,8 +141,8 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     rules = [made for at, rule in line.of(identity) for made in _rules(rule, at, key, label, line)]
     limits = {
         to: f"{minutes}m"
-        for to, said in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
-        if type(minutes := trigger.get(said)) is int and minutes > 0
+        for to, field in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes"))
+        if type(minutes := trigger.get(field)) is int and minutes > 0
     }
     labels = trigger.get("labels")
     rest = kept(station, (*READ_OF_STATION, "trigger")).get("extra", {})
@@ -152,7 +152,11 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
         "name": label,
         "work": _work(trigger.get("type") == WORKED, system, prompt),
         **({"limits": limits} if limits else {}),
-        **({"labels": [str(each) for each in labels]} if isinstance(labels, list) and labels else {}),
+        **(
+            {"labels": [str(worker_label) for worker_label in labels]}
+            if isinstance(labels, list) and labels
+            else {}
+        ),
         "rules": rules,
         **({"extra": rest} if rest else {}),
     }
@@ -162,14 +166,14 @@ def _text(
     trigger: Mapping[str, Any],
     key: str,
     station: Mapping[str, Any],
-    beside: str,
+    fallback_key: str,
     place: str,
     carrier: Carrier,
 ) -> str:
     """Take it of the trigger, else of the file beside its station."""
     if trigger.get(key):
         return carrier.template(f"{place}.trigger.{key}", trigger[key])
-    return carrier.template(f"{place}.{beside}", station.get(beside))
+    return carrier.template(f"{place}.{fallback_key}", station.get(fallback_key))
 
 
 def _work(dispatched: bool, system: str, prompt: str) -> Json:
@@ -180,8 +184,8 @@ def _work(dispatched: bool, system: str, prompt: str) -> Json:
             **({"prompt": prompt} if prompt else {}),
             **({"system": system} if system else {}),
         }
-    said = "\n\n".join(filter(None, (system, prompt)))
-    return {"kind": "manual", **({"instructions": said} if said else {})}
+    instructions = "\n\n".join(filter(None, (system, prompt)))
+    return {"kind": "manual", **({"instructions": instructions} if instructions else {})}
 
 
 def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: AssemblyLine) -> list[Json]:
@@ -199,7 +203,7 @@ def _rules(rule: Mapping[str, Any], at: str, key: str, name: str, line: Assembly
             "it is success, failure, cancelled or any",
         )
         return []
-    name = next((each for each in TO if each in rule), TO[0])
+    name = next((candidate for candidate in TO if candidate in rule), TO[0])
     target = line.target(rule.get(name), f"{at}.{name}")
     if target is None:
         return []
@@ -218,7 +222,7 @@ def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: Asse
     if station is None:
         return []
     line.questions.setdefault(key, []).append(station)
-    bare = {name: said for name, said in rule.items() if name not in TO}
+    bare = {name: value for name, value in rule.items() if name not in TO}
     return [_rule(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
 
 
@@ -232,8 +236,8 @@ def _answers(
     if not isinstance(question, str) or not question.strip():
         line.carrier.refuse(f"{at}.{'evaluator' if asks else 'hook'}", "is missing")
         return []
-    asked: Json = {"agentic": {"question": question}} if asks else {"hook": {"argv": [question]}}
-    found = []
+    question_test: Json = {"agentic": {"question": question}} if asks else {"hook": {"argv": [question]}}
+    rules = []
     for way, answer in zip(ways, ("yes", "no") if asks else ("pass", "block"), strict=True):
         to = rule.get(way)
         if not isinstance(to, Mapping):
@@ -242,13 +246,13 @@ def _answers(
         target = line.target(to, f"{at}.{way}.toStationId")
         if target is None:
             continue
-        when: Json = {"all": [{"result": "success"}, {**asked, "answer": answer}]}
+        when: Json = {"all": [{"result": "success"}, {**question_test, "answer": answer}]}
         made = _rule(rule, at, line, f"{key}-{answer}", when, target)
         # The evaluator's explanation, where it leads back to its own station; a hook's text, where it says so (A28).
         if to.get("feedbackFromHook") is True or (asks and target == key):
             made["feedback"] = True
-        found.append(made)
-    return found
+        rules.append(made)
+    return rules
 
 
 def _rule(rule: Mapping[str, Any], at: str, line: AssemblyLine, otherwise: str, when: Json, to: str) -> Json:
@@ -272,12 +276,16 @@ def _gate(gate: Mapping[str, Any], place: str, line: AssemblyLine) -> Json:
     return {
         "key": line.gate_keys[str(gate.get("id"))],
         "name": str(gate.get("name") or gate.get("id")),
-        **({"description": said} if isinstance(said := gate.get("description"), str) and said else {}),
+        **(
+            {"description": description}
+            if isinstance(description := gate.get("description"), str) and description
+            else {}
+        ),
         **decided,
         # That system bars nobody.
         "approval": {"requester_may": True, "producer_may": True},
-        **({"notify": [str(each) for each in emails]} if isinstance(emails, list) and emails else {}),
-        **kept(gate, [each for each in READ_OF_GATE if each != "requiresApproval" or not replaced]),
+        **({"notify": [str(email) for email in emails]} if isinstance(emails, list) and emails else {}),
+        **kept(gate, [field for field in READ_OF_GATE if field != "requiresApproval" or not replaced]),
     }
 
 
@@ -300,11 +308,13 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Probl
     """One document of the parsed files of a folder, which file each part of it is from, and the files that are no part:
     `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and `stations/NN-name/station.json` with
     `prompt.md` and `system.md` beside it, in the order of the folders' names."""
-    named = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
-    head_path = named.get("assembly-line.json", "")
+    path_by_name = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
+    head_path = path_by_name.get("assembly-line.json", "")
     head = _object(files.get(head_path))
     stations, places = [], {}
-    for index, path in enumerate(sorted(each for each in files if each.endswith("/station.json"))):
+    for index, path in enumerate(
+        sorted(candidate for candidate in files if candidate.endswith("/station.json"))
+    ):
         folder = path.removesuffix("station.json")
         station = {"id": folder.rstrip("/").rpartition("/")[2], **_object(files[path])}
         for name in ("prompt", "system"):
@@ -318,9 +328,9 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Probl
         ("gates.json", "gates"),
         ("init.json", "init"),
     ):
-        if name in named:
-            head[key] = files[named[name]]
-            places[key] = named[name]
+        if name in path_by_name:
+            head[key] = files[path_by_name[name]]
+            places[key] = path_by_name[name]
     # Behind all others: whatever is of no other file.
     places |= {"": head_path} if head_path else {}
     root = head_path.removesuffix("assembly-line.json")

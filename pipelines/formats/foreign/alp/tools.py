@@ -14,7 +14,7 @@ FOLDER: Final = "{{project.workspaceDir}}"
 PARSES: Final = {"json": "json", "text": "text", "exitCodeOnly": "exit_code"}
 JUDGED: Final = (("passIf", "pass_if"), ("warnIf", "warn_if"), ("failIf", "fail_if"))
 MAX_SECONDS: Final = 24 * 3600
-Told = dict[str, Any]
+Losses = dict[str, Any]
 """What is otherwise here, by the key that says it."""
 
 
@@ -28,10 +28,10 @@ class NotRun(ValueError):
 
 def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | None:
     """None where a person has to decide in its stead, which is listed."""
-    given = gate.get("tool")
-    told: Told = {}
+    tool = gate.get("tool")
+    losses: Losses = {}
     try:
-        made = _tool(given if isinstance(given, Mapping) else {}, told)
+        made = _tool(tool if isinstance(tool, Mapping) else {}, losses)
     except NotRun as fault:
         carrier.lose(
             f"{place}.tool.{fault.at}",
@@ -45,125 +45,125 @@ def tool_of(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json | Non
         f"{place}.tool",
         "it runs on a worker of Gateline, in a copy of the workspace of the station: the program has to be there",
     )
-    for at, said in told.items():
-        carrier.lose(f"{place}.tool.{at}", said)
+    for at, message in losses.items():
+        carrier.lose(f"{place}.tool.{at}", message)
     # There a warning lets the task go on, unless the gate says that somebody looks at it.
     return {**made, "approve_warnings": gate.get("approveWarnings") is not True}
 
 
-def _tool(given: Mapping[str, Any], told: Told) -> Json:
-    if given.get("kind") != "cli":
+def _tool(tool: Mapping[str, Any], losses: Losses) -> Json:
+    if tool.get("kind") != "cli":
         raise NotRun("kind")
-    made: Json = {"argv": [_plain(given.get("command"), "command"), *_arguments(given.get("args"))]}
-    if folder := _folder(given.get("cwd")):
+    made: Json = {"argv": [_plain(tool.get("command"), "command"), *_arguments(tool.get("args"))]}
+    if folder := _folder(tool.get("cwd")):
         made["cwd"] = folder
-    if given.get("secrets"):
+    if tool.get("secrets"):
         raise NotRun("secrets")
-    if env := given.get("env"):
+    if env := tool.get("env"):
         if not isinstance(env, Mapping):
             raise NotRun("env")
         made["env"] = {str(name): _plain(value, "env", empty=True) for name, value in env.items()}
-    if (stdin := given.get("stdin")) is not None:
+    if (stdin := tool.get("stdin")) is not None:
         made["stdin"] = _plain(stdin, "stdin", empty=True)
     else:
-        told["stdin"] = "nothing is said of it: here the tool reads the outcome of the station as JSON"
-    seconds = given.get("timeoutSeconds")
+        losses["stdin"] = "nothing is said of it: here the tool reads the outcome of the station as JSON"
+    seconds = tool.get("timeoutSeconds")
     if _is_time(seconds):
         made["timeout"] = seconds
     elif seconds is not None:
-        told["timeoutSeconds"] = _(
+        losses["timeoutSeconds"] = _(
             "has to be whole seconds, up to %(most)s: here it is %(seconds)s",
             most=MAX_SECONDS,
             seconds=TIMEOUT,
         )
-    if retries := _retries(given.get("retries"), told):
+    if retries := _retries(tool.get("retries"), losses):
         made["retries"] = retries
-    return {**made, "outcome": _judging(given.get("outcome"), told)}
+    return {**made, "outcome": _judging(tool.get("outcome"), losses)}
 
 
-def _is_time(given: Any) -> bool:
-    return type(given) is int and 0 < given <= MAX_SECONDS
+def _is_time(value: Any) -> bool:
+    return type(value) is int and 0 < value <= MAX_SECONDS
 
 
-def _plain(given: Any, at: str, empty: bool = False) -> str:
+def _plain(value: Any, at: str, empty: bool = False) -> str:
     """A text in which nothing is filled in."""
-    if not isinstance(given, str) or "{{" in given or not (given or empty):
+    if not isinstance(value, str) or "{{" in value or not (value or empty):
         raise NotRun(at)
-    return given
+    return value
 
 
-def _arguments(given: Any) -> list[str]:
-    if given is None:
+def _arguments(arguments: Any) -> list[str]:
+    if arguments is None:
         return []
-    if not isinstance(given, list):
+    if not isinstance(arguments, list):
         raise NotRun("args")
-    return [_plain(each, "args") for each in given]
+    return [_plain(argument, "args") for argument in arguments]
 
 
-def _folder(given: Any) -> str:
-    if given is None:
+def _folder(value: Any) -> str:
+    if value is None:
         return ""
-    rest = given.removeprefix(FOLDER) if isinstance(given, str) else given
+    rest = value.removeprefix(FOLDER) if isinstance(value, str) else value
     within = rest == "" or (isinstance(rest, str) and rest.startswith("/"))
-    folder = _plain(rest if within else given, "cwd", empty=True)
-    if given.startswith("/") or ".." in folder.split("/"):
+    folder = _plain(rest if within else value, "cwd", empty=True)
+    if value.startswith("/") or ".." in folder.split("/"):
         raise NotRun("cwd")
     return folder.strip("/")
 
 
-def _retries(given: Any, told: Told) -> Json:
-    if given is None:
+def _retries(retries: Any, losses: Losses) -> Json:
+    if retries is None:
         return {}
-    if not isinstance(given, Mapping):
-        told["retries"] = "has to be an object with “max”: here nothing is repeated"
+    if not isinstance(retries, Mapping):
+        losses["retries"] = "has to be an object with “max”: here nothing is repeated"
         return {}
-    most, pause = given.get("max"), given.get("backoffSeconds")
+    most, pause = retries.get("max"), retries.get("backoffSeconds")
     if type(most) is not int or most < 1:
         if most is not None and (type(most) is not int or most < 0):
-            told["retries.max"] = "has to be a whole number: here nothing is repeated"
+            losses["retries.max"] = "has to be a whole number: here nothing is repeated"
         return {}
     if most > MAX_RETRIES:
-        told["retries.max"] = _("here it is repeated %(most)s times at most", most=MAX_RETRIES)
+        losses["retries.max"] = _("here it is repeated %(most)s times at most", most=MAX_RETRIES)
     if pause is not None and not _is_time(pause):
-        told["retries.backoffSeconds"] = _(
+        losses["retries.backoffSeconds"] = _(
             "has to be whole seconds, 1 to %(most)s: here it is one", most=MAX_SECONDS
         )
     return {"max": min(most, MAX_RETRIES), **({"backoff": pause} if _is_time(pause) else {})}
 
 
-def _judging(given: Any, told: Told) -> Json:
-    if given is not None and not isinstance(given, Mapping):
-        told["outcome"] = "has to be an object: here the exit code decides"
-    said = given if isinstance(given, Mapping) else {}
-    parse = said.get("parse", "exitCodeOnly")
+def _judging(outcome: Any, losses: Losses) -> Json:
+    if outcome is not None and not isinstance(outcome, Mapping):
+        losses["outcome"] = "has to be an object: here the exit code decides"
+    judging = outcome if isinstance(outcome, Mapping) else {}
+    parse = judging.get("parse", "exitCodeOnly")
     if not isinstance(parse, str) or parse not in PARSES:
         raise NotRun("outcome.parse")
     made: Json = {"parse": PARSES[parse]}
-    codes = _codes(said.get("successOn"), told)
+    codes = _codes(judging.get("successOn"), losses)
     if codes != [0]:
         made["success_on"] = codes
     for name, key in JUDGED:
-        if said.get(name) is not None:
+        if judging.get(name) is not None:
             try:
-                made[key] = condition_of(said[name])
+                made[key] = condition_of(judging[name])
             except Unsaid:
                 raise NotRun(f"outcome.{name}") from None
     return made
 
 
-def _codes(wanted: Any, told: Told) -> list[int]:
-    if wanted is not None and (not isinstance(wanted, Mapping) or wanted.keys() - {"exitCode"}):
-        told["outcome.successOn"] = "here only exit codes say so, 0 where none is named"
-    codes = wanted.get("exitCode", 0) if isinstance(wanted, Mapping) else 0
+def _codes(success_on: Any, losses: Losses) -> list[int]:
+    if success_on is not None and (not isinstance(success_on, Mapping) or success_on.keys() - {"exitCode"}):
+        losses["outcome.successOn"] = "here only exit codes say so, 0 where none is named"
+    codes = success_on.get("exitCode", 0) if isinstance(success_on, Mapping) else 0
     codes = codes if isinstance(codes, list) else [codes]
     if not codes or any(type(code) is not int or not 0 <= code <= 255 for code in codes):
         raise NotRun("outcome.successOn")
     return codes
 
 
-def written(tool: Mapping[str, Any], kept: Any) -> Json:
+def written(tool: Mapping[str, Any], stored: Any) -> Json:
     """`kept`: as it was, of which everything stays that still says the same."""
-    before = dict(kept) if isinstance(kept, Mapping) else {}
+    before = dict(stored) if isinstance(stored, Mapping) else {}
     made: Json = {
         "kind": "cli",
         "command": tool["argv"][0],
@@ -193,13 +193,20 @@ def _kept_folder(before: Mapping[str, Any]) -> str:
         return ""
 
 
-def _written_judging(judged: Mapping[str, Any], kept: Any) -> Json:
-    before: Mapping[str, Any] = kept if isinstance(kept, Mapping) else {}
+def _written_judging(judged: Mapping[str, Any], stored: Any) -> Json:
+    before: Mapping[str, Any] = stored if isinstance(stored, Mapping) else {}
     parse = next(name for name, ours in PARSES.items() if ours == judged.get("parse", "exit_code"))
     codes = list(judged.get("success_on") or [0])
-    said = {name: text for name, key in JUDGED if (text := _expression(judged.get(key), before.get(name)))}
-    rest = {name: each for name, each in before.items() if name not in dict(JUDGED)}
-    return {**rest, "parse": parse, "successOn": {"exitCode": codes[0] if len(codes) == 1 else codes}, **said}
+    expressions = {
+        name: text for name, key in JUDGED if (text := _expression(judged.get(key), before.get(name)))
+    }
+    rest = {name: value for name, value in before.items() if name not in dict(JUDGED)}
+    return {
+        **rest,
+        "parse": parse,
+        "successOn": {"exitCode": codes[0] if len(codes) == 1 else codes},
+        **expressions,
+    }
 
 
 def _expression(condition: Any, before: Any) -> str:

@@ -14,7 +14,10 @@ from pipelines.routing.document.reading.names import KEY
 
 SUCCESS: Final = {"result": "success"}
 OPERATORS: Final = {
-    **{each: each for each in ("lt", "lte", "gt", "gte", "equals", "not_equals", "in", "not_in", "contains")},
+    **{
+        operator: operator
+        for operator in ("lt", "lte", "gt", "gte", "equals", "not_equals", "in", "not_in", "contains")
+    },
     "eq": "equals",
     "ne": "not_equals",
 }
@@ -48,24 +51,34 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
     key = carrier.key(rule.get("id") or f"{source}-questions", "questions")
     rules = _routes(condition, place, key, line)
     carrier.lose(place, _("its questions are a station of their own here: %(name)s", name=name))
-    asked = {f"{place}.questions.{each}": said for each, said in questions.items()}
-    said = carrier.template(place, "\n".join(_asked(at, said) for at, said in asked.items()))
+    questions_by_path = {
+        f"{place}.questions.{question_id}": question for question_id, question in questions.items()
+    }
+    said = carrier.template(place, "\n".join(_asked(at, said) for at, said in questions_by_path.items()))
     work = worked_by_a_person(carrier, f"{place}.evaluator", name, condition.get("evaluator"), said)
     numbers = _numbers(rules)
-    fields = [_field(str(each), said, numbers) for each, said in questions.items() if KEY.match(str(each))]
+    fields = [
+        _field(str(question_id), question, numbers)
+        for question_id, question in questions.items()
+        if KEY.match(str(question_id))
+    ]
     return {
         "key": key,
         "name": name,
         "work": {**work, **({"form": fields} if fields else {})},
-        "output_keys": [str(each) for each in questions],
+        "output_keys": [str(question_id) for question_id in questions],
         "rules": rules,
-        "extra": {"typed": {**{each: rule[each] for each in rule if each in TO}, "condition": condition}},
+        "extra": {"typed": {**{field: rule[field] for field in rule if field in TO}, "condition": condition}},
     }
 
 
 def _asked(at: str, question: Any) -> str:
-    said = question.get("instructions") if isinstance(question, Mapping) else question
-    return f"{at.rpartition('.')[2]}: {said}" if isinstance(said, str) and said else at.rpartition(".")[2]
+    instructions = question.get("instructions") if isinstance(question, Mapping) else question
+    return (
+        f"{at.rpartition('.')[2]}: {instructions}"
+        if isinstance(instructions, str) and instructions
+        else at.rpartition(".")[2]
+    )
 
 
 def _in_bounds(condition: Mapping[str, Any], place: str, line: AssemblyLine) -> bool:
@@ -94,12 +107,12 @@ def _numbers(rules: list[Json]) -> set[str]:
 
 
 def _field(name: str, question: Any, numbers: set[str]) -> Json:
-    said = question.get("instructions") if isinstance(question, Mapping) else None
+    instructions = question.get("instructions") if isinstance(question, Mapping) else None
     return {
         "key": name,
         **({"type": "number"} if path_of(name) in numbers else {}),
         "label": name.replace("_", " ").capitalize(),
-        **({"help": said} if isinstance(said, str) and said else {}),
+        **({"help": instructions} if isinstance(instructions, str) and instructions else {}),
     }
 
 
@@ -135,20 +148,25 @@ def _rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Js
 
 def answered(condition: Mapping[str, Any]) -> list[Json]:
     """What each route needs, also one that does not compare them all: without an answer it falls back."""
-    there = [{"output": {"path": path_of(str(each)), "op": "exists"}} for each in condition["questions"]]
+    there = [
+        {"output": {"path": path_of(str(question_id)), "op": "exists"}}
+        for question_id in condition["questions"]
+    ]
     return [SUCCESS, *there]
 
 
-def _compared(given: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine) -> list[Json] | None:
-    if not isinstance(given, Mapping) or not given or {} in given.values():
+def _compared(
+    comparisons: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine
+) -> list[Json] | None:
+    if not isinstance(comparisons, Mapping) or not comparisons or {} in comparisons.values():
         line.carrier.refuse(at, "has to compare answers, like {“risk”: {“lt”: 0.5}}")
         return None
     tests: list[Json] = []
-    for name, said in given.items():
+    for name, comparison in comparisons.items():
         if name not in condition["questions"]:
             line.carrier.refuse(f"{at}.{name}", _("there is no question %(name)s", name=quoted(name)))
             return None
-        for op, value in said.items() if isinstance(said, Mapping) else [("equals", said)]:
+        for op, value in comparison.items() if isinstance(comparison, Mapping) else [("equals", comparison)]:
             if (known := OPERATORS.get(word(op) or "")) is None:
                 line.carrier.refuse(f"{at}.{name}", _("%(op)s is no comparison", op=quoted(op)))
                 return None

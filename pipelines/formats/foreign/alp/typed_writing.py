@@ -15,32 +15,32 @@ SHORT: Final = {"equals": "eq", "not_equals": "ne"}
 def typed(line: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> dict[str, Json]:
     """Find, by the key of the station, what else its rule says, with the condition. Not where more than one rule
     leads to it, or where its rules compare what answers are not."""
-    found = {}
+    typed_rules = {}
     for station in line["stations"]:
-        kept = extra(station).get("typed")
-        condition = kept.get("condition") if isinstance(kept, Mapping) else None
+        stored = extra(station).get("typed")
+        condition = stored.get("condition") if isinstance(stored, Mapping) else None
         leading = [
             rule
-            for each in line["stations"]
-            for rule in each.get("rules") or ()
+            for other in line["stations"]
+            for rule in other.get("rules") or ()
             if rule["to"] == station["key"]
         ]
         if (
-            isinstance(kept, Mapping)
+            isinstance(stored, Mapping)
             and isinstance(condition, Mapping)
             and len(leading) == 1
             and _result(leading[0])
         ):
             written = _written(station, condition, _result(leading[0]), names, gates)
             if written is not None:
-                found[station["key"]] = {**kept, "condition": written}
-    return found
+                typed_rules[station["key"]] = {**stored, "condition": written}
+    return typed_rules
 
 
 def _result(rule: Json) -> str:
     when = rule.get("when")
-    said = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
-    return said if isinstance(said, str) and said in ("success", "failure", "cancelled", "any") else ""
+    result = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
+    return result if isinstance(result, str) and result in ("success", "failure", "cancelled", "any") else ""
 
 
 def _written(
@@ -54,7 +54,7 @@ def _written(
     rules = station.get("rules") or []
     if not isinstance(questions, Mapping) or not rules or rules[-1].get("when") is not None:
         return None
-    paths = {path_of(str(each)): str(each) for each in questions}
+    paths = {path_of(str(question_id)): str(question_id) for question_id in questions}
     ways = [_way(rule, names, gates) for rule in rules]
     needed = answered(condition)
     tests = [_compared(rule.get("when"), needed, paths) for rule in rules[:-1]]
@@ -66,14 +66,14 @@ def _written(
 
 
 def _way(rule: Json, names: Mapping[str, str], gates: Mapping[str, str]) -> Json | None:
-    to, asked = rule["to"], [gates[key] for key in rule.get("gates") or () if key in gates]
+    to, gate_ids = rule["to"], [gates[key] for key in rule.get("gates") or () if key in gates]
     if not isinstance(to, str) or to not in names:
         return None
     return {
         **extra(rule),
         "to": names[to],
-        **({"gateId": asked[0]} if asked else {}),
-        **({"_alsoEnforce": asked[1:]} if asked[1:] else {}),
+        **({"gateId": gate_ids[0]} if gate_ids else {}),
+        **({"_alsoEnforce": gate_ids[1:]} if gate_ids[1:] else {}),
     }
 
 
@@ -83,7 +83,7 @@ def _compared(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json |
         return None
     if parts == needed:
         return {"else": True}
-    said: dict[str, Json] = {}
+    comparisons: dict[str, Json] = {}
     for part in parts[len(needed) :]:
         test = part.get("output") if isinstance(part, dict) else None
         if not isinstance(test, dict) or test.keys() != {"path", "op", "value"}:
@@ -91,5 +91,5 @@ def _compared(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json |
         path, op = test["path"], test["op"]
         if path not in paths or op not in OPERATORS.values():
             return None
-        said.setdefault(paths[path], {})[SHORT.get(str(op), str(op))] = test["value"]
-    return {"if": said} if said else None
+        comparisons.setdefault(paths[path], {})[SHORT.get(str(op), str(op))] = test["value"]
+    return {"if": comparisons} if comparisons else None

@@ -16,20 +16,20 @@ WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock
 
 
 def write(line: Json) -> Json:
-    names = {each["key"]: name_in(each) for each in line["stations"]}
-    names |= {each["key"]: each["kind"] for each in line.get("ends") or []} | ENDS
-    sinks = [each for each in line.get("ends") or [] if isinstance(extra(each).get("place"), int)]
-    names |= {each["key"]: name_in(each) for each in sinks}
-    gates = {each["key"]: name_in(each) for each in line.get("gates") or []}
-    asked = typed(line, names, gates)
-    stations = [each for each in in_order(line) if each["key"] not in asked]
-    written = [_station(each) for each in stations]
+    names = {station["key"]: name_in(station) for station in line["stations"]}
+    names |= {end["key"]: end["kind"] for end in line.get("ends") or []} | ENDS
+    sinks = [end for end in line.get("ends") or [] if isinstance(extra(end).get("place"), int)]
+    names |= {sink["key"]: name_in(sink) for sink in sinks}
+    gates = {gate["key"]: name_in(gate) for gate in line.get("gates") or []}
+    typed_rules = typed(line, names, gates)
+    stations = [station for station in in_order(line) if station["key"] not in typed_rules]
+    written = [_station(station) for station in stations]
     for sink in sinks:
-        kept = extra(sink, "place", "id")
+        stored = extra(sink, "place", "id")
         written.insert(
-            extra(sink)["place"], {**kept, "id": name_in(sink), "name": sink.get("label") or sink["key"]}
+            extra(sink)["place"], {**stored, "id": name_in(sink), "name": sink.get("label") or sink["key"]}
         )
-    rules = [rule for each in stations for rule in _rules(each, names, gates, asked)]
+    rules = [rule for station in stations for rule in _rules(station, names, gates, typed_rules)]
     return {
         **extra(line),
         "id": line["key"],
@@ -37,28 +37,32 @@ def write(line: Json) -> Json:
         **({"description": line["description"]} if line.get("description") else {}),
         "stations": written,
         "transitionRules": rules,
-        **({"gates": [_gate(each) for each in line["gates"]]} if line.get("gates") else {}),
+        **({"gates": [_gate(gate) for gate in line["gates"]]} if line.get("gates") else {}),
     }
 
 
 def _station(station: Json) -> Json:
-    kept = extra(station, "trigger", "system", "id")
+    stored = extra(station, "trigger", "system", "id")
     trigger = extra({"extra": extra(station).get("trigger")})
     system, prompt = texts(station["work"])
     before, after = parted(prompt, trigger.pop("appendSystemPrompt", "") or extra(station).get("system"))
     worked = station["work"]["kind"] not in ("manual", "noop")
     trigger.setdefault("type", "dispatch_worker" if worked else "none")
-    said = {"appendSystemPrompt": before or system, "promptTemplate": after, "labels": station.get("labels")}
+    trigger_fields = {
+        "appendSystemPrompt": before or system,
+        "promptTemplate": after,
+        "labels": station.get("labels"),
+    }
     limits = station.get("limits") or {}
     for to, name in (("idle_timeout", "idleTimeoutMinutes"), ("max_timeout", "maxTimeoutMinutes")):
         if limits.get(to):
             # Whole minutes, and never fewer.
-            said[name] = -(-int(limits[to]) // 60)
+            trigger_fields[name] = -(-int(limits[to]) // 60)
     return {
-        **kept,
+        **stored,
         "id": name_in(station),
         "name": station.get("name") or station["key"],
-        "trigger": {**trigger, **{key: each for key, each in said.items() if each}},
+        "trigger": {**trigger, **{key: value for key, value in trigger_fields.items() if value}},
     }
 
 
@@ -66,7 +70,7 @@ def _rules(
     station: Json, names: Mapping[str, str], gates: Mapping[str, str], typed_ones: Mapping[str, Json]
 ) -> Iterator[Json]:
     rules = station.get("rules") or []
-    held: dict[str, Json] = {}
+    rules_by_question: dict[str, Json] = {}
     for rule in rules:
         target = rule["to"] if isinstance(rule["to"], str) else ""
         if target in typed_ones:
@@ -74,47 +78,47 @@ def _rules(
             continue
         if target not in names:
             continue
-        asked = _asked(rule.get("when"))
-        if asked is None:
+        evaluation = _asked(rule.get("when"))
+        if evaluation is None:
             yield _rule(rule, station, names, gates, condition=_condition(rule.get("when"))) | {
                 "toStationId": names[target]
             }
             continue
-        what, question, answer = asked
+        what, question, answer = evaluation
         way: Json = {"toStationId": names[target]}
         if what == "hook" and rule.get("feedback"):
             way["feedbackFromHook"] = True
-        if question in held:
-            held.pop(question)[WAYS[answer]] = way
+        if question in rules_by_question:
+            rules_by_question.pop(question)[WAYS[answer]] = way
             continue
         spelling = "evaluator" if what == "agentic" else "hook"
         made = _rule(rule, station, names, gates, condition=what) | {spelling: question, WAYS[answer]: way}
-        held[question] = made
+        rules_by_question[question] = made
         yield made
 
 
 def _rule(
     rule: Json, station: Json, names: Mapping[str, str], gates: Mapping[str, str], *, condition: str
 ) -> Json:
-    asked = [gates[key] for key in rule.get("gates") or [] if key in gates]
+    gate_ids = [gates[key] for key in rule.get("gates") or [] if key in gates]
     return {
         **extra(rule),
         "id": rule["id"],
         **({"label": rule["label"]} if rule.get("label") else {}),
         "fromStationId": names[station["key"]],
         "condition": condition,
-        **({"gateId": asked[0]} if asked else {}),
-        **({"_alsoEnforce": asked[1:]} if asked[1:] else {}),
+        **({"gateId": gate_ids[0]} if gate_ids else {}),
+        **({"_alsoEnforce": gate_ids[1:]} if gate_ids[1:] else {}),
         **({"maxRetries": rule["max_retries"]} if rule.get("max_retries") else {}),
     }
 
 
 def _condition(when: Any) -> str:
-    said = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
-    if said == "success" or when in ({"verdict": "pass"},):
+    result = when.get("result") if isinstance(when, dict) and len(when) == 1 else None
+    if result == "success" or when in ({"verdict": "pass"},):
         return "success"
-    if said in ("failure", "cancelled", "any"):
-        return str(said)
+    if result in ("failure", "cancelled", "any"):
+        return str(result)
     return "failure" if when == {"verdict": "fail"} else "any"
 
 
@@ -133,20 +137,20 @@ def _asked(when: Any) -> tuple[str, str, str] | None:
 
 
 def _gate(gate: Json) -> Json:
-    kept, tool, mode = (
+    stored, tool, mode = (
         extra(gate, "id", "enabled", "mode", "approveWarnings"),
         gate.get("tool"),
         gate.get("mode"),
     )
     if tool is not None:
-        kept["tool"] = alp_tools.written(tool, kept.get("tool"))
-        kept |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
-        kept |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
-    elif mode != "skip" and alp_tools.tool_of(kept, "", Carrier()):
-        del kept["tool"]  # a tool that the gate has no more
+        stored["tool"] = alp_tools.written(tool, stored.get("tool"))
+        stored |= {} if tool.get("approve_warnings") else {"approveWarnings": True}
+        stored |= {"mode": alp.DRY_RUN} if mode == "manual" else {}
+    elif mode != "skip" and alp_tools.tool_of(stored, "", Carrier()):
+        del stored["tool"]  # a tool that the gate has no more
     return {
         "requiresApproval": gate.get("requires_approval", True) and mode != "auto",
-        **kept,
+        **stored,
         "id": name_in(gate),
         "name": gate.get("name") or gate["key"],
         **({"description": gate["description"]} if gate.get("description") else {}),

@@ -26,8 +26,16 @@ PRESET: Final = "contenox"
 FAILED: Final = {"result": ["failure", "cancelled"]}
 OPERATORS: Final = {
     **{
-        each: each
-        for each in ("equals", "not_equals", "contains", "not_contains", "starts_with", "ends_with", "range")
+        operator: operator
+        for operator in (
+            "equals",
+            "not_equals",
+            "contains",
+            "not_contains",
+            "starts_with",
+            "ends_with",
+            "range",
+        )
     },
     ">": "gt",
     "gt": "gt",
@@ -49,8 +57,8 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)")
 SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
-def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
-    tasks = objects(carrier, given.get("tasks"), "tasks")
+def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+    tasks = objects(carrier, document.get("tasks"), "tasks")
     if not tasks:
         carrier.refuse("tasks", "a chain has at least one task")
     keys: dict[str, str] = {}
@@ -64,8 +72,8 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
         else:
             keys[identity] = carrier.key(identity, "task")
     chain = Chain([task for _place, task in tasks], keys)
-    name = str(given.get("id") or given.get("description") or "Chain")
-    if not given.get("id"):
+    name = str(document.get("id") or document.get("description") or "Chain")
+    if not document.get("id"):
         carrier.lose("id", _("is missing: the line is called “%(name)s” here", name=name[:80]))
     stations = [
         _station(task, place, chain, carrier)
@@ -76,11 +84,11 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
         "gateline": 1,
         "key": slug(name, "chain"),
         "name": _words(name),
-        **({"description": str(given["description"])} if given.get("description") else {}),
+        **({"description": str(document["description"])} if document.get("description") else {}),
         "preset": PRESET,
         "inputs": [{"key": "input", "type": "long_text", "label": "Input", "required": True}],
         "stations": stations,
-        **kept(given, ("description", "tasks")),
+        **kept(document, ("description", "tasks")),
     }
 
 
@@ -106,8 +114,8 @@ def _rules(
     transition = transition if isinstance(transition, Mapping) else {}
     rules = _failures(task, transition, place, key, keys, carrier)
     branches = objects(carrier, transition.get("branches"), f"{place}.transition.branches")
-    last = [each for each in branches if each[1].get("operator") == "default"]
-    others = [each for each in branches if each[1].get("operator") != "default"]
+    last = [entry for entry in branches if entry[1].get("operator") == "default"]
+    others = [entry for entry in branches if entry[1].get("operator") != "default"]
     if last and others and branches.index(last[0]) < branches.index(others[-1]):
         # Their engine asks it last wherever it stands (T1).
         carrier.lose(last[0][0], "“default” is asked last there, so it stands last here")
@@ -183,7 +191,11 @@ def _failures(
 def _branch(
     branch: Mapping[str, Any], at: str, key: str, keys: Mapping[str, str], carrier: Carrier
 ) -> Json | None:
-    goto, operator, wanted = branch.get("goto") or "end", word(branch.get("operator")), branch.get("when", "")
+    goto, operator, expected = (
+        branch.get("goto") or "end",
+        word(branch.get("operator")),
+        branch.get("when", ""),
+    )
     if word(goto) is None or (goto != "end" and goto not in keys):
         carrier.refuse(f"{at}.goto", _("there is no task %(id)s", id=quoted(goto)))
         return None
@@ -191,7 +203,7 @@ def _branch(
     if operator == "edge_traversed_at_least":
         condition = _edge(branch, at, keys, carrier)
     elif operator in OPERATORS:
-        condition = test_of(str(operator), wanted, at, carrier)
+        condition = test_of(str(operator), expected, at, carrier)
     elif operator != "default":
         carrier.refuse(
             f"{at}.operator",
@@ -202,10 +214,10 @@ def _branch(
         return None
     guard: Json = {"not": dict(FAILED)}
     compose = _compose(branch.get("compose"), f"{at}.compose", keys, carrier)
-    said = wanted if isinstance(wanted, str) else jsontext.dumps(wanted)
-    label = f"{operator} {said}".strip() if operator != "default" else "default"
+    expected_text = expected if isinstance(expected, str) else jsontext.dumps(expected)
+    label = f"{operator} {expected_text}".strip() if operator != "default" else "default"
     return {
-        "id": carrier.rule_id(f"{key}-{wanted or operator}", "rule"),
+        "id": carrier.rule_id(f"{key}-{expected or operator}", "rule"),
         "label": label,
         "when": guard if condition is None else {"all": [guard, condition]},
         "to": "completed" if goto == "end" else keys[goto],
@@ -223,11 +235,11 @@ def _edge(branch: Mapping[str, Any], at: str, keys: Mapping[str, str], carrier: 
     return {"edge": {"from": keys[source], "to": keys[target], "at_least": int(least)}}
 
 
-def test_of(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | None:
-    op, value = OPERATORS[operator], wanted
+def test_of(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | None:
+    op, value = OPERATORS[operator], expected
     if op in ("gt", "lt"):
         try:
-            value = jsontext.loads(str(wanted))
+            value = jsontext.loads(str(expected))
         except jsontext.JsonTextError:
             value = None
         if isinstance(value, bool) or (
@@ -236,7 +248,7 @@ def test_of(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | Non
             carrier.refuse(f"{at}.when", "has to be a number")
             return None
     elif operator == "in_range":
-        bounds = _RANGE.fullmatch(str(wanted))
+        bounds = _RANGE.fullmatch(str(expected))
         if bounds is None:
             carrier.refuse(f"{at}.when", "has to be a range like 3-5")
             return None
@@ -250,10 +262,10 @@ def test_of(operator: str, wanted: Any, at: str, carrier: Carrier) -> Json | Non
     return {"eval": {"op": op, "value": value}}
 
 
-def _compose(given: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
-    if not isinstance(given, Mapping) or not given:
+def _compose(compose: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> Json | None:
+    if not isinstance(compose, Mapping) or not compose:
         return None
-    name, strategy = given.get("with_var"), str(given.get("strategy") or "override")
+    name, strategy = compose.get("with_var"), str(compose.get("strategy") or "override")
     if not isinstance(name, str) or not name:
         carrier.refuse(f"{at}.with_var", "has to name a variable")
         return None
@@ -273,19 +285,19 @@ def _compose(given: Any, at: str, keys: Mapping[str, str], carrier: Carrier) -> 
     return {"var": name, "strategy": strategy}
 
 
-def _seconds(given: Any, at: str, carrier: Carrier) -> float | None:
+def _seconds(value: Any, at: str, carrier: Carrier) -> float | None:
     """A duration as Go writes it, or nanoseconds (T12)."""
-    if given in (None, "", 0):
+    if value in (None, "", 0):
         return None
-    if type(given) is int:
-        return max(given / 1e9, 0.001)
-    if isinstance(given, str) and _DURATION.fullmatch(given):
-        return sum(float(number) * SECONDS[unit] for number, unit in _PART.findall(given)) or None
+    if type(value) is int:
+        return max(value / 1e9, 0.001)
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        return sum(float(number) * SECONDS[unit] for number, unit in _PART.findall(value)) or None
     carrier.lose(
         at,
         _(
             "%(given)s is no duration: the task has no time limit of its own",
-            given=jsontext.dumps(given)[:60],
+            given=jsontext.dumps(value)[:60],
         ),
     )
     return None

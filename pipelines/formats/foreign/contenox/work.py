@@ -17,7 +17,7 @@ CHOICES: Final = ("route", "condition_key", "prompt_to_condition")
 INPUT, BEFORE = "input", "previous_output"
 OF_A_MODEL: Final = ("model", "temperature", "max_tokens")
 PROVIDERS: Final = ("provider", "providers", "models")
-TOLD: Final = (*OF_A_MODEL, *PROVIDERS, "tools", "hooks")
+KNOWN_SETTINGS: Final = (*OF_A_MODEL, *PROVIDERS, "tools", "hooks")
 OF_A_TASK: Final = ("print", "output_template", "input_max_bytes")
 _NAME = re.compile(r"(\{\{\s*\.)([A-Za-z_]\w*)(?=\s*\}\}|\.)")
 _EDGE = re.compile(r"(\{\{\s*edge_count:)([^{}]*)\}\}")
@@ -42,9 +42,9 @@ class Chain:
 
 def _gotos(transition: Any) -> Iterator[str]:
     branches = transition.get("branches") if isinstance(transition, Mapping) else None
-    for each in branches if isinstance(branches, list) else ():
-        if isinstance(each, Mapping) and isinstance(each.get("goto"), str):
-            yield each["goto"]
+    for branch in branches if isinstance(branches, list) else ():
+        if isinstance(branch, Mapping) and isinstance(branch.get("goto"), str):
+            yield branch["goto"]
 
 
 def work_of(
@@ -54,7 +54,7 @@ def work_of(
     handler = word(task.get("handler"))
     system = carrier.template(f"{place}.system_instruction", with_names(task.get("system_instruction"), keys))
     prompt = carrier.template(f"{place}.prompt_template", with_names(task.get("prompt_template"), keys))
-    unused = [each for each in OF_A_TASK if task.get(each)]
+    unused = [setting for setting in OF_A_TASK if task.get(setting)]
     if handler == "noop":
         _told(unused, place, name, carrier)
         return {"kind": "noop"}
@@ -62,11 +62,16 @@ def work_of(
         return {"kind": "error", "message": prompt or "raise_error"}
     chooses = handler in CHOICES and any("equals" in jsontext.dumps(rule.get("when")) for rule in rules)
     if handler not in CHATS and not chooses:
-        said = "\n\n".join(part for part in (system, prompt) if part)
-        return worked_by_a_person(carrier, f"{place}.handler", name, f"the handler {handler}", said)
-    given = task.get("execute_config")
-    config: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
-    _told([*unused, *(f"execute_config.{each}" for each in config if each not in TOLD)], place, name, carrier)
+        instructions = "\n\n".join(part for part in (system, prompt) if part)
+        return worked_by_a_person(carrier, f"{place}.handler", name, f"the handler {handler}", instructions)
+    execute_config = task.get("execute_config")
+    config: Mapping[str, Any] = execute_config if isinstance(execute_config, Mapping) else {}
+    _told(
+        [*unused, *(f"execute_config.{setting}" for setting in config if setting not in KNOWN_SETTINGS)],
+        place,
+        name,
+        carrier,
+    )
     _elsewhere(config, place, name, carrier)
     if task.get("tools") or config.get("tools") or config.get("hooks"):
         carrier.lose(
@@ -84,12 +89,12 @@ def work_of(
 def _asked(task: Mapping[str, Any], place: str, name: str, chain: Chain, carrier: Carrier) -> str:
     """Without a prompt of its own: what its `input_var` names, else what was said before it, where a chat said it. What
     passes something on there says nothing here."""
-    identity, named = str(task.get("id") or "task"), task.get("input_var")
-    if named in chain.chats or (_is_variable(named) and named not in chain.keys):
-        return with_names(variable(named), chain.keys)
+    identity, input_name = str(task.get("id") or "task"), task.get("input_var")
+    if input_name in chain.chats or (_is_variable(input_name) and input_name not in chain.keys):
+        return with_names(variable(input_name), chain.keys)
     before = chain.before.get(identity, [])
-    if named != "input" and before and identity != next(iter(chain.keys), None):
-        if named in (None, BEFORE) and all(each in chain.chats for each in before):
+    if input_name != "input" and before and identity != next(iter(chain.keys), None):
+        if input_name in (None, BEFORE) and all(task_id in chain.chats for task_id in before):
             return variable(BEFORE)
         carrier.lose(
             place,
@@ -98,10 +103,8 @@ def _asked(task: Mapping[str, Any], place: str, name: str, chain: Chain, carrier
     return variable(INPUT)
 
 
-def _is_variable(named: Any) -> bool:
-    return (
-        isinstance(named, str) and named not in (INPUT, BEFORE) and bool(re.fullmatch(r"[A-Za-z_]\w*", named))
-    )
+def _is_variable(name: Any) -> bool:
+    return isinstance(name, str) and name not in (INPUT, BEFORE) and bool(re.fullmatch(r"[A-Za-z_]\w*", name))
 
 
 def variable(name: Any) -> str:
@@ -110,7 +113,7 @@ def variable(name: Any) -> str:
 
 def of_a_model(config: Mapping[str, Any]) -> Json:
     """What a station says of its model, where it is no macro (T12)."""
-    model, heat, most = (config.get(each) for each in OF_A_MODEL)
+    model, heat, most = (config.get(setting) for setting in OF_A_MODEL)
     return {
         **(
             {"model": model} if isinstance(model, str) and 0 < len(model) <= 200 and "{{" not in model else {}
@@ -120,8 +123,8 @@ def of_a_model(config: Mapping[str, Any]) -> Json:
     }
 
 
-def _is_number(given: Any) -> bool:
-    return isinstance(given, int | float | Decimal) and not isinstance(given, bool)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def _told(unused: list[str], place: str, name: str, carrier: Carrier) -> None:
@@ -145,7 +148,7 @@ def _elsewhere(config: Mapping[str, Any], place: str, name: str, carrier: Carrie
                 f"{place}.execute_config.{key}",
                 _("%(name)s says no %(key)s here: it is no plain value", name=name, key=key),
             )
-    if any(config.get(each) for each in PROVIDERS):
+    if any(config.get(provider) for provider in PROVIDERS):
         carrier.lose(
             f"{place}.execute_config",
             _(
@@ -160,18 +163,18 @@ def with_names(text: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(text, str) or "{{" not in text:
         return text
 
-    def of_a_task(found: re.Match[str]) -> str:
-        said = found[2]
-        stem = said.removesuffix(_ERROR)
-        new = names.get(said) or (f"{names[stem]}{_ERROR}" if stem in names and stem != said else said)
-        return found[1] + new
+    def of_a_task(match: re.Match[str]) -> str:
+        name = match[2]
+        stem = name.removesuffix(_ERROR)
+        new = names.get(name) or (f"{names[stem]}{_ERROR}" if stem in names and stem != name else name)
+        return match[1] + new
 
-    def of_an_edge(found: re.Match[str]) -> str:
-        before, arrow, after = found[2].rstrip().rpartition("->")
+    def of_an_edge(match: re.Match[str]) -> str:
+        before, arrow, after = match[2].rstrip().rpartition("->")
         return (
-            f"{found[1]}{names.get(before, before)}{arrow}{names.get(after, after)}}}}}"
+            f"{match[1]}{names.get(before, before)}{arrow}{names.get(after, after)}}}}}"
             if arrow
-            else found[0]
+            else match[0]
         )
 
     return _EDGE.sub(of_an_edge, _NAME.sub(of_a_task, text))
@@ -179,8 +182,10 @@ def with_names(text: Any, names: Mapping[str, str]) -> Any:
 
 def labels_of(task: Mapping[str, Any]) -> list[str]:
     """What may be chosen, a list or an object of it (B12)."""
-    given = task.get("valid_conditions")
-    if task.get("handler") not in CHOICES[1:] or not isinstance(given, (list, Mapping)):
+    conditions = task.get("valid_conditions")
+    if task.get("handler") not in CHOICES[1:] or not isinstance(conditions, (list, Mapping)):
         return []
-    wanted = [each for each in given if not isinstance(given, Mapping) or given[each] is not False]
-    return [each for each in wanted if isinstance(each, str) and each]
+    labels = [
+        label for label in conditions if not isinstance(conditions, Mapping) or conditions[label] is not False
+    ]
+    return [label for label in labels if isinstance(label, str) and label]

@@ -25,39 +25,41 @@ OPERATORS: Final = {"gt": ">", "lt": "<"}
 
 
 def write(line: Json) -> Json:
-    names = {each["key"]: name_in(each) for each in line["stations"]}
+    names = {station["key"]: name_in(station) for station in line["stations"]}
     for end in (
         "completed",
-        *(each["key"] for each in line.get("ends") or [] if each["kind"] == "completed"),
+        *(line_end["key"] for line_end in line.get("ends") or [] if line_end["kind"] == "completed"),
     ):
         names[end] = "end"
     return {
         **extra(line),
         "id": extra(line).get("id") or line["key"],
         **({"description": line["description"]} if line.get("description") else {}),
-        "tasks": [_task(each, names) for each in in_order(line)],
+        "tasks": [_task(station, names) for station in in_order(line)],
     }
 
 
 def _task(station: Json, names: Mapping[str, str]) -> Json:
-    kept, work = extra(station), station["work"]
+    stored, work = extra(station), station["work"]
     ids = {key: name for key, name in names.items() if name != "end"}
     system, prompt = (with_names(text, ids) for text in texts(work))
     if work["kind"] == "manual":
-        system, prompt = parted(prompt, kept.get("system_instruction"))
-    handler = HANDLERS.get(work["kind"], kept.get("handler") if work["kind"] == "manual" else None) or "hook"
-    before = kept.get("handler")
+        system, prompt = parted(prompt, stored.get("system_instruction"))
+    handler = (
+        HANDLERS.get(work["kind"], stored.get("handler") if work["kind"] == "manual" else None) or "hook"
+    )
+    before = stored.get("handler")
     if handler in ("chat_completion", "route") and isinstance(before, str) and _alike(before, handler):
         handler = before
     if work["kind"] == "route" and work.get("strict") and handler == "route":
         handler = "condition_key"
-    kept.pop("system_instruction", None)
-    kept |= _config(work, kept.get("execute_config"))
-    if work["kind"] in ("chat", "route") and prompt == variable(kept.get("input_var")):
+    stored.pop("system_instruction", None)
+    stored |= _config(work, stored.get("execute_config"))
+    if work["kind"] in ("chat", "route") and prompt == variable(stored.get("input_var")):
         prompt = ""  # it says so itself
     limit = (station.get("limits") or {}).get("max_timeout")
     return {
-        **kept,
+        **stored,
         "id": name_in(station),
         "handler": handler,
         **({"system_instruction": system} if system else {}),
@@ -71,15 +73,15 @@ def _alike(before: str, handler: str) -> bool:
     return before in (CHATS if handler == "chat_completion" else CHOICES)
 
 
-def _config(work: Json, kept: Any) -> Json:
+def _config(work: Json, stored: Any) -> Json:
     """Write what the station says of its model; of what it does not say, only what could not be said here."""
-    before: Json = dict(kept) if isinstance(kept, Mapping) else {}
-    said = {key: work[key] for key in OF_A_MODEL if work.get(key) is not None}
+    before: Json = dict(stored) if isinstance(stored, Mapping) else {}
+    model_settings = {key: work[key] for key in OF_A_MODEL if work.get(key) is not None}
     read = of_a_model(before)
-    if work["kind"] not in ("chat", "route") or read == said:
+    if work["kind"] not in ("chat", "route") or read == model_settings:
         return {}
-    rest = {key: each for key, each in before.items() if key not in read}
-    return {"execute_config": {**rest, **said}}
+    rest = {key: value for key, value in before.items() if key not in read}
+    return {"execute_config": {**rest, **model_settings}}
 
 
 def _transition(station: Json, names: Mapping[str, str]) -> Json:
@@ -107,18 +109,18 @@ def _branch(rule: Json, names: Mapping[str, str]) -> Json | None:
     when = rule.get("when")
     parts = when.get("all") if isinstance(when, dict) else None
     condition = parts[1] if isinstance(parts, list) and len(parts) == 2 and parts[0] == GUARD else when
-    said: Json = {"operator": "default", "when": ""}
+    branch_test: Json = {"operator": "default", "when": ""}
     if isinstance(condition, dict) and isinstance(test := condition.get("eval"), dict):
         value = test.get("value")
         op = OPERATORS.get(str(test.get("op")), test.get("op"))
-        said = {"operator": op, "when": value if isinstance(value, str) else jsontext.dumps(value)}
+        branch_test = {"operator": op, "when": value if isinstance(value, str) else jsontext.dumps(value)}
         # As it was spelt, where that still says it.
-        spelling, _space, wanted = str(rule.get("label") or "").partition(" ")
-        if spelling in reader.OPERATORS and reader.test_of(spelling, wanted, "", Carrier()) == condition:
-            said = {"operator": spelling, "when": wanted}
+        spelling, _space, expected = str(rule.get("label") or "").partition(" ")
+        if spelling in reader.OPERATORS and reader.test_of(spelling, expected, "", Carrier()) == condition:
+            branch_test = {"operator": spelling, "when": expected}
     elif isinstance(condition, dict) and isinstance(edge := condition.get("edge"), dict):
         if edge.get("from") in names and edge.get("to") in names:
-            said = {
+            branch_test = {
                 "operator": "edge_traversed_at_least",
                 "when": str(edge.get("at_least")),
                 "edge": f"{names[edge['from']]}->{names[edge['to']]}",
@@ -128,12 +130,12 @@ def _branch(rule: Json, names: Mapping[str, str]) -> Json | None:
     composed = (rule.get("compose") or [None])[0]
     return {
         **extra(rule),
-        **said,
+        **branch_test,
         "goto": names[rule["to"]],
         **({"compose": _compose(composed)} if composed else {}),
     }
 
 
-def _compose(given: Mapping[str, Any]) -> Json:
-    strategy = f"json_path:{given['path']}" if given.get("path") else given.get("strategy", "override")
-    return {"with_var": given["var"], "strategy": strategy}
+def _compose(compose: Mapping[str, Any]) -> Json:
+    strategy = f"json_path:{compose['path']}" if compose.get("path") else compose.get("strategy", "override")
+    return {"with_var": compose["var"], "strategy": strategy}

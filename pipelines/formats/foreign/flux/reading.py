@@ -35,10 +35,10 @@ class Playbook:
     """What the stages need of one another. `entered`: stations that a move to a stage enters; `joined_at`: of a child,
     the stage at which its branch ends."""
 
-    def __init__(self, given: Mapping[str, Any], carrier: Carrier) -> None:
+    def __init__(self, document: Mapping[str, Any], carrier: Carrier) -> None:
         self.carrier = carrier
-        self.prompt = given.get("prompt")
-        self.stages = objects(carrier, given.get("stages"), "stages")
+        self.prompt = document.get("prompt")
+        self.stages = objects(carrier, document.get("stages"), "stages")
         self.keys: dict[str, str] = {}
         self.entered: dict[str, list[str]] = {}
         self.joined_at: dict[str, str] = {}
@@ -63,7 +63,7 @@ class Playbook:
             else:
                 self.carrier.refuse(f"{at}.id", "is missing", "every stage has an id")
         if isinstance(stage.get("parallel"), list):
-            children = [str(each) for each in stage["parallel"]]
+            children = [str(stage_id) for stage_id in stage["parallel"]]
         if not children:
             return
         at = self.keys.get(str(stage.get("id")), "")
@@ -82,37 +82,37 @@ class Playbook:
             return []
         return objects(self.carrier, stage.get("children"), f"{place}.children")
 
-    def target(self, given: Any, path: str) -> Any:
+    def target(self, stage_id: Any, path: str) -> Any:
         """What a rule leads to; None where it is refused."""
-        given = word(given)
-        if given in COMPLETE:
+        stage_id = word(stage_id)
+        if stage_id in COMPLETE:
             self.completes = True
             return "complete"
-        if given in BLOCKED:
+        if stage_id in BLOCKED:
             return "@blocked"
-        if given == META_ROUTE:
+        if stage_id == META_ROUTE:
             self.carrier.lose(path, "a person chooses where the task goes, in place of another playbook")
             if META_ROUTE not in self.keys:
                 self.keys[META_ROUTE] = self.carrier.key("meta-route", "stage")
             return self.keys[META_ROUTE]
-        if given in self.entered:
-            entered = self.entered[given]
+        if stage_id in self.entered:
+            entered = self.entered[stage_id]
             return entered if len(entered) > 1 else entered[0]
-        if isinstance(given, str) and given in self.keys:
-            return self.keys[given]
+        if isinstance(stage_id, str) and stage_id in self.keys:
+            return self.keys[stage_id]
         self.carrier.refuse(
             path,
-            _("there is no stage %(id)s", id=quoted(given)),
+            _("there is no stage %(id)s", id=quoted(stage_id)),
             "name a stage, complete or blocked",
         )
         return None
 
 
-def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
-    name = str(given.get("name") or "Playbook")
+def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
+    name = str(document.get("name") or "Playbook")
     # The usual end is there under its own name; stations may not take it.
     carrier.key("complete", "complete")
-    book = Playbook(given, carrier)
+    book = Playbook(document, carrier)
     stations: list[Json] = []
     for place, stage in book.stages:
         if word(stage.get("id")) in book.keys:
@@ -133,7 +133,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
         "gateline": 1,
         "key": slug(name, "playbook"),
         "name": name,
-        **({"description": str(given["description"])} if given.get("description") else {}),
+        **({"description": str(document["description"])} if document.get("description") else {}),
         "preset": PRESET,
         "stations": stations,
         **({"gates": book.gates} if book.gates else {}),
@@ -142,7 +142,7 @@ def read(given: Mapping[str, Any], carrier: Carrier) -> Json:
             if book.completes
             else {}
         ),
-        **kept(given, ("name", "description", "stages")),
+        **kept(document, ("name", "description", "stages")),
     }
 
 
@@ -167,12 +167,12 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
     """The stage, and before it the children that run side by side."""
     identity = str(stage["id"])
     key, children = book.keys[identity], book.children(place, stage)
-    found = []
+    child_stations = []
     for at, child in children:
         if word(child.get("id")) not in book.keys:
             continue  # refused
         rule = {"id": book.carrier.rule_id(f"{child.get('id')}-done", "rule"), "to": key}
-        found.append(_station(child, at, book, book.keys[str(child.get("id"))], [rule]))
+        child_stations.append(_station(child, at, book, book.keys[str(child.get("id"))], [rule]))
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
         rules = [{"id": book.carrier.rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}]
     elif stage.get("type") == "loop":
@@ -186,26 +186,26 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
         if children:
             made["work"] = {"kind": "noop"}
     _gate(stage, place, book, made)
-    return [*found, made]
+    return [*child_stations, made]
 
 
 def _station(stage: Mapping[str, Any], place: str, book: Playbook, key: str, rules: list[Json]) -> Json:
     skill, name = stage.get("skill"), str(stage.get("name") or stage.get("id") or key)
     prompt = book.carrier.template("prompt", book.prompt)
-    said = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
+    instructions = "\n\n".join(part for part in (prompt.strip(), f"Skill: {skill}" if skill else "") if part)
     label = name.replace("-", " ").replace("_", " ")
     if stage.get("trustMode") == "declarative":
         book.carrier.lose(f"{place}.trustMode", "a verdict routes here even where no rule reads it")
     limits = {
         ours: most
-        for said, ours in LIMITS.items()
-        if type(most := stage.get(said)) is int and 0 < most < 10**7
+        for field, ours in LIMITS.items()
+        if type(most := stage.get(field)) is int and 0 < most < 10**7
     }
     return {
         "key": key,
         "name": label[:1].upper() + label[1:],
         "work": worked_by_a_person(
-            book.carrier, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", said
+            book.carrier, f"{place}.skill", name, f"the skill “{skill}”" if skill else "", instructions
         ),
         **({"limits": limits} if limits else {}),
         "rules": rules,
@@ -280,8 +280,8 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
 
 def _gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -> None:
     """Its gate rules are checks of a gate of the station (D15, D18)."""
-    given, mode = stage.get("rules"), stage.get("gateMode")
-    checks = _group(given, f"{place}.rules", book.carrier) if given else None
+    rules, mode = stage.get("rules"), stage.get("gateMode")
+    checks = _group(rules, f"{place}.rules", book.carrier) if rules else None
     if checks is None and MODES.get(str(mode)) in (None, "auto"):
         return
     gate: Json = {"key": f"{station['key'][:57]}-rules", "name": f"Rules of {station['name']}"}
@@ -294,17 +294,17 @@ def _gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -
     station["gate"] = gate["key"]
 
 
-def _group(given: Any, path: str, carrier: Carrier) -> Json | None:
+def _group(rules: Any, path: str, carrier: Carrier) -> Json | None:
     """A list, all of which have to hold, or `{logic, rules}`."""
     logic = "all"
-    if isinstance(given, Mapping):
-        logic = "any" if str(given.get("logic", "AND")).upper() == "OR" else "all"
-        given, path = given.get("rules"), f"{path}.rules"
+    if isinstance(rules, Mapping):
+        logic = "any" if str(rules.get("logic", "AND")).upper() == "OR" else "all"
+        rules, path = rules.get("rules"), f"{path}.rules"
     members = []
-    for at, rule in objects(carrier, given, path):
-        found = _group(rule, at, carrier) if "logic" in rule else _check(rule, at, carrier)
-        if found is not None:
-            members.append(found)
+    for at, rule in objects(carrier, rules, path):
+        check = _group(rule, at, carrier) if "logic" in rule else _check(rule, at, carrier)
+        if check is not None:
+            members.append(check)
     return {logic: members} if members else None
 
 

@@ -20,24 +20,26 @@ SKILL: Final = "Skill: "
 
 
 def write(line: Json) -> Json:
-    chosen = [each["key"] for each in line["stations"] if extra(each) == {"id": META_ROUTE}]
-    names = {each["key"]: name_in(each) for each in line["stations"]} | dict.fromkeys(chosen, META_ROUTE)
-    names |= {each["key"]: "complete" for each in line.get("ends") or [] if each["kind"] == "completed"}
+    chosen = [station["key"] for station in line["stations"] if extra(station) == {"id": META_ROUTE}]
+    names = {station["key"]: name_in(station) for station in line["stations"]} | dict.fromkeys(
+        chosen, META_ROUTE
+    )
+    names |= {end["key"]: "complete" for end in line.get("ends") or [] if end["kind"] == "completed"}
     names |= {"completed": "complete", "@blocked": "blocked"}
-    gates = {each["key"]: each for each in line.get("gates") or []}
+    gates = {gate["key"]: gate for gate in line.get("gates") or []}
     base = extra(line).get("prompt")
     forks = _forks(line)
-    children = {key for each in line["stations"] if extra(each).get("type") == "parallel"
-                for key in (each.get("join") or {}).get("wait_for", ())}  # fmt: skip
+    children = {key for station in line["stations"] if extra(station).get("type") == "parallel"
+                for key in (station.get("join") or {}).get("wait_for", ())}  # fmt: skip
     return {
         **extra(line),
         "name": line.get("name") or line["key"],
         "description": line.get("description") or "",
         "prompt": base if isinstance(base, str) else "",
         "stages": [
-            _stage(_without_its_join(each, line), names, gates, base, forks)
-            for each in in_order(line)
-            if each["key"] not in (*children, *chosen) and not _is_start(each, line)
+            _stage(_without_its_join(station, line), names, gates, base, forks)
+            for station in in_order(line)
+            if station["key"] not in (*children, *chosen) and not _is_start(station, line)
         ],
     }
 
@@ -56,9 +58,9 @@ def _is_start(station: Json, line: Json) -> bool:
 def _without_its_join(station: Json, line: Json) -> Json:
     """A stage of a parallel one ends its branch by leading nowhere."""
     joins = [
-        each["key"]
-        for each in line["stations"]
-        if station["key"] in (each.get("join") or {}).get("wait_for", ())
+        other["key"]
+        for other in line["stations"]
+        if station["key"] in (other.get("join") or {}).get("wait_for", ())
     ]
     rules = [
         rule for rule in station.get("rules") or [] if rule.get("when") is not None or rule["to"] not in joins
@@ -68,16 +70,16 @@ def _without_its_join(station: Json, line: Json) -> Json:
 
 def _forks(line: Json) -> dict[tuple[str, ...], str]:
     """Of the stations that a fork enters, the stage that stands for it."""
-    found: dict[tuple[str, ...], str] = {}
-    for each in line["stations"]:
-        waits = (each.get("join") or {}).get("wait_for")
-        if waits and extra(each).get("type") == "parallel":
-            found[tuple(waits)] = name_in(each)
-    for each in line["stations"]:
-        waits = (each.get("join") or {}).get("wait_for")
+    forks: dict[tuple[str, ...], str] = {}
+    for station in line["stations"]:
+        waits = (station.get("join") or {}).get("wait_for")
+        if waits and extra(station).get("type") == "parallel":
+            forks[tuple(waits)] = name_in(station)
+    for station in line["stations"]:
+        waits = (station.get("join") or {}).get("wait_for")
         if waits:
-            found.setdefault(tuple(waits), name_in(each))
-    return found
+            forks.setdefault(tuple(waits), name_in(station))
+    return forks
 
 
 def _stage(
@@ -87,16 +89,16 @@ def _stage(
     base: Any,
     forks: Mapping[tuple[str, ...], str],
 ) -> Json:
-    kept = extra(station)
+    stored = extra(station)
     _system, prompt = texts(station["work"])
-    _base, said = parted(prompt, base.strip() if isinstance(base, str) else "")
-    skill = said.removeprefix(SKILL) if said.startswith(SKILL) else kept.get("skill") or ""
-    made: Json = {**kept, "id": name_in(station)}
+    _base, instructions = parted(prompt, base.strip() if isinstance(base, str) else "")
+    skill = instructions.removeprefix(SKILL) if instructions.startswith(SKILL) else stored.get("skill") or ""
+    made: Json = {**stored, "id": name_in(station)}
     made["skill"] = skill
     limits = station.get("limits") or {}
-    made |= {said: round(limits[ours]) for said, ours in LIMITS.items() if limits.get(ours)}
+    made |= {field: round(limits[ours]) for field, ours in LIMITS.items() if limits.get(ours)}
     # The ways of a loop are its own, and were kept.
-    for way, verdict in WAYS if kept.get("type") != "loop" else WAYS[2:]:
+    for way, verdict in WAYS if stored.get("type") != "loop" else WAYS[2:]:
         ways = (
             rule["to"]
             for rule in station.get("rules") or []
@@ -120,14 +122,14 @@ def _target(to: Any, names: Mapping[str, str], forks: Mapping[tuple[str, ...], s
     return names.get(to)
 
 
-def _group(given: Json, outermost: bool = False) -> Any:
-    if "field" in given:
+def _group(group: Json, outermost: bool = False) -> Any:
+    if "field" in group:
         check = {
-            key: given[key] for key in ("field", "operator", "value", "severity", "label") if key in given
+            key: group[key] for key in ("field", "operator", "value", "severity", "label") if key in group
         }
-        return {"severity": "required", **check, "onFail": given.get("action", "hold")}
-    [(logic, members)] = given.items()
-    rules = [_group(each) for each in members]
+        return {"severity": "required", **check, "onFail": group.get("action", "hold")}
+    [(logic, members)] = group.items()
+    rules = [_group(member) for member in members]
     return (
         rules
         if outermost and logic == "all"

@@ -53,7 +53,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     head: Mapping[str, Any] = of_workflow if isinstance(of_workflow, Mapping) else document
     name = str(head.get("name") or "Workflow")
     listed = objects(carrier, document.get("stations"), "stations")
-    ordered = sorted(listed, key=lambda each: _number(each[1].get("position"), listed.index(each)))
+    ordered = sorted(listed, key=lambda entry: _number(entry[1].get("position"), listed.index(entry)))
     where = "transitions" if "transitions" in document else "station_transitions"
     transitions = objects(carrier, document.get(where), where)
     terminators = {
@@ -66,7 +66,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     stations, ends = [], []
     for place, station in ordered:
         identity = str(station.get("id"))
-        outgoing = [each for each in transitions if str(each[1].get("source_station_id")) == identity]
+        outgoing = [entry for entry in transitions if str(entry[1].get("source_station_id")) == identity]
         if identity in terminators:
             # To reach it completes the execution: nothing runs there, and nothing leads on.
             ends.append(_end(station, keys[identity]))
@@ -97,7 +97,9 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
         "preset": PRESET,
         "stations": stations,
         **(
-            {"gates": [REVIEW]} if any("gates" in rule for each in stations for rule in each["rules"]) else {}
+            {"gates": [REVIEW]}
+            if any("gates" in rule for station in stations for rule in station["rules"])
+            else {}
         ),
         **({"ends": ends} if ends else {}),
         **kept(around, ("name", "description", "workflow", "stations", where)),
@@ -119,10 +121,10 @@ def _station(
 ) -> Json:
     key = keys[str(station.get("id"))]
     name = str(station.get("name") or key)
-    said = carrier.template(
+    prompt = carrier.template(
         f"{place}.station_prompt", station.get("station_prompt") or station.get("description")
     )
-    wanted = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", carrier)
+    output_keys = _output_keys(station.get("output_context_keys"), f"{place}.output_context_keys", carrier)
     rules = [
         rule
         for at, transition in sorted(outgoing, key=_order)
@@ -134,16 +136,16 @@ def _station(
     return {
         "key": key,
         "name": name,
-        "work": worked_by_a_person(carrier, f"{place}.agent_id", name, station.get("agent_id"), said),
-        **({"output_keys": wanted} if wanted else {}),
+        "work": worked_by_a_person(carrier, f"{place}.agent_id", name, station.get("agent_id"), prompt),
+        **({"output_keys": output_keys} if output_keys else {}),
         "rules": rules,
         **kept(station, READ_OF_STATION),
     }
 
 
-def _order(each: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
+def _order(entry: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
     """Of the greatest priority first, then the oldest (C14, C29)."""
-    return -_number(each[1].get("priority"), 0), str(each[1].get("created_at") or "")
+    return -_number(entry[1].get("priority"), 0), str(entry[1].get("created_at") or "")
 
 
 def _rule(
@@ -281,15 +283,15 @@ def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
             return []
     if not isinstance(document, list):
         return []
-    return list(dict.fromkeys(each.strip() for each in document if isinstance(each, str) and each.strip()))
+    return list(dict.fromkeys(key.strip() for key in document if isinstance(key, str) and key.strip()))
 
 
 def _number(document: Any, otherwise: int) -> int:
     """Of `BigInt(3), // …` it is 3."""
     if type(document) is int:
         return document
-    found = _NUMBER.match(document) if isinstance(document, str) else None
-    return int(found[1]) if found and len(found[1]) < 12 else otherwise
+    match = _NUMBER.match(document) if isinstance(document, str) else None
+    return int(match[1]) if match and len(match[1]) < 12 else otherwise
 
 
 def _true(document: Any) -> bool:

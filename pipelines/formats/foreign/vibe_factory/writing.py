@@ -18,20 +18,23 @@ _FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
 
 
 def write(line: Json) -> Json:
-    stations = [_bare(each) for each in in_order(line)]
-    ends = [each for each in line.get("ends") or [] if each["kind"] == "completed"]
+    stations = [_bare(station) for station in in_order(line)]
+    ends = [end for end in line.get("ends") or [] if end["kind"] == "completed"]
     used = {
-        rule["to"] for each in stations for rule in each.get("rules") or [] if isinstance(rule["to"], str)
+        rule["to"]
+        for station in stations
+        for rule in station.get("rules") or []
+        if isinstance(rule["to"], str)
     }
-    if "completed" in used and all(each["key"] != "completed" for each in ends):
+    if "completed" in used and all(end["key"] != "completed" for end in ends):
         ends.append({"key": "completed", "kind": "completed", "label": "Completed"})
-    ids = {each["key"]: str(extra(each).get("id") or each["key"]) for each in [*stations, *ends]}
+    ids = {node["key"]: str(extra(node).get("id") or node["key"]) for node in [*stations, *ends]}
     workflow = str(extra(line).get("id") or line["key"])
     transitions = [
         made
-        for each in stations
-        for place, rule in enumerate(each.get("rules") or [])
-        if (made := _transition(rule, each, place, ids, workflow)) is not None
+        for station in stations
+        for place, rule in enumerate(station.get("rules") or [])
+        if (made := _transition(rule, station, place, ids, workflow)) is not None
     ]
     return {
         "workflow": {
@@ -41,8 +44,8 @@ def write(line: Json) -> Json:
             **({"description": line["description"]} if line.get("description") else {}),
         },
         "stations": [
-            *(_station(each, place + 1, ids, workflow) for place, each in enumerate(stations)),
-            *(_end(each, len(stations) + place + 1, ids, workflow) for place, each in enumerate(ends)),
+            *(_station(station, place + 1, ids, workflow) for place, station in enumerate(stations)),
+            *(_end(end, len(stations) + place + 1, ids, workflow) for place, end in enumerate(ends)),
         ],
         "transitions": transitions,
     }
@@ -59,14 +62,14 @@ def _bare(station: Json) -> Json:
 
 
 def _station(station: Json, position: int, ids: Mapping[str, str], workflow: str) -> Json:
-    kept = extra(station, "position", "is_terminator")
+    stored = extra(station, "position", "is_terminator")
     _system, prompt = texts(station["work"])
-    if prompt and prompt == kept.get("description"):
+    if prompt and prompt == stored.get("description"):
         prompt = ""
     keys = station.get("output_keys")
     return {
         "workflow_id": workflow,
-        **kept,
+        **stored,
         "id": ids[station["key"]],
         "name": station.get("name") or station["key"],
         "position": position,
@@ -88,8 +91,8 @@ def _end(end: Json, position: int, ids: Mapping[str, str], workflow: str) -> Jso
 
 def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], workflow: str) -> Json | None:
     target = rule["to"] if isinstance(rule["to"], str) else ""
-    said = _said(rule)
-    if target not in ids or said is None:
+    condition = _said(rule)
+    if target not in ids or condition is None:
         return None
     return {
         "workflow_id": workflow,
@@ -97,7 +100,7 @@ def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], w
         "source_station_id": ids[station["key"]],
         "target_station_id": ids[target],
         **({"label": rule["label"]} if rule.get("label") else {}),
-        **said,
+        **condition,
         "priority": -place,
         **({"allow_revisit": True} if rule.get("allow_revisit") else {}),
         **({"max_retries": rule["max_visits"]} if rule.get("max_visits") else {}),
@@ -106,8 +109,8 @@ def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], w
 
 def _said(rule: Json) -> Json | None:
     """The condition as it was spelt where that still says it; else spelt anew. None: it has no spelling."""
-    when, kept = rule.get("when"), extra(rule)
-    kind, value = kept.get("condition_type"), kept.get("condition_value")
+    when, stored = rule.get("when"), extra(rule)
+    kind, value = stored.get("condition_type"), stored.get("condition_value")
     if kind == "conditional" and reader.condition_of(value, "", Carrier()) == when:
         return {"condition_type": kind, "condition_value": value}
     if when is None:
@@ -139,7 +142,9 @@ def _spelt(when: Json) -> Any:
     logic = _logic(when)
     if logic is not None:
         candidates.append(json.dumps(logic, ensure_ascii=False, default=float))
-    return next((each for each in candidates if reader.condition_of(each, "", Carrier()) == when), None)
+    return next(
+        (candidate for candidate in candidates if reader.condition_of(candidate, "", Carrier()) == when), None
+    )
 
 
 def _logic(when: Any) -> Any:
@@ -147,7 +152,7 @@ def _logic(when: Any) -> Any:
         return None
     [(word, inner)] = when.items()
     if word in ("all", "any") and isinstance(inner, list):
-        parts = [_logic(each) for each in inner]
+        parts = [_logic(operand) for operand in inner]
         return None if None in parts else {"and" if word == "all" else "or": parts}
     if word == "not":
         part = _logic(inner)

@@ -51,8 +51,8 @@ def main() -> StationReport:
 def scripted(key: str, prompt: str) -> StationReport:
     """Answer in place of an agent, so that the line can be watched before one is set up. The answer says so."""
     why = f"Written by a script: no agent is set up on this worker, so there is no real {key}."
-    asked = "\n".join(f"> {line}".rstrip() for line in clip(prompt.strip(), 2000).splitlines())
-    text = f"{why} {HOW}\n\nAn agent would have been asked:\n\n{asked}"
+    quoted_prompt = "\n".join(f"> {line}".rstrip() for line in clip(prompt.strip(), 2000).splitlines())
+    text = f"{why} {HOW}\n\nAn agent would have been asked:\n\n{quoted_prompt}"
     print(text, flush=True)
     return StationReport(f"{why} {HOW}", output={key: text})
 

@@ -81,7 +81,8 @@ class Sides:
             self.new,
             rules=(*self.old.rules, *self.new.rules),
             limits=replace(
-                self.new.limits, max_retries=max(each.limits.signal_retries for each in (self.old, self.new))
+                self.new.limits,
+                max_retries=max(station.limits.signal_retries for station in (self.old, self.new)),
             ),
         )
         line = self.pair.old if self.pair.old.policy.condition_scope == "merged" else self.pair.new
@@ -93,9 +94,11 @@ class Sides:
         approved = {
             "gates": {gate.key: {"decision": "approve"} for gate in gates if "approve" in gate.offers}
         }
-        built = [with_facts(each, approved) for each in witness(line, both, box)]
+        built = [with_facts(situation, approved) for situation in witness(line, both, box)]
         checked = [gate for gate in gates if gate.enforces_checks]
-        passing_them = [{**each, "outcome": reduce(passing, checked, each["outcome"])} for each in built]
+        passing_them = [
+            {**situation, "outcome": reduce(passing, checked, situation["outcome"])} for situation in built
+        ]
         return [*passing_them, *built] if checked else built
 
 
@@ -121,15 +124,15 @@ def searched(
         nonlocal tries
         built = sides.situations(as_recorded(box))
         tries += 1
-        for given in built[:MAX_TRIED]:
-            sample = tried(sides.pair, variants(given, box))
+        for situation in built[:MAX_TRIED]:
+            sample = tried(sides.pair, variants(situation, box))
             if sample is not None:
                 return sample
         raise _NoSample if tries >= MAX_TRIED else Unknown(NO_SAMPLE)
 
-    recorded, given = _given(change)
+    recorded, all_statuses = _given(change)
     try:
-        for statuses in (given - {EXHAUSTED}, given & {EXHAUSTED}):
+        for statuses in (all_statuses - {EXHAUSTED}, all_statuses & {EXHAUSTED}):
             try:
                 box: Box = {**_FORCED[change.after is not None], recorded: ValueChoice(statuses)}
                 return replace(change, sample=solve(every, box, accept))
@@ -160,5 +163,5 @@ def as_recorded(box: Box) -> Box:
     """Without what the forced failure route put in the place of result, verdict and eval."""
     if first(STATUS) not in box:
         return box
-    seen = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
-    return {variable: domain for variable, domain in seen.items() if variable != first(variable[:-1])}
+    merged = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}
+    return {variable: domain for variable, domain in merged.items() if variable != first(variable[:-1])}

@@ -37,8 +37,8 @@ class Difference:
 
     def sentences(self) -> list[str]:
         return [
-            *(definitions.of_structural(self.pair, each) for each in self.structure),
-            *(differences.of_change(self.pair, each) for each in (*self.changes, *self.unknown)),
+            *(definitions.of_structural(self.pair, structural) for structural in self.structure),
+            *(differences.of_change(self.pair, change) for change in (*self.changes, *self.unknown)),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,10 +55,10 @@ class Difference:
 
 def difference(old: ParsedLine, new: ParsedLine) -> Difference:
     """From `old` to `new`; stations, gates and ends are matched by key."""
-    pair, found, left = Pair(old, new), list[Change](), WORK
+    pair, all_changes, left = Pair(old, new), list[Change](), WORK
     for key in shared(pair):
         more, cost = changes(pair, key, left)
-        found += more
+        all_changes += more
         left -= cost
-    known = tuple(change for change in found if change.is_known)
-    return Difference(pair, known, tuple(c for c in found if not c.is_known), structure(pair))
+    known = tuple(change for change in all_changes if change.is_known)
+    return Difference(pair, known, tuple(c for c in all_changes if not c.is_known), structure(pair))

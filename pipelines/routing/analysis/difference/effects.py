@@ -38,10 +38,10 @@ class RoutingEffect:
 
     def differs_in(self, other: RoutingEffect) -> tuple[str, ...]:
         """Names of what is not the same; a knob that both follow is a matter of `structure`."""
-        found = [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
+        names = [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
         by_knob = self.revisit[1] and other.revisit[1]
         equal = by_knob or self.revisit[0] == other.revisit[0]
-        return tuple(name for name in found if name != "revisit" or not equal)
+        return tuple(name for name in names if name != "revisit" or not equal)
 
     def as_written(self) -> RoutingEffect:
         """Without what the knob says: equal to another's where `differs_in` names nothing, and quicker."""
@@ -57,7 +57,7 @@ class Pair:
 
 
 def of_rule(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect:
-    gates = tuple(key for each in rule.gates if (key := of_gate(line, line.gate(each))))
+    gates = tuple(key for gate_key in rule.gates if (key := of_gate(line, line.gate(gate_key))))
     to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
     return RoutingEffect(
         to=frozenset(target(line, key) for key in rule.to),
@@ -78,15 +78,15 @@ def target(line: ParsedLine, key: str) -> Key:
 def _compose(line: ParsedLine, rule: Rule) -> Key:
     if not rule.compose:
         return ()
-    entries = [(each.var, each.path.text if each.path else None, each.strategy) for each in rule.compose]
+    entries = [(entry.var, entry.path.text if entry.path else None, entry.strategy) for entry in rule.compose]
     return (*entries, line.policy.on_failure)
 
 
 def _feedback(rule: Rule) -> Key:
     """Of several evaluations the last that was reached speaks: then the condition itself is part of it."""
-    asked = rule.evaluations if rule.feedback else ()
-    if len(asked) < 2:
-        return tuple(each.key for each in asked)
+    evaluations = rule.evaluations if rule.feedback else ()
+    if len(evaluations) < 2:
+        return tuple(evaluation.key for evaluation in evaluations)
     return (canonical(rule.source.get("when")),)
 
 
@@ -128,7 +128,7 @@ def of_gate(line: ParsedLine, gate: Gate) -> Key | None:
 
 def _may_stop(gate: Gate) -> bool:
     return gate.checks is not None and any(
-        RANK.get(each.action) and each.severity != "warn" for each in gate.checks.checks()
+        RANK.get(check.action) and check.severity != "warn" for check in gate.checks.checks()
     )
 
 
@@ -145,16 +145,16 @@ def _member(member: Check | CheckGroup) -> Key:
 
 def can_be_told_to_rework(gate: Gate) -> bool:
     """Whether a person may demand the forced failure route at the gate."""
-    held = (gate.enforces_checks and _may_stop(gate)) or "hold" in gate.tool_asks_for
-    asks = gate.has_people or held
+    may_hold = (gate.enforces_checks and _may_stop(gate)) or "hold" in gate.tool_asks_for
+    asks = gate.has_people or may_hold
     return "rework" in gate.offers and gate.mode != "skip" and asks
 
 
 def demands_rework(gate: Gate) -> bool:
     """Whether a person or a check of the gate can."""
     by_check = gate.enforces_checks and any(
-        each.action == "rework" and each.severity != "warn"
-        for each in (gate.checks.checks() if gate.checks else ())
+        check.action == "rework" and check.severity != "warn"
+        for check in (gate.checks.checks() if gate.checks else ())
     )
     return by_check or "rework" in gate.tool_asks_for or can_be_told_to_rework(gate)
 
@@ -174,11 +174,11 @@ def unreadable() -> RoutingEffect:
     return RoutingEffect(frozenset([("stuck",)]), error="InvalidTransitionSyntax")
 
 
-def of_policy(line: ParsedLine, station: Station, standing: str) -> RoutingEffect:
+def of_policy(line: ParsedLine, station: Station, outcome_state: str) -> RoutingEffect:
     """`standing`: passed, failed or blocked."""
-    if standing == "blocked":
+    if outcome_state == "blocked":
         return RoutingEffect(frozenset([(BLOCKED,)]))
-    if standing == "failed":
+    if outcome_state == "failed":
         return _on_failure(line)
     return _no_match(line, station) if station.rules else _no_rules(line, station)
 

@@ -45,8 +45,8 @@ class Three:
     stops: dict[Stop, Formula]
 
 
-def _readable(said: bool) -> Literal:
-    return Literal(READABLE, choices.only(said), choices.only(not said))
+def _readable(is_readable: bool) -> Literal:
+    return Literal(READABLE, choices.only(is_readable), choices.only(not is_readable))
 
 
 SENSIBLE = Either((_readable(True), negation(status_in(frozenset([BLOCKED])))))
@@ -69,8 +69,8 @@ def three(condition: Condition) -> Three:
         return _in_order([three(member) for member in condition.members])
     if isinstance(condition, AnyOf):
         members = [three(member) for member in condition.members]
-        found = _in_order([Three(each.false, each.true, each.stops) for each in members])
-        return Three(found.false, found.true, found.stops)
+        negated = _in_order([Three(member.false, member.true, member.stops) for member in members])
+        return Three(negated.false, negated.true, negated.stops)
     return _answered(condition) if isinstance(condition, Answered) else _output(condition)
 
 
@@ -108,24 +108,28 @@ def _answered(condition: Answered) -> Three:
 def stops(rules: Sequence[Rule]) -> dict[Stop, Formula]:
     """Where the rules, tested in order, are stopped by what."""
     before: tuple[Formula, ...] = ()
-    found: dict[Stop, list[Formula]] = {}
+    by_stop: dict[Stop, list[Formula]] = {}
     for rule in rules:
         settled = three(rule.when)
         for stop, formula in settled.stops.items():
-            found.setdefault(stop, []).append(Both((*before, formula)))
+            by_stop.setdefault(stop, []).append(Both((*before, formula)))
         if settled.false == FALSE:
             break
         before = (*before, settled.false) if settled.false != TRUE else before
-    return {stop: Either(tuple(formulas)) for stop, formulas in found.items()}
+    return {stop: Either(tuple(formulas)) for stop, formulas in by_stop.items()}
 
 
 def hindered(situation: dict[str, Any], is_readable: bool) -> dict[str, Any]:
     """The situation with the answers that nobody has given taken out, and the output made unreadable."""
     facts = dict(situation.get("facts", {}))
-    facts["answers"] = [each for each in facts.get("answers", ()) if each["answer"] != NOT_YET]
+    facts["answers"] = [answer for answer in facts.get("answers", ()) if answer["answer"] != NOT_YET]
     outcome = dict(situation["outcome"])
     if not is_readable:
         outcome.pop("output", None)
         outcome["output_error"] = "not JSON"
-    kept = {key: value for key, value in facts.items() if value}
-    return {"station": situation["station"], "outcome": outcome, **({"facts": kept} if kept else {})}
+    remaining = {key: value for key, value in facts.items() if value}
+    return {
+        "station": situation["station"],
+        "outcome": outcome,
+        **({"facts": remaining} if remaining else {}),
+    }

@@ -41,16 +41,16 @@ def text_of(rule: Rule) -> str:
 
 def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The rules above the first faulty one: there a decision stops."""
-    found: list[Rule] = []
+    readable_rules: list[Rule] = []
     for rule in rules:
         if rule.fault:
             break
-        found.append(rule)
-    return tuple(found)
+        readable_rules.append(rule)
+    return tuple(readable_rules)
 
 
 def cells(
-    line: ParsedLine, station: Station, left_out: Rule | None = None, told: str = ""
+    line: ParsedLine, station: Station, left_out: Rule | None = None, rework_gate: str = ""
 ) -> list[OutcomeRegion]:
     """All of them, the rules in order.
 
@@ -61,18 +61,18 @@ def cells(
     read = readable(rules)
     reached = reaching(line)
     before: Facts = {} if reached is None else {("reaches the rules", True): reached}
-    found = []
+    regions = []
     for rule in read:
         own = (text_of(rule), True)
         if (own[0], False) not in before:
             effect = effects.of_rule(line, station, rule)
-            if told:
-                effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != told))
-            found.append(OutcomeRegion(effect, {**before, own: formula_of(rule.when)}, rule))
+            if rework_gate:
+                effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != rework_gate))
+            regions.append(OutcomeRegion(effect, {**before, own: formula_of(rule.when)}, rule))
         before = {**before, (own[0], False): negation(formula_of(rule.when))}
     if len(read) < len(rules):
-        return [*found, OutcomeRegion(effects.unreadable(), before), *_stopped(line, station)]
-    return [*found, *_unmatched(line, station, before)]
+        return [*regions, OutcomeRegion(effects.unreadable(), before), *_stopped(line, station)]
+    return [*regions, *_unmatched(line, station, before)]
 
 
 def reaching(line: ParsedLine) -> Formula | None:
@@ -83,23 +83,25 @@ def reaching(line: ParsedLine) -> Formula | None:
 def _stopped(line: ParsedLine, station: Station) -> list[OutcomeRegion]:
     if line.policy.failure_rules:
         return []
-    held: Facts = {("failed", True): status_in(FAILED)}
-    return [OutcomeRegion(effects.of_policy(line, station, "failed"), held, None, "failed")]
+    facts: Facts = {("failed", True): status_in(FAILED)}
+    return [OutcomeRegion(effects.of_policy(line, station, "failed"), facts, None, "failed")]
 
 
 def _unmatched(line: ParsedLine, station: Station, before: Facts) -> list[OutcomeRegion]:
-    found = []
-    for standing, statuses in (
+    regions = []
+    for outcome_state, statuses in (
         ("passed", PASSED),
         ("failed", FAILED),
         ("blocked", STANDINGS["blocked"]),
     ):
-        if standing == "failed" and not line.policy.failure_rules:
-            found += _stopped(line, station)
+        if outcome_state == "failed" and not line.policy.failure_rules:
+            regions += _stopped(line, station)
             continue
-        held: Facts = {**before, (standing, True): status_in(statuses)}
-        found.append(OutcomeRegion(effects.of_policy(line, station, standing), held, None, standing))
-    return found
+        facts: Facts = {**before, (outcome_state, True): status_in(statuses)}
+        regions.append(
+            OutcomeRegion(effects.of_policy(line, station, outcome_state), facts, None, outcome_state)
+        )
+    return regions
 
 
 def may_fail(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
@@ -107,7 +109,7 @@ def may_fail(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
     if old.rule is None or new.rule is None or old.effect.differs_in(new.effect) != ("compose",):
         return None
     entries = old.rule.compose
-    if entries != new.rule.compose or any(each.strategy for each in entries):
+    if entries != new.rule.compose or any(entry.strategy for entry in entries):
         return None
-    paths = [each.path or compile_path("$") for each in entries]
+    paths = [entry.path or compile_path("$") for entry in entries]
     return Either(tuple(formula_of(OutputTest(path, "missing")) for path in paths))

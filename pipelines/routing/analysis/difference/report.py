@@ -9,11 +9,11 @@ NOTHING = "No routing changes: proved for every outcome."
 NOT_PROVED = "Nothing was found that goes elsewhere, but not everything could be proved:"
 
 
-def report(found: Difference, *, as_json: bool = False) -> str:
+def report(difference: Difference, *, as_json: bool = False) -> str:
     """What to print."""
     if as_json:
-        return jsontext.dumps(found.to_dict(), indent=2, ascii_only=False)
-    if found.verdict == NONE:
+        return jsontext.dumps(difference.to_dict(), indent=2, ascii_only=False)
+    if difference.verdict == NONE:
         return NOTHING
-    head = [NOT_PROVED] if found.verdict == UNKNOWN else []
-    return "\n".join([*head, *found.sentences()])
+    head = [NOT_PROVED] if difference.verdict == UNKNOWN else []
+    return "\n".join([*head, *difference.sentences()])

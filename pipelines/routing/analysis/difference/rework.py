@@ -29,13 +29,13 @@ def _gates(line: ParsedLine, rule: Rule) -> list[Gate]:
 
 def demanded(sides: Sides, after: Both) -> dict[str, Any]:
     """Every gate at which a person can demand rework is told to; a check demands it by itself."""
-    told = {
+    rework_gates = {
         gate.key
         for line, rule in zip((sides.pair.old, sides.pair.new), after, strict=True)
         for gate in _gates(line, rule)
         if can_be_told_to_rework(gate)
     }
-    return {"gates": {key: {"decision": "rework"} for key in sorted(told)}}
+    return {"gates": {key: {"decision": "rework"} for key in sorted(rework_gates)}}
 
 
 def only_gate(sides: Sides, after: Both) -> str:

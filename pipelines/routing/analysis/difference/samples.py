@@ -53,8 +53,8 @@ def routed(decision: Decision) -> tuple[Any, ...]:
     if isinstance(decision, Finish):
         return ("finish", decision.end, decision.end_kind, decision.error)
     if isinstance(decision, Wait):
-        asked = _evaluation(decision.evaluation)
-        return ("wait", decision.status, decision.gates, frozenset(decision.to), decision.missing, asked)
+        evaluation = _evaluation(decision.evaluation)
+        return ("wait", decision.status, decision.gates, frozenset(decision.to), decision.missing, evaluation)
     if isinstance(decision, Ask):
         return ("ask", _evaluation(decision.evaluation))
     if isinstance(decision, Escalate):
@@ -69,15 +69,15 @@ def _evaluation(evaluation: Any) -> str | None:
 
 def tried(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
     """The first of the situations that the two versions decide otherwise."""
-    for given in islice(situations, MAX_TRIES):
+    for candidate in islice(situations, MAX_TRIES):
         spend(DECISION)
         try:
-            situation = read_situation(given)
+            situation = read_situation(candidate)
             old, new = decide(pair.old, situation), decide(pair.new, situation)
         except Malformed:
             continue
         if routed(old) != routed(new):
-            return Sample(given, _shown(old), _shown(new))
+            return Sample(candidate, _shown(old), _shown(new))
     return None
 
 
@@ -85,42 +85,44 @@ def _shown(decision: Decision) -> dict[str, Any]:
     return decision.plain()
 
 
-def variants(pair: Pair, given: Situation, old: Rule | None, new: Rule | None) -> Iterator[Situation]:
+def variants(pair: Pair, situation: Situation, old: Rule | None, new: Rule | None) -> Iterator[Situation]:
     """The situation, then the same with facts that could tell the effects of the two rules apart."""
     sides = [(line, rule) for line, rule in ((pair.old, old), (pair.new, new)) if rule is not None]
     gates = {key: (line.gate(key), line) for line, rule in sides for key in rule.gates}
     passed = {"gates": {key: {"decision": "approve"} for key in gates}}
-    for base in (given, *_composable(given, sides)):
+    for base in (situation, *_composable(situation, sides)):
         yield base
         if gates:
             yield with_facts(base, passed)
         yield _with_texts(with_facts(base, passed))
         for facts in _origins(pair, sides):
             yield with_facts(base, {**passed, **facts})
-    for facts in _spent(pair, given["station"], sides):
-        yield with_facts(given, {**passed, **facts})
-    yield from (with_facts(given, {**passed, **each}) for each in words(pair, passed["gates"], gates))
-    if "signals" not in given["outcome"]:
-        proceeds = {**given["outcome"], "signals": [{"verdict": "proceed"}]}
-        yield {**given, "outcome": proceeds}
-    for outcome in checked(given["outcome"], [gate for gate, _ in gates.values()]):
-        yield {**given, "outcome": outcome}
-        yield with_facts({**given, "outcome": outcome}, passed)
+    for facts in _spent(pair, situation["station"], sides):
+        yield with_facts(situation, {**passed, **facts})
+    yield from (
+        with_facts(situation, {**passed, **refusal}) for refusal in words(pair, passed["gates"], gates)
+    )
+    if "signals" not in situation["outcome"]:
+        proceeds = {**situation["outcome"], "signals": [{"verdict": "proceed"}]}
+        yield {**situation, "outcome": proceeds}
+    for outcome in checked(situation["outcome"], [gate for gate, _ in gates.values()]):
+        yield {**situation, "outcome": outcome}
+        yield with_facts({**situation, "outcome": outcome}, passed)
 
 
-def with_facts(given: Situation, facts: dict[str, Any]) -> Situation:
+def with_facts(situation: Situation, facts: dict[str, Any]) -> Situation:
     """Maps are merged one level deep."""
-    have = dict(given.get("facts", {}))
+    have = dict(situation.get("facts", {}))
     for key, value in facts.items():
         have[key] = {**have.get(key, {}), **value} if isinstance(value, dict) else value
-    return {**given, "facts": have} if any(have.values()) else given
+    return {**situation, "facts": have} if any(have.values()) else situation
 
 
-def _with_texts(given: Situation) -> Situation:
+def _with_texts(situation: Situation) -> Situation:
     """What an evaluation said becomes feedback."""
-    facts = given.get("facts", {})
+    facts = situation.get("facts", {})
     answers = [{**answer, "text": "why"} for answer in facts.get("answers", ())]
-    return {**given, "facts": {**facts, "answers": answers}} if answers else given
+    return {**situation, "facts": {**facts, "answers": answers}} if answers else situation
 
 
 def _origins(pair: Pair, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[str, Any]]:
@@ -129,18 +131,20 @@ def _origins(pair: Pair, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[
 
 
 def shared(pair: Pair) -> list[str]:
-    return [each.key for each in pair.new.stations if each.key in pair.old.stations_by_key]
+    return [station.key for station in pair.new.stations if station.key in pair.old.stations_by_key]
 
 
 def _spent(pair: Pair, station: str, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[dict[str, Any]]:
     """Budgets of the rules and of what they lead to, each at its edge."""
-    taken = {limit for _, rule in sides if (limit := rule.max_retries) is not None}
-    taken |= {limit for line, _ in sides if (limit := line.policy.self_loop_limit) is not None}
-    for count in sorted(taken):
+    retry_limits = {limit for _, rule in sides if (limit := rule.max_retries) is not None}
+    retry_limits |= {limit for line, _ in sides if (limit := line.policy.self_loop_limit) is not None}
+    for count in sorted(retry_limits):
         yield {"rules": {rule.id: count for _, rule in sides}}
     targets = {key for _, rule in sides for key in rule.to if key in pair.new.stations_by_key}
     entered = {limit for _, rule in sides if (limit := rule.max_visits) is not None}
-    revisits = {each + 1 for line, _ in sides if (each := line.policy.revisit_limit) is not None}
+    revisits = {
+        revisit_limit + 1 for line, _ in sides if (revisit_limit := line.policy.revisit_limit) is not None
+    }
     for count in sorted(entered | revisits | {1}):
         for key in sorted(targets):
             yield {"visits": {key: count}, "visited": sorted({station, key})}
@@ -156,30 +160,30 @@ def words(
             line.gate(key).approval.max_rounds for line in (pair.old, pair.new) if key in line.gates_by_key
         }
         for word in dict.fromkeys((*gate.offers, "reject", "send_back", "rework", "abort")):
-            said = {"decision": word} | ({"route": "fail"} if word == "reject" else {})
-            facts = {"gates": {**approved, key: said}}
+            vote = {"decision": word} | ({"route": "fail"} if word == "reject" else {})
+            facts = {"gates": {**approved, key: vote}}
             yield facts
             if word == "send_back":
                 yield from ({**facts, "rounds": {key: count}} for count in sorted(rounds))
 
 
-def _composable(given: Situation, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[Situation]:
+def _composable(situation: Situation, sides: list[tuple[ParsedLine, Rule]]) -> Iterator[Situation]:
     """Outputs in which the paths of `compose` find something, and none at all."""
-    paths = {each.path.text for _, rule in sides for each in rule.compose if each.path}
+    paths = {entry.path.text for _, rule in sides for entry in rule.compose if entry.path}
     if not any(rule.compose for _, rule in sides):
         return
-    outcome = given["outcome"]
+    outcome = situation["outcome"]
     output = outcome.get("output", MISSING)
     shapes = [shape for path in sorted(paths) if path.startswith("$") for shape in around(path, "found")]
     shapes += [{path: "found"} for path in sorted(paths) if not path.startswith("$")]
-    whole: Any = output if type(output) is dict else {}
+    merged_output: Any = output if type(output) is dict else {}
     for shape in shapes[:8]:
         if type(shape) is dict:
-            whole = {**shape, **whole}
-    yield {**given, "outcome": {**outcome, "output": whole}}
+            merged_output = {**shape, **merged_output}
+    yield {**situation, "outcome": {**outcome, "output": merged_output}}
     if output is MISSING:
-        yield from ({**given, "outcome": {**outcome, "output": shape}} for shape in shapes[:8])
-        yield {**given, "outcome": {**outcome, "output": "found"}}
+        yield from ({**situation, "outcome": {**outcome, "output": shape}} for shape in shapes[:8])
+        yield {**situation, "outcome": {**outcome, "output": "found"}}
 
 
 def checked(outcome: dict[str, Any], gates: list[Gate]) -> Iterator[dict[str, Any]]:
@@ -187,9 +191,9 @@ def checked(outcome: dict[str, Any], gates: list[Gate]) -> Iterator[dict[str, An
     for gate in gates:
         for check in gate.checks.checks() if gate.checks else ():
             for value in _near(check.value):
-                found = _set(outcome, check.field, value)
-                if found is not None:
-                    yield found
+                variant = _set(outcome, check.field, value)
+                if variant is not None:
+                    yield variant
 
 
 _PASSES: dict[str, Callable[[Any], Any]] = {

@@ -43,16 +43,16 @@ def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...]
         return (), 0
     allowed = min(units, WORK)
     with at_most(allowed) as meter:
-        found = (*_regions(sides), *_second_walks(sides), *stops.changes(sides))
-    return found, allowed - max(meter.left, 0)
+        detected = (*_regions(sides), *_second_walks(sides), *stops.changes(sides))
+    return detected, allowed - max(meter.left, 0)
 
 
 def signature(line: ParsedLine, station: Station) -> tuple[Any, ...]:
     """Equal where nothing can differ: conditions as written, and effects, in order; then the policy."""
     rules = readable(station.rules)
-    whole = [(text_of(rule), effects.of_rule(line, station, rule).as_written()) for rule in rules]
-    rest = [effects.of_policy(line, station, standing) for standing in STANDINGS]
-    return (*whole, len(rules) < len(station.rules), *rest, line.policy.failure_rules)
+    rule_effects = [(text_of(rule), effects.of_rule(line, station, rule).as_written()) for rule in rules]
+    rest = [effects.of_policy(line, station, outcome_state) for outcome_state in STANDINGS]
+    return (*rule_effects, len(rules) < len(station.rules), *rest, line.policy.failure_rules)
 
 
 def _regions(sides: Sides) -> Iterator[Change]:
@@ -76,18 +76,18 @@ def _second_walks(sides: Sides) -> Iterator[Change]:
         if cell.rule
     }
     for after in pairs_demanding(sides, readable(sides.old.rules), readable(sides.new.rules)):
-        taken = (first.get((False, after[0].id)), first.get((True, after[1].id)))
-        if taken[0] and taken[1] and not taken[0].excludes(taken[1]):
-            yield from _after_rework(sides, after, taken[0], taken[1])
+        first_cells = (first.get((False, after[0].id)), first.get((True, after[1].id)))
+        if first_cells[0] and first_cells[1] and not first_cells[0].excludes(first_cells[1]):
+            yield from _after_rework(sides, after, first_cells[0], first_cells[1])
 
 
 def _after_rework(
     sides: Sides, after: Both, first_old: OutcomeRegion, first_new: OutcomeRegion
 ) -> Iterator[Change]:
-    taken = [at_first(formula) for formula in (first_old.holds | first_new.holds).values()]
-    told = only_gate(sides, after)
-    before = cells(sides.pair.old, sides.old, after[0], told)
-    now = cells(sides.pair.new, sides.new, after[1], told)
+    first_formulas = [at_first(formula) for formula in (first_old.holds | first_new.holds).values()]
+    rework_gate = only_gate(sides, after)
+    before = cells(sides.pair.old, sides.old, after[0], rework_gate)
+    now = cells(sides.pair.new, sides.new, after[1], rework_gate)
     for old, new in _differing(before, now):
 
         def claim(
@@ -97,7 +97,7 @@ def _after_rework(
             matched = (rule.id, *((cell.rule.id,) if cell.rule else ()))
             return walk.matches[: len(matched)] == matched
 
-        yield from _found(sides, old, new, taken, claim, after)
+        yield from _found(sides, old, new, first_formulas, claim, after)
 
 
 def _differing(
@@ -116,22 +116,22 @@ def _found(
     failing = may_fail(old, new)
     formulas += [failing] if failing is not None else []
 
-    def claimed(given: Situation, box: Box) -> Iterator[Situation]:
-        for each in variants(sides.pair, given, old.rule, new.rule):
-            said = with_facts(each, demanded(sides, after)) if after else each
-            if all(_holds(claim, line, said) for line in (sides.pair.old, sides.pair.new)):
-                yield said
+    def claimed(situation: Situation, box: Box) -> Iterator[Situation]:
+        for variant in variants(sides.pair, situation, old.rule, new.rule):
+            candidate = with_facts(variant, demanded(sides, after)) if after else variant
+            if all(_holds(claim, line, candidate) for line in (sides.pair.old, sides.pair.new)):
+                yield candidate
 
     change = sides.change(old.rule, new.rule, old.effect.differs_in(new.effect), after)
-    found = searched(sides, change, formulas, claimed)
-    if found is not None:
-        yield found
+    sampled = searched(sides, change, formulas, claimed)
+    if sampled is not None:
+        yield sampled
 
 
-def _holds(claim: Claim, line: ParsedLine, given: Situation) -> bool:
+def _holds(claim: Claim, line: ParsedLine, situation: Situation) -> bool:
     """Walk the rules and ask the claim. What a path with wildcards made up may be no situation at all."""
     try:
-        return claim(line, walked(line, given, read_situation(given)))
+        return claim(line, walked(line, situation, read_situation(situation)))
     except Malformed:
         return False
 

@@ -34,9 +34,9 @@ def _between(sides: Sides, old: Sequence[Rule], new: Sequence[Rule], after: Both
     before, now = _reached(sides.pair.old, old), _reached(sides.pair.new, new)
     for stop in {**before, **now}:
         here, there = before.get(stop, FALSE), now.get(stop, FALSE)
-        found = _stopped(sides, stop, here, there, after) or _stopped(sides, stop, there, here, after)
-        if found is not None:
-            yield found
+        change = _stopped(sides, stop, here, there, after) or _stopped(sides, stop, there, here, after)
+        if change is not None:
+            yield change
 
 
 def _reached(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
@@ -47,16 +47,16 @@ def _reached(line: ParsedLine, rules: Sequence[Rule]) -> Stops:
 def _stopped(sides: Sides, stop: str, here: Formula, there: Formula, after: Both | None) -> Change | None:
     """A situation that `stop` stops `here` and not `there`."""
     word = "unreadable" if stop == hindered.UNREADABLE else "asks"
-    wanted = [here, negation(there), hindered.SENSIBLE]
+    conditions = [here, negation(there), hindered.SENSIBLE]
     if after is not None:
-        wanted += map(at_first, _taken_first(sides, after))
+        conditions += map(at_first, _taken_first(sides, after))
 
-    def variants(given: Situation, box: Box) -> Iterator[Situation]:
-        said = box.get(hindered.READABLE)
-        found = hindered.hindered(given, said is None or said.holds(True))
-        yield with_facts(found, demanded(sides, after)) if after else found
+    def variants(situation: Situation, box: Box) -> Iterator[Situation]:
+        readability = box.get(hindered.READABLE)
+        variant = hindered.hindered(situation, readability is None or readability.holds(True))
+        yield with_facts(variant, demanded(sides, after)) if after else variant
 
-    return searched(sides, sides.change(None, None, (word,), after), wanted, variants)
+    return searched(sides, sides.change(None, None, (word,), after), conditions, variants)
 
 
 def _taken_first(sides: Sides, after: Both) -> Iterator[Formula]:

@@ -42,14 +42,14 @@ class Structural:
     sample: Sample | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        shown = {"what": self.what, "key": self.key, "old": self.old, "new": self.new}
-        return {**shown, "sample": self.sample.to_dict() if self.sample else None}
+        entry = {"what": self.what, "key": self.key, "old": self.old, "new": self.new}
+        return {**entry, "sample": self.sample.to_dict() if self.sample else None}
 
 
 def structure(pair: Pair) -> tuple[Structural, ...]:
     """In the order: the line, its stations, its gates, its ends."""
-    found = [*_line(pair), *_stations(pair), *_gates(pair), *_ends(pair)]
-    return tuple(found)
+    differences = [*_line(pair), *_stations(pair), *_gates(pair), *_ends(pair)]
+    return tuple(differences)
 
 
 def _changed(what: str, key: str, old: Any, new: Any) -> Iterator[Structural]:
@@ -63,16 +63,16 @@ def _changed(what: str, key: str, old: Any, new: Any) -> Iterator[Structural]:
 def _line(pair: Pair) -> Iterator[Structural]:
     old, new = pair.old, pair.new
     yield from _changed("start", "", old.start, new.start)
-    for each in _changed("revisit", "", old.policy.revisit, new.policy.revisit):
-        yield replace(each, sample=_first(pair, _revisits(pair)))
-    for each in _changed("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
+    for change in _changed("revisit", "", old.policy.revisit, new.policy.revisit):
+        yield replace(change, sample=_first(pair, _revisits(pair)))
+    for change in _changed("visit_cap", "", old.policy.visit_cap, new.policy.visit_cap):
         least = min(old.policy.visit_cap, new.policy.visit_cap)
-        yield replace(each, sample=_first(pair, _entered(pair, shared(pair), [least])))
+        yield replace(change, sample=_first(pair, _entered(pair, shared(pair), [least])))
     if _bounded(pair):
-        for each in _changed("on_exhausted", "", old.policy.on_exhausted, new.policy.on_exhausted):
-            yield replace(each, sample=_first(pair, _entered(pair, *_bounds(pair))))
-    for each in _changed("condition_scope", "", old.policy.condition_scope, new.policy.condition_scope):
-        yield replace(each, sample=_first(pair, _in_context(pair)))
+        for change in _changed("on_exhausted", "", old.policy.on_exhausted, new.policy.on_exhausted):
+            yield replace(change, sample=_first(pair, _entered(pair, *_bounds(pair))))
+    for change in _changed("condition_scope", "", old.policy.condition_scope, new.policy.condition_scope):
+        yield replace(change, sample=_first(pair, _in_context(pair)))
     yield from _changed("contradiction", "", old.policy.contradiction, new.policy.contradiction)
     yield from _jumps_allowed(pair)
     yield from _review_of_jumps(pair)
@@ -80,10 +80,10 @@ def _line(pair: Pair) -> Iterator[Structural]:
     parallel = [sorted(map(sorted, line.forbidden_parallel)) for line in (old, new)]
     yield from _changed("forbidden_parallel", "", *parallel)
     yield from _changed(
-        "budgets", "", *([BUDGET.write(each) for each in line.named_limits] for line in (old, new))
+        "budgets", "", *([BUDGET.write(limit) for limit in line.named_limits] for line in (old, new))
     )
-    told = [[ESCALATION.write(each) for each in line.escalations] for line in (old, new)]
-    yield from _changed("escalations", "", *told)
+    escalations = [[ESCALATION.write(escalation) for escalation in line.escalations] for line in (old, new)]
+    yield from _changed("escalations", "", *escalations)
     yield from _changed("cost", "", old.limits.cost_usd, new.limits.cost_usd)
 
 
@@ -97,7 +97,7 @@ def _bounds(pair: Pair) -> tuple[list[str], list[int]]:
         key: {pair.old.station(key).limits.max_visits, pair.new.station(key).limits.max_visits} - {None}
         for key in shared(pair)
     }
-    keys = [key for key, given in limits.items() if given]
+    keys = [key for key, numbers in limits.items() if numbers]
     return keys, sorted({number for key in keys for number in limits[key] if number is not None})
 
 
@@ -105,13 +105,13 @@ def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
     """A jump is reviewed in a line that asks people at all; a reject there follows the line's knob."""
     if not (pair.old.jump_targets and pair.new.jump_targets):
         return
-    said = [line.policy.on_reject if line.asks_a_person else None for line in (pair.old, pair.new)]
-    for each in _changed("jump_review", "", *said):
+    reject_policies = [line.policy.on_reject if line.asks_a_person else None for line in (pair.old, pair.new)]
+    for change in _changed("jump_review", "", *reject_policies):
         jumps = [_jump(key, key) for key in shared(pair)[:MAX_ENTRIES]]
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
-        asked = [{**given, "facts": {}} for given in jumps]
-        tries = [*asked, *jumps, *(with_facts(given, refused) for given in jumps)]
-        yield replace(each, sample=_first(pair, iter(tries)))
+        unreviewed = [{**jump, "facts": {}} for jump in jumps]
+        tries = [*unreviewed, *jumps, *(with_facts(jump, refused) for jump in jumps)]
+        yield replace(change, sample=_first(pair, iter(tries)))
 
 
 def _jumps_allowed(pair: Pair) -> Iterator[Structural]:
@@ -119,24 +119,26 @@ def _jumps_allowed(pair: Pair) -> Iterator[Structural]:
     known = (*pair.old.stations_by_key, *pair.old.ends_by_key)
     shared_places = {key for key in known if key in pair.new.stations_by_key or key in pair.new.ends_by_key}
     old, new = ([key for key in line.jump_targets if key in shared_places] for line in (pair.old, pair.new))
-    for each in _changed("jumps", "", sorted(old), sorted(new)):
+    for change in _changed("jumps", "", sorted(old), sorted(new)):
         apart = sorted({*old} ^ {*new})
-        yield replace(each, sample=_first(pair, (given for key in apart for given in _jumps(pair, key))))
+        yield replace(
+            change, sample=_first(pair, (situation for key in apart for situation in _jumps(pair, key)))
+        )
 
 
 def _order(pair: Pair) -> Iterator[Structural]:
     """Which moves are forward ones (law §8): an open escalation blocks them."""
     new = shared(pair)
-    old = [each.key for each in pair.old.stations if each.key in pair.new.stations_by_key]
-    for each in _changed("order", "", old, new):
+    old = [station.key for station in pair.old.stations if station.key in pair.new.stations_by_key]
+    for change in _changed("order", "", old, new):
         jumps = (
             _jump(a, b)
             for a in new
             for b in new
             if old.index(a) < old.index(b) and new.index(a) > new.index(b)
         )
-        held = (with_facts(given, {"open_escalations": 1}) for given in jumps)
-        yield replace(each, sample=_first(pair, held))
+        blocked = (with_facts(jump, {"open_escalations": 1}) for jump in jumps)
+        yield replace(change, sample=_first(pair, blocked))
 
 
 # Stations
@@ -158,24 +160,24 @@ def _stations(pair: Pair) -> Iterator[Structural]:
 
 def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
     key = new.key
-    gates = [_asked(line, each) for line, each in ((pair.old, old), (pair.new, new))]
+    gates = [_asked(line, station) for line, station in ((pair.old, old), (pair.new, new))]
     if gates[0] != gates[1]:
         sample = _first(pair, _at_gate(pair, old, new))
         yield Structural("station_gate", key, old.gate, new.gate, sample)
-    for each in _changed("max_visits", key, old.limits.max_visits, new.limits.max_visits):
+    for change in _changed("max_visits", key, old.limits.max_visits, new.limits.max_visits):
         numbers = [n for n in (old.limits.max_visits, new.limits.max_visits) if n is not None]
-        yield replace(each, sample=_first(pair, _entered(pair, [key], numbers)))
-    for each in _changed("signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries):
+        yield replace(change, sample=_first(pair, _entered(pair, [key], numbers)))
+    for change in _changed("signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries):
         done = min(old.limits.signal_retries, new.limits.signal_retries)
-        given = {"result": "success", "signals": [{"verdict": "rework"}]}
-        yield replace(each, sample=_first(pair, _here(key, given, {"signal_reworks": done})))
-    required = [each.result_document == "required" for each in (old, new)]
-    for each in _changed("result_document", key, *required):
-        yield replace(each, sample=_first(pair, _here(key, {"exit_code": 0}, {})))
-    for each in _changed("failed", key, failed(old.kind), failed(new.kind)):
-        yield replace(each, sample=_first(pair, _here(key, {"result": "failure"}, {})))
-    for each in _changed("expects", key, *map(_expected, (old, new))):
-        yield replace(each, sample=_first(pair, _here(key, {"result": "success"}, {})))
+        outcome = {"result": "success", "signals": [{"verdict": "rework"}]}
+        yield replace(change, sample=_first(pair, _here(key, outcome, {"signal_reworks": done})))
+    required = [station.result_document == "required" for station in (old, new)]
+    for change in _changed("result_document", key, *required):
+        yield replace(change, sample=_first(pair, _here(key, {"exit_code": 0}, {})))
+    for change in _changed("failed", key, failed(old.kind), failed(new.kind)):
+        yield replace(change, sample=_first(pair, _here(key, {"result": "failure"}, {})))
+    for change in _changed("expects", key, *map(_expected, (old, new))):
+        yield replace(change, sample=_first(pair, _here(key, {"result": "success"}, {})))
     yield from _changed("join", key, *map(_join, (old, new)))
     yield from _changed("stage", key, pair.old.stage(key), pair.new.stage(key))
     yield from _changed("requires", key, *(list(line.requires(key)) for line in (pair.old, pair.new)))
@@ -190,11 +192,11 @@ def _asked(line: ParsedLine, station: Station) -> Any:
 
 def _expected(station: Station) -> Any:
     """What a fact decides by: what is expected, what it counts as, the files, the cost."""
-    files = sorted(each.path for each in station.artifacts if each.required)
-    said = {"expects": expects(station), "outcome_of": dict(station.outcome_of), "artifacts": files}
-    found = {key: value for key, value in said.items() if value}
+    files = sorted(artifact.path for artifact in station.artifacts if artifact.required)
+    expectations = {"expects": expects(station), "outcome_of": dict(station.outcome_of), "artifacts": files}
+    filled = {key: value for key, value in expectations.items() if value}
     cost = station.limits.cost_usd
-    return {**found, **({} if cost is None else {"cost_usd": cost})} or None
+    return {**filled, **({} if cost is None else {"cost_usd": cost})} or None
 
 
 def _join(station: Station) -> Any:
@@ -204,14 +206,18 @@ def _join(station: Station) -> Any:
 
 
 def _at_gate(pair: Pair, old: Station, new: Station) -> Iterator[Situation]:
-    asked = [(line.gate(each.gate), line) for line, each in ((pair.old, old), (pair.new, new)) if each.gate]
-    approved = {gate.key: {"decision": "approve"} for gate, _ in asked}
-    outcomes = [*BASIC, *samples.checked({"result": "success"}, [gate for gate, _ in asked])]
+    gates = [
+        (line.gate(station.gate), line)
+        for line, station in ((pair.old, old), (pair.new, new))
+        if station.gate
+    ]
+    approved = {gate.key: {"decision": "approve"} for gate, _ in gates}
+    outcomes = [*BASIC, *samples.checked({"result": "success"}, [gate for gate, _ in gates])]
     for outcome in outcomes:
         yield {"station": new.key, "outcome": outcome}
         yield from _here(new.key, outcome, {"gates": approved})
-    named = {gate.key: (gate, line) for gate, line in asked}
-    for facts in samples.words(pair, approved, named):
+    by_key = {gate.key: (gate, line) for gate, line in gates}
+    for facts in samples.words(pair, approved, by_key):
         for outcome in outcomes:
             yield from _here(new.key, outcome, facts)
 
@@ -261,8 +267,8 @@ def _ends(pair: Pair) -> Iterator[Structural]:
         kinds = [
             line.ends_by_key[key].kind if key in line.ends_by_key else None for line in (pair.old, pair.new)
         ]
-        for each in _changed("end", key, *kinds):
-            yield replace(each, sample=_first(pair, iter(_jumps(pair, key))))
+        for change in _changed("end", key, *kinds):
+            yield replace(change, sample=_first(pair, iter(_jumps(pair, key))))
 
 
 # Situations
@@ -285,13 +291,13 @@ def _jumps(pair: Pair, target: str) -> list[Situation]:
 
 def _entries(pair: Pair, key: str) -> Iterator[Situation]:
     """Situations that bring a task to the station in both versions: by a rule where a plain one does."""
-    found = 0
+    count = 0
     for source in shared(pair):
         for outcome in _outcomes(pair, source, key):
-            given = {"station": source, "outcome": outcome, "facts": {"gates": _approvals(pair)}}
-            if found < MAX_ENTRIES and _reaches(pair, given, key):
-                found += 1
-                yield given
+            situation = {"station": source, "outcome": outcome, "facts": {"gates": _approvals(pair)}}
+            if count < MAX_ENTRIES and _reaches(pair, situation, key):
+                count += 1
+                yield situation
     yield from _jumps(pair, key)
 
 
@@ -309,29 +315,29 @@ def _approvals(pair: Pair) -> dict[str, Any]:
     return {key: {"decision": "approve"} for key in keys}
 
 
-def _reaches(pair: Pair, given: Situation, key: str) -> bool:
+def _reaches(pair: Pair, situation: Situation, key: str) -> bool:
     try:
-        decisions = [decide(line, read_situation(given)) for line in (pair.old, pair.new)]
+        decisions = [decide(line, read_situation(situation)) for line in (pair.old, pair.new)]
     except Malformed:
         return False
-    return all(isinstance(each, Move) and key in each.to for each in decisions)
+    return all(isinstance(decision, Move) and key in decision.to for decision in decisions)
 
 
 def _entered(pair: Pair, keys: list[str], counts: list[int]) -> Iterator[Situation]:
     """Of stations entered so often already."""
     for key in keys[:MAX_ENTRIES]:
-        for given in _entries(pair, key):
+        for situation in _entries(pair, key):
             for count in counts:
-                yield with_facts(given, {"visits": {key: count}})
+                yield with_facts(situation, {"visits": {key: count}})
 
 
 def _revisits(pair: Pair) -> Iterator[Situation]:
     limits = [n for line in (pair.old, pair.new) if (n := line.policy.revisit_limit) is not None]
     for key in shared(pair)[:MAX_ENTRIES]:
-        for given in _entries(pair, key):
+        for situation in _entries(pair, key):
             for count in (1, *(n + 1 for n in limits)):
-                facts = {"visits": {key: count}, "visited": sorted({given["station"], key})}
-                yield with_facts(given, facts)
+                facts = {"visits": {key: count}, "visited": sorted({situation["station"], key})}
+                yield with_facts(situation, facts)
 
 
 def _in_context(pair: Pair) -> Iterator[Situation]:

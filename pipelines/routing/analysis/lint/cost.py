@@ -46,13 +46,13 @@ class CostBound:
 
     @property
     def runs(self) -> int:
-        return sum(each.runs for each in self.parts)
+        return sum(part.runs for part in self.parts)
 
     @property
     def by_runs(self) -> Decimal | None:
         """Without the limit of the task, but that no run may cost more than that."""
-        amounts = [each.amount for each in self.parts]
-        known = [each for each in amounts if each is not None]
+        amounts = [part.amount for part in self.parts]
+        known = [amount for amount in amounts if amount is not None]
         return sum(known, Decimal()) if len(known) == len(amounts) else None
 
     @property
@@ -79,19 +79,19 @@ def cost_bound(subject: LintSubject, runs: Mapping[str, int] | None = None) -> C
     visits = worst_visits(subject) if runs is None else runs
     cycles = {key: cycle for cycle in unbounded_cycles(subject) for key in cycle}
     parts = tuple(
-        StationCost(each.key, visits[each.key], _most(each, own), cycles.get(each.key, ()))
-        for each in line.stations
-        if each.key in visits and may_cost(each)
+        StationCost(station.key, visits[station.key], _most(station, own), cycles.get(station.key, ()))
+        for station in line.stations
+        if station.key in visits and may_cost(station)
     )
-    unknown = any(unpriced(line.station(each.station)) for each in parts)
+    unknown = any(unpriced(line.station(part.station)) for part in parts)
     return CostBound(parts, own, _forks(line), unknown) if parts else None
 
 
 def _most(station: Station, own: Decimal | None) -> Decimal | None:
     if unpriced(station):
         return None
-    given = None if station.limits.cost_usd is None else exactly(station.limits.cost_usd)
-    return min((each for each in (given, own) if each is not None), default=None)
+    station_limit = None if station.limits.cost_usd is None else exactly(station.limits.cost_usd)
+    return min((limit for limit in (station_limit, own) if limit is not None), default=None)
 
 
 def _forks(line: ParsedLine) -> bool:

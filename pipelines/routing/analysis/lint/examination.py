@@ -53,8 +53,8 @@ class Examination:
         return tuple(Problem(f.path, f.message, f.hint, f.line, f.column) for f in self.errors)
 
     def counts(self) -> dict[str, int]:
-        found = Counter(finding.severity for finding in self.findings)
-        return {severity: found[severity] for severity in SEVERITIES}
+        by_severity = Counter(finding.severity for finding in self.findings)
+        return {severity: by_severity[severity] for severity in SEVERITIES}
 
     def adding(self, problems: Iterable[Problem]) -> Examination:
         """The same with further things that keep the line from being published."""

@@ -61,14 +61,14 @@ def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[st
 def _able(approval: Approval, people: People) -> list[Voter]:
     """Those who fill some place; of people who fill the same places no more than could be needed."""
     places = approval.votes
-    kept: list[Voter] = []
+    voters: list[Voter] = []
     alike: dict[tuple[int, ...], int] = {}
     for voter in people.voters:
         kind = _kind(approval, voter)
         alike[kind] = alike.get(kind, 0) + 1
         if kind and alike[kind] <= places + 2:
-            kept.append(voter)
-    return kept
+            voters.append(voter)
+    return voters
 
 
 def _kind(approval: Approval, voter: Voter) -> tuple[int, ...]:

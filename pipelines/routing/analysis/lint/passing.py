@@ -74,7 +74,7 @@ def _given(group: CheckGroup) -> list[Literal]:
     for name in dict.fromkeys(check.field for check in group.checks()):
         words = WORDS if name.startswith("gates.") else WORDS_OF.get(name)
         if words is not None:
-            said, others = cells.one_of(list(words))
-            absent_or = replace(said, missing=True)
+            matching, others = cells.one_of(list(words))
+            absent_or = replace(matching, missing=True)
             known.append(Literal(("cell", _places(name)[0]), absent_or, others.meet(cells.PRESENT)))
     return known

@@ -20,5 +20,5 @@ class People:
 
     def hold(self, role: str) -> bool:
         """Whether somebody stands for a role that a line names in words; else the administrators do."""
-        named, key = groups_of(role, self.groups), role_key(role)
-        return any(named & voter.groups or key in voter.roles for voter in self.voters)
+        groups, key = groups_of(role, self.groups), role_key(role)
+        return any(groups & voter.groups or key in voter.roles for voter in self.voters)

@@ -23,9 +23,9 @@ def _as_text(examination: Examination) -> str:
 def _with_witness(finding: Finding) -> str:
     if finding.witness is None:
         return str(finding)
-    shown = {
+    example = {
         key: finding.witness.situation[key]
         for key in ("outcome", "facts")
         if key in finding.witness.situation
     }
-    return f"{finding}\n    for example {jsontext.dumps(shown, ascii_only=False)}"
+    return f"{finding}\n    for example {jsontext.dumps(example, ascii_only=False)}"

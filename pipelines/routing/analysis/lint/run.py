@@ -89,7 +89,7 @@ CHECKS: tuple[LintCheck, ...] = (
     unproved_guarantee,
     silent_jumps,
 )
-CAUSES: Mapping[str, str] = {each.ID: each.CAUSE for each in CHECKS}
+CAUSES: Mapping[str, str] = {check_module.ID: check_module.CAUSE for check_module in CHECKS}
 GROUP = "gateline.lint"
 """Entry points of installed packages: each has `check(subject)`, as a file of `checks` has."""
 INSTALLED = "installed:"
@@ -108,9 +108,9 @@ def lint(
 
 def findings_of(subject: LintSubject) -> tuple[Finding, ...]:
     with _uncollected():
-        found = [finding for each in CHECKS for finding in each.check(subject)]
-        found += [finding for name, check in plugins(GROUP) for finding in _added(name, check, subject)]
-    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+        findings = [finding for check_module in CHECKS for finding in check_module.check(subject)]
+        findings += [finding for name, check in plugins(GROUP) for finding in _added(name, check, subject)]
+    return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def _added(name: str, check: Any, subject: LintSubject) -> list[Finding]:

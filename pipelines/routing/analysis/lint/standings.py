@@ -92,7 +92,7 @@ class StationStandings:
             "line": self.place[0],
             "column": self.place[1],
             "rules": [rule.to_dict() for rule in self.rules],
-            "untaken": [each.to_dict() for each in self.untaken],
+            "untaken": [rest.to_dict() for rest in self.untaken],
         }
 
 
@@ -107,21 +107,21 @@ def _of_station(subject: LintSubject, station: Station) -> StationStandings:
     return StationStandings(
         station=station.key,
         path=subject.path(station),
-        rules=tuple(_of_rule(subject, station, i, each) for i, each in enumerate(study.standings)),
+        rules=tuple(_of_rule(subject, station, i, liveness) for i, liveness in enumerate(study.standings)),
         untaken=tuple(_untaken(subject.line, rest) for rest in rests if rest is not None),
     )
 
 
-def _of_rule(subject: LintSubject, station: Station, index: int, standing: Liveness) -> RuleStanding:
+def _of_rule(subject: LintSubject, station: Station, index: int, liveness: Liveness) -> RuleStanding:
     return RuleStanding(
-        rule=standing.rule.id,
+        rule=liveness.rule.id,
         path=subject.path(station, index),
-        standing=standing.status,
-        witness=standing.witness,
-        killers=standing.killers,
-        shadowed_by=tuple(each.by for each in subject.analysis(station).shadows(standing.rule)),
-        after_rework=standing.after_rework,
-        why=standing.why,
+        standing=liveness.status,
+        witness=liveness.witness,
+        killers=liveness.killers,
+        shadowed_by=tuple(shadow.by for shadow in subject.analysis(station).shadows(liveness.rule)),
+        after_rework=liveness.after_rework,
+        why=liveness.why,
     )
 
 

@@ -49,8 +49,8 @@ class StationAnalysis:
     def constant(self, rule: Rule) -> bool | None:
         return self.constants.get(rule.id)
 
-    def rest(self, standing: str) -> Rest | None:
-        return self.rests.get(standing)
+    def rest(self, outcome_state: str) -> Rest | None:
+        return self.rests.get(outcome_state)
 
 
 class RememberedAnalysis:
@@ -114,7 +114,7 @@ class Excerpts:
     def of(self, station: Station) -> ParsedLine:
         line, targets = self._line, set(_targets(self._line, station))
         there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
-        kept = tuple(
+        stations = tuple(
             replace(station, work={"kind": station.kind}, labels=(), join=None, extra={})
             if key == station.key
             else _outline(line.station(key), station)
@@ -124,10 +124,10 @@ class Excerpts:
         return replace(
             self._everywhere,
             start=station.key,
-            stations=kept,
+            stations=stations,
             gates=tuple(gate for gate in line.gates if gate.key in gates),
             ends=tuple(end for end in line.ends if end.key in targets),
-            forbidden_parallel=tuple(pair for pair in line.forbidden_parallel if _are_there(kept, pair)),
+            forbidden_parallel=tuple(pair for pair in line.forbidden_parallel if _are_there(stations, pair)),
         )
 
 
@@ -161,15 +161,15 @@ def _targets(line: ParsedLine, station: Station) -> Iterator[str]:
 def _text(part: ParsedLine, key: str) -> str:
     """What an excerpt says of its station, and is not common to all of the line."""
     others = [
-        [each.key, LIMITS.write(each.limits), each.join is not None] if each.key != key else key
-        for each in part.stations
+        [station.key, LIMITS.write(station.limits), station.join is not None] if station.key != key else key
+        for station in part.stations
     ]
     gates, ends = [GATE.write(gate) for gate in part.gates], [END.write(end) for end in part.ends]
     return _json([STATION.write(part.station(key)), others, gates, ends, part.forbidden_parallel])
 
 
-def _json(said: Any) -> str:
-    return json.dumps(said, default=_exact)
+def _json(value: Any) -> str:
+    return json.dumps(value, default=_exact)
 
 
 def _exact(number: Any) -> dict[str, str]:
@@ -195,26 +195,26 @@ def _study(line: ParsedLine, key: str, units: int) -> StationAnalysis:
     analysis = Analysis(line, station)
     with at_most(units) as meter:
         standings = analysis.standings
-        rests = {standing: analysis.rest(standing) for standing in STANDINGS}
+        rests = {outcome_state: analysis.rest(outcome_state) for outcome_state in STANDINGS}
         constants = {rule.id: analysis.constant(rule) for rule in analysis.readable}
         targets = {rule.id: set(rule.to) for rule in station.rules}
-        shadowing = {each.rule.id: _shadows(analysis, each, targets) for each in standings}
+        shadowing = {liveness.rule.id: _shadows(analysis, liveness, targets) for liveness in standings}
     return StationAnalysis(
         readable=analysis.readable,
         standings=standings,
         shadowing=shadowing,
         constants={rule: constant for rule, constant in constants.items() if constant is not None},
-        rests={standing: rest for standing, rest in rests.items() if rest is not None},
+        rests={outcome_state: rest for outcome_state, rest in rests.items() if rest is not None},
         cost=units - max(meter.left, 0),
     )
 
 
-def _shadows(analysis: Analysis, standing: Liveness, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
+def _shadows(analysis: Analysis, liveness: Liveness, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
     """Of rules that can be taken. Situations are kept only of the first and where a gate could be gone round."""
-    rule = standing.rule
-    if rule.fault is not None or standing.status == DEAD:
+    rule = liveness.rule
+    if rule.fault is not None or liveness.status == DEAD:
         return ()
-    if standing.status != SHADOWED and not rule.gates:
+    if liveness.status != SHADOWED and not rule.gates:
         return ()
     in_short = [other for other, to in targets.items() if not (rule.gates and to & targets[rule.id])]
     return analysis.shadows(rule, in_short)

@@ -49,17 +49,17 @@ class LintSubject:
 
     @cached_property
     def _studies(self) -> dict[str, StationAnalysis]:
-        found: dict[str, StationAnalysis] = {}
+        studies: dict[str, StationAnalysis] = {}
         left, excerpts = MAX_LINE, Excerpts(self.line)
         for station in self.line.stations:
-            found[station.key] = study(self.line, station, left, excerpts)
-            left = max(left - found[station.key].cost, 0)
-        return found
+            studies[station.key] = study(self.line, station, left, excerpts)
+            left = max(left - studies[station.key].cost, 0)
+        return studies
 
     def standings(self) -> Iterator[tuple[Station, int, Liveness]]:
         for station in self.line.stations:
-            for index, standing in enumerate(self.analysis(station).standings):
-                yield station, index, standing
+            for index, liveness in enumerate(self.analysis(station).standings):
+                yield station, index, liveness
 
     @cached_property
     def dead(self) -> frozenset[str]:
@@ -75,27 +75,27 @@ class LintSubject:
     def unmatched(self) -> frozenset[tuple[str, str]]:
         """(station, passed or failed) for which some outcome is taken by no rule, or may be."""
         return frozenset(
-            (station.key, standing)
+            (station.key, outcome_state)
             for station in self.line.stations
-            for standing in ("passed", "failed")
-            if self._is_open(station, standing)
+            for outcome_state in ("passed", "failed")
+            if self._is_open(station, outcome_state)
         )
 
-    def _is_open(self, station: Station, standing: str) -> bool:
-        failed_go_past = standing == "failed" and not self.line.policy.failure_rules
+    def _is_open(self, station: Station, outcome_state: str) -> bool:
+        failed_go_past = outcome_state == "failed" and not self.line.policy.failure_rules
         faulty = any(rule.fault for rule in station.rules)
-        return failed_go_past or faulty or self.analysis(station).rest(standing) is not None
+        return failed_go_past or faulty or self.analysis(station).rest(outcome_state) is not None
 
     @cached_property
     def onward(self) -> dict[str, str]:
         """By key of each station from which the policy leads passed outcomes on: where it leads them. A station with
         rules is there where an outcome is known that no rule takes and that goes on in the order of the line."""
-        found: dict[str, str] = {}
+        targets: dict[str, str] = {}
         for station in self.line.stations:
             target = onward(self.line, station)
             if target is not None and (not station.rules or self._goes_on(station)):
-                found[station.key] = target
-        return found
+                targets[station.key] = target
+        return targets
 
     def _goes_on(self, station: Station) -> bool:
         # What the form of a rule says needs no analysis of the line, which pages that only draw it have not.
@@ -121,13 +121,13 @@ def spread(begin: set[str], pairs: list[tuple[str, str]]) -> frozenset[str]:
     after: dict[str, list[str]] = {}
     for source, target in pairs:
         after.setdefault(source, []).append(target)
-    found, todo = set(begin), list(begin)
+    reached, todo = set(begin), list(begin)
     while todo:
         for target in after.get(todo.pop(), ()):
-            if target not in found:
-                found.add(target)
+            if target not in reached:
+                reached.add(target)
                 todo.append(target)
-    return frozenset(found)
+    return frozenset(reached)
 
 
 def is_unconditional(rule: Rule) -> bool:

@@ -53,14 +53,14 @@ def transitions(
 
 def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
     """From which stations a rule leads to each station, `@origin` itself and self-loops aside."""
-    found: dict[str, list[str]] = {}
+    sources: dict[str, list[str]] = {}
     for station in line.stations:
         for rule in station.rules:
             if rule.fault is None and rule.id not in dead:
                 for target in (*rule.to, *([rule.exhausted_to] if rule.exhausted_to else [])):
                     if target != station.key:
-                        found.setdefault(target, []).append(station.key)
-    return found
+                        sources.setdefault(target, []).append(station.key)
+    return sources
 
 
 def _of_rule(
@@ -102,8 +102,8 @@ def rejected(line: ParsedLine, gate: Gate) -> str | None:
 
 def rejections(line: ParsedLine) -> dict[str, str]:
     """Of each gate, by key, whose rejection leads to a station: to which."""
-    found = ((gate.key, rejected(line, gate)) for gate in line.gates)
-    return {key: target for key, target in found if target is not None}
+    pairs = ((gate.key, rejected(line, gate)) for gate in line.gates)
+    return {key: target for key, target in pairs if target is not None}
 
 
 ONWARD, REJECTED = "@onward", "@rejected"
@@ -116,12 +116,12 @@ def edge_of(line: ParsedLine, station: str, by: str, rule: str, target: str) -> 
     policy after a failure, a signal, a word that sends back, or an origin."""
     if by == "policy" and not rule and onward(line, line.station(station)) == target:
         return f"{station}{ONWARD}"
-    _source, found = line.rules_by_id.get(rule, (None, None))
-    if found is None:
+    _source, parsed_rule = line.rules_by_id.get(rule, (None, None))
+    if parsed_rule is None:
         return ""
-    if by == "gate" and target in {rejected(line, line.gate(key)) for key in found.gates} - {station}:
+    if by == "gate" and target in {rejected(line, line.gate(key)) for key in parsed_rule.gates} - {station}:
         return f"{rule}{REJECTED}"
-    return rule if by == "rule" and target in found.to else ""
+    return rule if by == "rule" and target in parsed_rule.to else ""
 
 
 def onward(line: ParsedLine, station: Station) -> str | None:

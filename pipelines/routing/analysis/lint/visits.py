@@ -29,17 +29,18 @@ def bound(line: ParsedLine, transition: CyclePath) -> int | None:
         if free and transition.source == transition.target:
             bounds.append(line.policy.self_loop_limit)
     bounds += [budget.most for budget in line.named_limits if _binds(line, budget, transition)]
-    given = [each for each in bounds if each is not None]
-    return min(given) if given else None
+    limits = [limit for limit in bounds if limit is not None]
+    return min(limits) if limits else None
 
 
 def _binds(line: ParsedLine, budget: Budget, transition: CyclePath) -> bool:
     """Whether each taking of the transition spends of the named budget, whatever the outcome."""
     rule = transition.rule
     kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
-    taken = rule.id if rule is not None else None
+    rule_id = rule.id if rule is not None else None
     return all(
-        spends(line, budget, MoveTarget(transition.source, transition.target, taken, kind)) for kind in kinds
+        spends(line, budget, MoveTarget(transition.source, transition.target, rule_id, kind))
+        for kind in kinds
     )
 
 
@@ -48,7 +49,7 @@ def _failure_types(condition: Condition) -> tuple[str, ...]:
     if isinstance(condition, FailureTypeIs):
         return condition.types
     if isinstance(condition, All):
-        return next((found for each in condition.members if (found := _failure_types(each))), ())
+        return next((types for member in condition.members if (types := _failure_types(member))), ())
     return ()
 
 
@@ -62,7 +63,7 @@ def _entries(line: ParsedLine, transition: CyclePath) -> int | None:
             bounds.append(1)
         elif line.policy.revisit_limit is not None:
             bounds.append(line.policy.revisit_limit + 1)
-    return min((each for each in bounds if each is not None), default=None)
+    return min((limit for limit in bounds if limit is not None), default=None)
 
 
 def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
@@ -73,12 +74,12 @@ def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
 def breaking(subject: LintSubject, station: str) -> tuple[str, ...]:
     """Of the unbounded cycles that the station is the first of: stations that, once each has a limit of visits, leave
     none. Those that a task comes back to are taken first; not always as few as would do."""
-    after, found = _unbounded(subject), list[str]()
-    group = next((set(each) for each in _cycles(subject.line, after) if each[0] == station), set())
+    after, limited = _unbounded(subject), list[str]()
+    group = next((set(cycle) for cycle in _cycles(subject.line, after) if cycle[0] == station), set())
     while left := _cycles(subject.line, _within(after, group)):
-        found.append(left[0][0])
+        limited.append(left[0][0])
         group.discard(left[0][0])
-    return tuple(found)
+    return tuple(limited)
 
 
 def _within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
@@ -102,12 +103,12 @@ def _cycles(line: ParsedLine, after: dict[str, set[str]]) -> list[tuple[str, ...
 def endless(subject: LintSubject) -> dict[str, tuple[str, ...]]:
     """Of rules that lie in such a cycle, by their id: the targets that go on round it."""
     group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
-    found: dict[str, tuple[str, ...]] = {}
+    targets: dict[str, tuple[str, ...]] = {}
     for transition in _moves(subject):
         inside = transition.source in group and group[transition.source] == group.get(transition.target)
         if inside and transition.rule is not None and bound(subject.line, transition) is None:
-            found[transition.rule.id] = (*found.get(transition.rule.id, ()), transition.target)
-    return found
+            targets[transition.rule.id] = (*targets.get(transition.rule.id, ()), transition.target)
+    return targets
 
 
 def _moves(subject: LintSubject) -> list[CyclePath]:
@@ -166,9 +167,11 @@ def raise_bounds(
 
 def visit_limit(line: ParsedLine, key: str) -> int:
     """Return how many visits of a station its own limits allow."""
-    named = [each.most for each in line.named_limits if each.kind == "station" and key in each.stations]
-    bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *named)
-    return min(each for each in bounds if each is not None)
+    budget_limits = [
+        budget.most for budget in line.named_limits if budget.kind == "station" and key in budget.stations
+    ]
+    bounds = (line.station(key).limits.max_visits, line.policy.visit_cap, *budget_limits)
+    return min(limit for limit in bounds if limit is not None)
 
 
 def _entered(line: ParsedLine, key: str, ways: list[tuple[str, int | None]], most: dict[str, int]) -> int:
@@ -182,7 +185,7 @@ def components(after: dict[str, set[str]]) -> list[list[str]]:
     low: dict[str, int] = {}
     open_: list[str] = []
     inside: set[str] = set()
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     for root in after:
         if root in order:
             continue
@@ -206,8 +209,8 @@ def components(after: dict[str, set[str]]) -> list[list[str]]:
                 if todo:
                     low[todo[-1][0]] = min(low[todo[-1][0]], low[key])
                 if low[key] == order[key]:
-                    found.append(_closed(open_, inside, key))
-    return found
+                    groups.append(_closed(open_, inside, key))
+    return groups
 
 
 def _closed(open_: list[str], inside: set[str], key: str) -> list[str]:

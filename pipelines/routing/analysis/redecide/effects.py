@@ -45,8 +45,8 @@ def _waiting(answer: Mapping[str, Any]) -> DecidedEffect:
         return DecidedEffect("review", tuple(sorted(answer["gates"])), "", rule)
     if status == "held":
         return DecidedEffect("held", tuple(sorted(answer["to"])), ", ".join(answer["missing"]), rule)
-    asked = answer.get("evaluation")
-    return DecidedEffect("blocked", (), _evaluation(asked) if asked else "", rule)
+    evaluation = answer.get("evaluation")
+    return DecidedEffect("blocked", (), _evaluation(evaluation) if evaluation else "", rule)
 
 
 def _evaluation(evaluation: Mapping[str, Any]) -> str:

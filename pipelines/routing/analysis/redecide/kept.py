@@ -23,26 +23,26 @@ TENTHS = 10_000_000
 
 
 def kept(trace: Trace) -> list[Entry]:
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for part in trace.parts:
         if isinstance(part, TraceEntry):
-            found.append(part.to_dict())
+            entries.append(part.to_dict())
             continue
         if part.untaken:
-            found.append(_untaken(part))
+            entries.append(_untaken(part))
         last = part.last
         if last is not None:
-            found.append(last.to_dict())
-    return found
+            entries.append(last.to_dict())
+    return entries
 
 
 def _untaken(part: TestedRules) -> Entry:
-    said: Entry = {UNTAKEN: part.reach}
+    entry: Entry = {UNTAKEN: part.reach}
     if part.without:
-        said["without"] = sorted(part.without)
+        entry["without"] = sorted(part.without)
     if part.times:
-        said["took"] = " ".join(str(round(part.took(at) * TENTHS)) for at in range(part.untaken))  # type: ignore[operator]
-    return said
+        entry["took"] = " ".join(str(round(part.took(at) * TENTHS)) for at in range(part.untaken))  # type: ignore[operator]
+    return entry
 
 
 def whole(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> list[Entry]:
@@ -51,16 +51,19 @@ def whole(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> list[Ent
         return list(trace)
     again_tested = iter(tested_again(line, situation, trace) or ())
     rules = line.station(situation["station"]).rules
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for entry in trace:
         if UNTAKEN not in entry:
-            found.append(entry)
+            entries.append(entry)
             continue
         part = next(again_tested, None)
         made = _shown(part) if part else _bare(entry, [rule.id for rule in rules])
         took = entry["took"].split() if "took" in entry else ()
-        found += [{**each, "took": int(took[at]) / TENTHS} if took else each for at, each in enumerate(made)]
-    return found
+        entries += [
+            {**rule_entry, "took": int(took[at]) / TENTHS} if took else rule_entry
+            for at, rule_entry in enumerate(made)
+        ]
+    return entries
 
 
 def comes_out_again(line: ParsedLine, situation: Json, trace: Sequence[Json]) -> bool:
@@ -78,10 +81,10 @@ def tested_again(line: ParsedLine, situation: Json, trace: Sequence[Json]) -> li
         parts = again(line, situation).trace.parts
     except Malformed:
         return None
-    found = [part for part in parts if isinstance(part, TestedRules) and part.untaken]
-    now = [(part.reach, sorted(part.without)) for part in found]
+    tested_parts = [part for part in parts if isinstance(part, TestedRules) and part.untaken]
+    now = [(part.reach, sorted(part.without)) for part in tested_parts]
     then = [(entry[UNTAKEN], entry.get("without", [])) for entry in trace if UNTAKEN in entry]
-    return found if now == then else None
+    return tested_parts if now == then else None
 
 
 def _shown(part: TestedRules) -> list[Entry]:

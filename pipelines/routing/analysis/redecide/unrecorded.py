@@ -38,7 +38,7 @@ def unrecorded(
 ) -> Unrecorded | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
     `new`; `again` walks under it on another situation."""
-    found = chain(
+    missing_facts = chain(
         _origin(new, situation, walked.last),
         _words(old, new, situation, walked),
         _fields(old, situation, walked),
@@ -46,7 +46,7 @@ def unrecorded(
         _spent(old, new, situation),
         _counters(old, new, situation, walked, again),
     )
-    return next(found, None)
+    return next(missing_facts, None)
 
 
 def _origin(new: ParsedLine, situation: Situation, last: Decision) -> Finding:
@@ -93,7 +93,7 @@ def _fields(old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Fin
 def _could_be_there(path: str, old: ParsedLine, situation: Situation, walked: RedecidedWalk) -> bool:
     family, _, name = path.partition(".")
     if family == "input":
-        return name in situation.facts.inputs or any(name == each.key for each in old.inputs)
+        return name in situation.facts.inputs or any(name == line_input.key for line_input in old.inputs)
     if family == "variables":
         return name in situation.facts.variables or name in _composed(old)
     return family != "gates" or name in old.gates_by_key or name in walked.assumed or name == JUMP
@@ -102,7 +102,7 @@ def _could_be_there(path: str, old: ParsedLine, situation: Situation, walked: Re
 def _composed(line: ParsedLine) -> Iterator[str]:
     for station in line.stations:
         for rule in station.rules:
-            yield from (each.var for each in rule.compose)
+            yield from (entry.var for entry in rule.compose)
 
 
 # Facts of other stations, and cost
@@ -111,11 +111,15 @@ def _composed(line: ParsedLine) -> Iterator[str]:
 def _observed(old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
     if old.reads_stations or not new.reads_stations:
         return
-    paths = (seen.path for seen in _seen(walked) if seen.operand == "fact" and seen.path)
+    paths = (
+        observation.path
+        for observation in _seen(walked)
+        if observation.operand == "fact" and observation.path
+    )
     fields = (result.check.field for result in _checked(walked))
-    asked = next((path for path in (*paths, *fields) if "stations" in path), None)
-    if asked:
-        message = f"{asked} reads other stations, which the version of that time did not."
+    foreign_path = next((path for path in (*paths, *fields) if "stations" in path), None)
+    if foreign_path:
+        message = f"{foreign_path} reads other stations, which the version of that time did not."
         yield Unrecorded("other_stations_not_recorded", message)
 
 
@@ -139,10 +143,12 @@ def _counters(
     names = [*_edges(old, new, situation, walked), *_rules(old, new, situation, walked)]
     if not names:
         return
-    shown = ", ".join(name for _, name, _ in names)
-    message = f"It depends on how often {shown} was taken, which was counted under a name that is gone."
+    counted_names = ", ".join(name for _, name, _ in names)
+    message = (
+        f"It depends on how often {counted_names} was taken, which was counted under a name that is gone."
+    )
     if len(names) > 1 or names[0][2] > MOST_VALUES or _matters(situation, walked, names[0], again):
-        yield Unrecorded("counter_not_recorded", message, {"counters": [each[:2] for each in names]})
+        yield Unrecorded("counter_not_recorded", message, {"counters": [counter[:2] for counter in names]})
 
 
 Counter = tuple[str, str, int]
@@ -157,7 +163,11 @@ def _edges(
     gone = sum(count for edge, count in counted.items() if not _knows(new, edge))
     if not gone:
         return
-    read = dict.fromkeys(seen.path for seen in _seen(walked) if seen.operand == "edge" and seen.path)
+    read = dict.fromkeys(
+        observation.path
+        for observation in _seen(walked)
+        if observation.operand == "edge" and observation.path
+    )
     strange = [edge for edge in read if edge not in counted and not _knows(old, edge)]
     yield from (("edges", edge, gone) for edge in strange)
 
@@ -172,8 +182,8 @@ def _rules(
     """Rules that the recorded version did not have, where the counter of one of its rules at this station is left
     over; only the budgets of the rule that was taken are read."""
     counted = situation.of_now.facts.rules
-    named = dict.fromkeys(rule for step in walked.steps if (rule := getattr(step, "rule", None)))
-    strange = [rule for rule in named if rule not in counted and rule not in old.rules_by_id]
+    rule_ids = dict.fromkeys(rule for step in walked.steps if (rule := getattr(step, "rule", None)))
+    strange = [rule for rule in rule_ids if rule not in counted and rule not in old.rules_by_id]
     here = old.stations_by_key.get(situation.station) if strange else None
     left = [rule.id for rule in here.rules if rule.id not in new.rules_by_id] if here else []
     gone = sum(counted.get(rule, 0) for rule in left)
@@ -201,10 +211,10 @@ def _checked(walked: RedecidedWalk) -> Iterator[CheckResult]:
     """What checks of gates saw; no rule has any."""
     for step in walked.steps:
         for entry in step.trace.noted:
-            yield from (seen for seen in entry.saw if isinstance(seen, CheckResult))
+            yield from (result for result in entry.saw if isinstance(result, CheckResult))
 
 
 def _seen(walked: RedecidedWalk) -> Iterator[Seen]:
     for step in walked.steps:
         for entry in step.trace:
-            yield from (seen for seen in entry.saw if isinstance(seen, Seen))
+            yield from (observation for observation in entry.saw if isinstance(observation, Seen))

@@ -55,15 +55,15 @@ def redecide(
     if read.station not in new.stations_by_key:
         message = f"This version has no station {read.station}."
         return _undecidable(effect_of(answer), "station_gone", message)
-    then, asked, kept = _then(old, read, answer)
+    then, gate_keys, initial_words = _then(old, read, answer)
     try:
-        now = walk(new, read, kept)
-        missing = unrecorded(old, new, read, now, lambda other: walk(new, other, kept))
+        now = walk(new, read, initial_words)
+        missing = unrecorded(old, new, read, now, lambda other: walk(new, other, initial_words))
     except SituationError as fault:
         return _undecidable(then, "word_does_not_fit", f"What was said there does not fit: {fault}.")
     if missing:
         return _undecidable(then, missing.reason, missing.message, missing.about)
-    return _compared(then, asked, now, read)
+    return _compared(then, gate_keys, now, read)
 
 
 def _then(
@@ -75,29 +75,29 @@ def _then(
         return effect_of(answer), (), {}
     walked = walk(old, situation)
     # Another branch may have used up a budget between question and word: then the question does not come up again.
-    kept = {key: word for key, word in words.items() if key not in walked.asked}
-    if kept:
-        walked = walk(old, situation, kept)
-    return walked.effect, walked.asked, kept
+    initial_words = {key: word for key, word in words.items() if key not in walked.asked}
+    if initial_words:
+        walked = walk(old, situation, initial_words)
+    return walked.effect, walked.asked, initial_words
 
 
 def _compared(
     then: DecidedEffect, before: tuple[str, ...], now: RedecidedWalk, situation: Situation
 ) -> Redecided:
-    asked = tuple(key for key in now.asked if key not in before)
+    newly_required = tuple(key for key in now.asked if key not in before)
     skipped = tuple(key for key in before if key not in now.asked)
     effect = now.effect
     if effect != then:
         unknown = _unknown(now, situation, skipped)
         if unknown:
             return _undecidable(then, *unknown)
-        return Redecided(Verdict.DIFFERENT, then, effect, asked, skipped, *_why(then, effect))
-    if asked and skipped:
-        message = f"The same way, but other people are asked: {_names(asked)} instead of {_names(skipped)}."
-        return Redecided(Verdict.DIFFERENT, then, effect, asked, skipped, "other_gates", message)
-    if asked:
-        message = f"Somebody is asked at {_names(asked)}, which nobody was then."
-        return Redecided(Verdict.NEWLY_REQUIRED, then, effect, asked, (), "", message)
+        return Redecided(Verdict.DIFFERENT, then, effect, newly_required, skipped, *_why(then, effect))
+    if newly_required and skipped:
+        message = f"The same way, but other people are asked: {_names(newly_required)} instead of {_names(skipped)}."
+        return Redecided(Verdict.DIFFERENT, then, effect, newly_required, skipped, "other_gates", message)
+    if newly_required:
+        message = f"Somebody is asked at {_names(newly_required)}, which nobody was then."
+        return Redecided(Verdict.NEWLY_REQUIRED, then, effect, newly_required, (), "", message)
     if skipped:
         message = f"Nobody is asked at {_names(skipped)} any more."
         return Redecided(Verdict.NEWLY_SKIPPED, then, effect, (), skipped, "", message)

@@ -34,24 +34,26 @@ class RedecidedWalk:
         return effect_of(said(self.last))
 
 
-def walk(line: ParsedLine, situation: Situation, kept: Mapping[str, GateWord] | None = None) -> RedecidedWalk:
+def walk(
+    line: ParsedLine, situation: Situation, initial_words: Mapping[str, GateWord] | None = None
+) -> RedecidedWalk:
     """A recorded word counts only at a gate that this line asks at: what was said where nobody would be asked was
     never said. `kept`: words that count from the start. Raises SituationError."""
-    words = dict(kept or {})
-    asked: list[str] = []
+    words = dict(initial_words or {})
+    gate_keys: list[str] = []
     assumed: list[str] = []
     steps: list[Decision] = []
     while True:
         steps.append(decide(line, with_words(situation, words)))
         fresh = [key for key in _gates(steps[-1]) if key not in words]
         if not fresh:
-            return RedecidedWalk(tuple(asked), tuple(assumed), tuple(steps))
+            return RedecidedWalk(tuple(gate_keys), tuple(assumed), tuple(steps))
         for key in fresh:
             word = situation.facts.gates.get(key)
             if word is None or word.decision is None:
                 word = APPROVED
                 assumed.append(key)
-            asked.append(key)
+            gate_keys.append(key)
             words[key] = word
 
 

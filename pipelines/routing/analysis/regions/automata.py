@@ -171,13 +171,13 @@ class Searching:
         return MATCHED if self.nfa.final in closed else (closed, first)
 
     def _closure(self, states: frozenset[int], passing: set[str]) -> frozenset[int]:
-        found, todo = set(states), list(states)
+        reached, todo = set(states), list(states)
         while todo:
             for where, target in self.nfa.free[todo.pop()]:
-                if where in passing and target not in found:
-                    found.add(target)
+                if where in passing and target not in reached:
+                    reached.add(target)
                     todo.append(target)
-        return frozenset(found)
+        return frozenset(reached)
 
     def accepts(self, state: Any) -> bool:
         if state == MATCHED:
@@ -249,15 +249,15 @@ class _Part:
         row = self._rows.get(state)
         if row is None:
             step = self.automaton.step
-            led = {group: step(state, letter) for group, letter in self.one_of_each.items()}
-            row = self._rows[state] = [led[group] for group in self.groups]
+            by_group = {group: step(state, letter) for group, letter in self.one_of_each.items()}
+            row = self._rows[state] = [by_group[group] for group in self.groups]
         return row
 
     def is_content(self, state: Any) -> bool:
-        found = self._verdicts.get(state)
-        if found is None:
-            found = self._verdicts[state] = self.automaton.accepts(state) == self.sign
-        return found
+        verdict = self._verdicts.get(state)
+        if verdict is None:
+            verdict = self._verdicts[state] = self.automaton.accepts(state) == self.sign
+        return verdict
 
 
 def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
@@ -270,7 +270,7 @@ def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
     cost = len(letters) * sum(map(_cost, automata))
     product = [_Part(automaton, sign, letters) for automaton, sign in parts]
     first = tuple(automaton.begin() for automaton in automata)
-    seen = {first}
+    visited = {first}
     queue = deque([(first, "")])
     if _are_content(product, first):
         yield ""
@@ -279,10 +279,10 @@ def words(parts: list[tuple[Automaton, bool]]) -> Iterator[str]:
         spend(cost)
         rows = [part.after(state) for part, state in zip(product, states, strict=True)]
         for letter, after in zip(letters, zip(*rows, strict=True), strict=True):
-            if after not in seen:
-                if len(seen) >= MAX_PRODUCT:
+            if after not in visited:
+                if len(visited) >= MAX_PRODUCT:
                     raise Unknown("the texts that are left need an automaton beyond the bound")
-                seen.add(after)
+                visited.add(after)
                 queue.append((after, text + letter))
                 if _are_content(product, after):
                     yield text + letter

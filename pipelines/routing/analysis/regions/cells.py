@@ -36,7 +36,7 @@ class Lists:
             return other
         literals, has = self.literals.meet(other.literals), self.has | other.has
         if literals.only is not None:
-            return Lists(ValueChoice(frozenset(each for each in literals.only if _has(each, has))))
+            return Lists(ValueChoice(frozenset(literal for literal in literals.only if _has(literal, has))))
         return Lists(literals, has)
 
 
@@ -147,18 +147,18 @@ def one_of(values: list[Any]) -> Pair:
     by_kind: dict[str, list[Any]] = {}
     for value in values:
         by_kind.setdefault(kind(value), []).append(value)
-    held = numbers.listed(map(exact, by_kind.get("number", ())))
-    said = texts.listed(frozenset(by_kind.get("string", ())))
+    number_set = numbers.listed(map(exact, by_kind.get("number", ())))
+    text_sets = texts.listed(frozenset(by_kind.get("string", ())))
     arrays = ValueChoice(frozenset(map(freeze, by_kind.get("array", ()))))
     objects = ValueChoice(frozenset(map(freeze, by_kind.get("object", ()))))
     booleans = frozenset(by_kind.get("boolean", ()))
-    yes = Cell(False, "null" in by_kind, booleans, held, said.yes, Lists(arrays), objects)
+    yes = Cell(False, "null" in by_kind, booleans, number_set, text_sets.yes, Lists(arrays), objects)
     no = Cell(
         True,
         "null" not in by_kind,
         frozenset([True, False]) - booleans,
-        held.complement(),
-        said.no,
+        number_set.complement(),
+        text_sets.no,
         Lists(arrays.complement()),
         objects.complement(),
     )
@@ -168,30 +168,30 @@ def one_of(values: list[Any]) -> Pair:
 def compared(op: str, value: Any) -> Pair:
     if kind(value) != "number":
         return nothing()
-    held = numbers.compared(op, exact(value))
-    return _cell(numbers=held), Cell(numbers=held.complement())
+    number_set = numbers.compared(op, exact(value))
+    return _cell(numbers=number_set), Cell(numbers=number_set.complement())
 
 
 def containing(part: Any) -> Pair:
     member = freeze(part)
-    said = texts.tested("contains", part) if type(part) is str else texts.Just(texts.NONE, texts.ANY)
-    yes = _cell(texts=said.yes, lists=Lists(has=frozenset([(member, True)])))
-    return yes, Cell(texts=said.no, lists=Lists(has=frozenset([(member, False)])))
+    text_sets = texts.tested("contains", part) if type(part) is str else texts.Just(texts.NONE, texts.ANY)
+    yes = _cell(texts=text_sets.yes, lists=Lists(has=frozenset([(member, True)])))
+    return yes, Cell(texts=text_sets.no, lists=Lists(has=frozenset([(member, False)])))
 
 
 def text_tested(op: str, value: Any) -> Pair:
     """`starts_with`, `ends_with`, `matches`."""
     if type(value) is not str:
         return nothing()
-    said = texts.tested(op, value)
-    return _cell(texts=said.yes), Cell(texts=said.no)
+    text_sets = texts.tested(op, value)
+    return _cell(texts=text_sets.yes), Cell(texts=text_sets.no)
 
 
 def of_type(name: str) -> Pair:
     part = {"null": "null", "boolean": "booleans", "number": "numbers", "string": "texts"}
     part |= {"array": "lists", "object": "objects"}
-    full = {each: getattr(ANY, each) for each in Cell.__slots__}
-    none = {each: getattr(_NOTHING, each) for each in Cell.__slots__}
+    full = {slot: getattr(ANY, slot) for slot in Cell.__slots__}
+    none = {slot: getattr(_NOTHING, slot) for slot in Cell.__slots__}
     field = part[name]
     return Cell(**{**none, field: full[field]}), Cell(**{**full, field: none[field]})
 

@@ -141,7 +141,7 @@ def _object(tree: Tree) -> Any:
     if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is int):
         raise Impossible
     built = {step: build(below) for step, below in tree.below.items() if type(step) is str}
-    value = {step: each for step, each in built.items() if each is not MISSING}
+    value = {step: element for step, element in built.items() if element is not MISSING}
     extra = (name for i in count() if (name := f"other{i or ''}") not in tree.below)
     while allowed.but and not allowed.holds(freeze(value)):
         value[next(extra)] = True
@@ -162,15 +162,15 @@ def _list(tree: Tree) -> Any:
 def _of_some_length(tree: Tree) -> Any:
     """Lengths up to the one from which on all are alike: a place of its own for each index and each member."""
     indices = [step for step in tree.below if type(step) is int]
-    wanted = [member for member, sign in sorted(tree.cell.lists.has, key=repr) if sign]
+    required = [member for member, sign in sorted(tree.cell.lists.has, key=repr) if sign]
     enough = max([i + 1 for i in indices if i >= 0], default=0) + max(
         [-i for i in indices if i < 0], default=0
     )
-    enough += len(wanted) + 1
+    enough += len(required) + 1
     doubt = Unknown("an index is too large") if enough > MAX_LENGTH else None
     for length in range(min(enough, MAX_LENGTH) + 1):
         try:
-            return _of_length(tree, length, wanted)
+            return _of_length(tree, length, required)
         except Unknown as unknown:
             doubt = unknown
         except Impossible:
@@ -178,7 +178,7 @@ def _of_some_length(tree: Tree) -> Any:
     raise doubt or Impossible
 
 
-def _of_length(tree: Tree, length: int, wanted: list[Frozen]) -> Any:
+def _of_length(tree: Tree, length: int, required: list[Frozen]) -> Any:
     banned = [thaw(member) for member, sign in tree.cell.lists.has if not sign]
     usual = Tree(cells.PRESENT.meet(cells.one_of(banned)[1]))
     places: list[Tree] = [usual] * length
@@ -188,22 +188,22 @@ def _of_length(tree: Tree, length: int, wanted: list[Frozen]) -> Any:
         elif type(step) is int and not below.admits(MISSING):
             raise Impossible
     excluded = [members for _, members in tree.cell.lists.literals.but if len(members) == length]
-    return _placed(places, wanted, usual, excluded)
+    return _placed(places, required, usual, excluded)
 
 
 def _placed(
-    places: list[Tree], wanted: list[Frozen], usual: Tree, excluded: list[tuple[Frozen, ...]]
+    places: list[Tree], required: list[Frozen], usual: Tree, excluded: list[tuple[Frozen, ...]]
 ) -> list[Any]:
     """The wanted members at places that admit them, free ones first; the other places filled."""
     spend(30 + len(places))
-    if not wanted:
+    if not required:
         return _unlike(places, excluded)
-    first, doubt = thaw(wanted[0]), None
+    first, doubt = thaw(required[0]), None
     for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
         if places[index].admits(first):
             pinned = Tree(cells.one_of([first])[0])
             try:
-                return _placed(places[:index] + [pinned] + places[index + 1 :], wanted[1:], usual, excluded)
+                return _placed(places[:index] + [pinned] + places[index + 1 :], required[1:], usual, excluded)
             except Unknown as unknown:
                 doubt = unknown
             except Impossible:

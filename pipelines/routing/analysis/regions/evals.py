@@ -37,10 +37,10 @@ class Evals:
         if self.within is not None and other.within is not None:
             within = self.within.meet(other.within)
         outside = self.outside.complement().meet(other.outside.complement()).complement()
-        met = Evals(self.texts.meet(other.texts), within, outside)
-        if met.texts.only is None:
-            return met
-        return Evals(TextSet(frozenset(text for text in met.texts.only if met._fits(text))))
+        common = Evals(self.texts.meet(other.texts), within, outside)
+        if common.texts.only is None:
+            return common
+        return Evals(TextSet(frozenset(text for text in common.texts.only if common._fits(text))))
 
     @property
     def is_empty(self) -> bool:

@@ -133,8 +133,8 @@ def _shared(operand: _Operand) -> Formula:
 
 
 def _literal(condition: Condition) -> Formula:
-    found: Formula = _LITERALS[type(condition)](condition)
-    return found
+    formula: Formula = _LITERALS[type(condition)](condition)
+    return formula
 
 
 def choice(variable: Variable, allowed: choices.ValueChoice) -> Literal:
@@ -146,8 +146,8 @@ def status_in(pairs: frozenset[tuple[str, str]]) -> Literal:
 
 
 def eval_is(text: str) -> Literal:
-    said = texts.listed(frozenset([text]))
-    return Literal(EVAL, Evals(said.yes), Evals(said.no))
+    text_sets = texts.listed(frozenset([text]))
+    return Literal(EVAL, Evals(text_sets.yes), Evals(text_sets.no))
 
 
 def _result(condition: ResultIs) -> Formula:
@@ -196,8 +196,8 @@ def _eval_number(allowed: numbers.NumberSet) -> Formula:
 def _eval_text(op: str, value: Any) -> Formula:
     if type(value) is not str:
         return FALSE
-    said = texts.listed(frozenset([value])) if op == "equals" else texts.tested(op, value)
-    return Literal(EVAL, Evals(said.yes), Evals(said.no))
+    text_sets = texts.listed(frozenset([value])) if op == "equals" else texts.tested(op, value)
+    return Literal(EVAL, Evals(text_sets.yes), Evals(text_sets.no))
 
 
 # output
@@ -214,8 +214,8 @@ def _output(test: OutputTest) -> Formula:
 
 def _counted(test: PathTest, places: tuple[Place, ...]) -> Formula:
     """A singular path finds one node or none: the operator is asked about 1 and about 0."""
-    found = _count_cells(test)
-    return found if isinstance(found, Both | Either) else at_places(places, *found)
+    translated = _count_cells(test)
+    return translated if isinstance(translated, Both | Either) else at_places(places, *translated)
 
 
 def _count_cells(test: PathTest) -> cells.Pair | Both | Either:
@@ -237,11 +237,11 @@ def _fact(test: FactTest) -> Formula:
     if places is None or not cells.knows(test.op):
         return Literal(("opaque", Opaque.of(test)), choices.only(True), choices.only(False))
     place = places[-1]
-    found = _count_cells(test) if test.of == "count" else cells.tested(test.op, test.value)
-    if isinstance(found, Both | Either):
-        return found
+    translated = _count_cells(test) if test.of == "count" else cells.tested(test.op, test.value)
+    if isinstance(translated, Both | Either):
+        return translated
     possible = observed.cell_at(place)
-    yes, no = (each.meet(possible) for each in found)
+    yes, no = (cell.meet(possible) for cell in translated)
     if yes.is_empty or no.is_empty:
         return FALSE if yes.is_empty else TRUE
     return Literal(("fact", place), yes, no)

@@ -78,8 +78,8 @@ class NumberSet:
         if not other.intervals or self == other:
             return other
         spend(3 * len(self.intervals) * len(other.intervals))
-        met = (a.meet(b) for a in self.intervals for b in other.intervals)
-        return NumberSet(tuple(interval for interval in met if not interval.is_empty))
+        overlaps = (a.meet(b) for a in self.intervals for b in other.intervals)
+        return NumberSet(tuple(interval for interval in overlaps if not interval.is_empty))
 
     def complement(self) -> NumberSet:
         rest = ANY
@@ -134,9 +134,9 @@ def just(number: Any) -> NumberSet:
     return NumberSet((Interval(number, number),))
 
 
-def listed(given: Iterable[Number]) -> NumberSet:
+def listed(values: Iterable[Number]) -> NumberSet:
     """Each of them, and nothing between."""
-    return NumberSet(tuple(Interval(number, number) for number in dict.fromkeys(given)))
+    return NumberSet(tuple(Interval(number, number) for number in dict.fromkeys(values)))
 
 
 def compared(op: str, number: Any) -> NumberSet:

@@ -17,8 +17,8 @@ _OBJECT = cells.OBJECTS
 _LIST = cells.LISTS
 
 
-def _number(held: numbers.NumberSet) -> Cell:
-    return replace(cells.of_type("number")[0], numbers=held)
+def _number(number_set: numbers.NumberSet) -> Cell:
+    return replace(cells.of_type("number")[0], numbers=number_set)
 
 
 _CELLS = {

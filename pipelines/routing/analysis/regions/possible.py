@@ -42,12 +42,12 @@ def at_first(formula: Formula, stage: str = AT_FIRST) -> Formula:
 
 def counts(formulas: Iterable[Formula]) -> list[Formula]:
     """Edges are taken zero times or more."""
-    found = {}
+    by_variable = {}
     todo = list(formulas)
     while todo:
         formula = todo.pop()
         if not isinstance(formula, Literal):
             todo.extend(formula.members)
         elif formula.variable[0] == "edge":
-            found[formula.variable] = Literal(formula.variable, _COUNTS, numbers.NONE)
-    return list(found.values())
+            by_variable[formula.variable] = Literal(formula.variable, _COUNTS, numbers.NONE)
+    return list(by_variable.values())

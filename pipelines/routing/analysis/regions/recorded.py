@@ -130,7 +130,7 @@ def _moved(formula: Formula, family: str) -> Formula:
     """The same of places in another document than the output."""
     if isinstance(formula, Literal):
         return Literal((family, formula.variable[1]), formula.yes, formula.no)
-    members = tuple(_moved(each, family) for each in formula.members)
+    members = tuple(_moved(member, family) for member in formula.members)
     return Both(members) if isinstance(formula, Both) else Either(members)
 
 

@@ -28,14 +28,14 @@ START, END = "^", "$"
 
 
 def outside(ranges: Ranges) -> Ranges:
-    found, after = [], 0
+    gaps, after = [], 0
     for low, high in sorted(ranges):
         if low > after:
-            found.append((after, low - 1))
+            gaps.append((after, low - 1))
         after = max(after, high + 1)
     if after <= MAX_CHARACTER:
-        found.append((after, MAX_CHARACTER))
-    return tuple(found)
+        gaps.append((after, MAX_CHARACTER))
+    return tuple(gaps)
 
 
 @dataclass
@@ -130,11 +130,11 @@ class _RegexParser:
         return self.text[self.at : self.at + 1]
 
     def _next(self) -> str:
-        found = self._peek()
-        if not found:
+        character = self._peek()
+        if not character:
             raise self._unknown()
         self.at += 1
-        return found
+        return character
 
     def _choice(self) -> Node:
         branches = [self._sequence()]
@@ -224,13 +224,13 @@ class _RegexParser:
     def _class(self) -> Ranges:
         negated = self._peek() == "^"
         self.at += negated
-        found: list[tuple[int, int]] = []
+        ranges: list[tuple[int, int]] = []
         first = True
         while first or self._peek() != "]":
             first = False
-            found.extend(self._member())
+            ranges.extend(self._member())
         self.at += 1
-        folded = self._folded(tuple(found))
+        folded = self._folded(tuple(ranges))
         return outside(folded) if negated else folded
 
     def _member(self) -> Ranges:
@@ -256,10 +256,10 @@ class _RegexParser:
             return ranges
         if any(high > 127 for _, high in ranges):
             raise Unknown("(?i) beyond ASCII is not turned into an automaton")
-        found = list(ranges)
+        expanded = list(ranges)
         for low, high in ranges:
             for code in range(low, high + 1):
                 if chr(code).isalpha():
-                    found.append((code ^ 32, code ^ 32))
-                    found += [(FOLDED[code | 32],) * 2] if code | 32 in FOLDED else []
-        return tuple(found)
+                    expanded.append((code ^ 32, code ^ 32))
+                    expanded += [(FOLDED[code | 32],) * 2] if code | 32 in FOLDED else []
+        return tuple(expanded)

@@ -20,7 +20,7 @@ def demands_rework(gate: Gate) -> bool:
 
 def can_be_told(gate: Gate) -> bool:
     """Whether a person of the gate can."""
-    held = (
+    may_hold = (
         gate.checks is not None
         and gate.enforces_checks
         and any(RANK.get(c.action) for c in gate.checks.checks())
@@ -28,5 +28,5 @@ def can_be_told(gate: Gate) -> bool:
     return (
         "rework" in gate.offers
         and gate.mode != "skip"
-        and (gate.has_people or held or "hold" in gate.tool_asks_for)
+        and (gate.has_people or may_hold or "hold" in gate.tool_asks_for)
     )

@@ -118,10 +118,10 @@ class ClaimedWalk:
     def holds_of(self, walk: TestedSituation, rules: tuple[Rule, ...]) -> bool:
         if self.matches is None:
             return walk.none_of(rules)
-        wanted = tuple(rule.id for rule in self.matches)
-        if wanted and not self._is_first(walk, rules):
+        rule_ids = tuple(rule.id for rule in self.matches)
+        if rule_ids and not self._is_first(walk, rules):
             return False
-        return walk.matches[: len(wanted)] == wanted and all(map(walk.is_true_of, self.also))
+        return walk.matches[: len(rule_ids)] == rule_ids and all(map(walk.is_true_of, self.also))
 
     def _is_first(self, walk: TestedSituation, rules: tuple[Rule, ...]) -> bool:
         assert self.matches
@@ -131,17 +131,17 @@ class ClaimedWalk:
         )
 
 
-def walked(line: ParsedLine, given: dict[str, Any], situation: Situation) -> TestedSituation:
+def walked(line: ParsedLine, raw_situation: dict[str, Any], situation: Situation) -> TestedSituation:
     decision = decide(line, situation)
-    return TestedSituation(decision, given, decision.trace.tested)
+    return TestedSituation(decision, raw_situation, decision.trace.tested)
 
 
 def first_walk(line: ParsedLine, situations: Iterable[dict[str, Any]], claim: ClaimedWalk) -> TestedSituation:
     """The first situation that `decide` takes as claimed, on this very line. Raises Unknown."""
-    for given, situation in _read(situations):
+    for raw_situation, situation in _read(situations):
         station = line.station(situation.station)
         spend(DECISION_RULE * len(station.rules) + WALKED_PATH * station.walked_paths)
-        walk = _spoken(line, given, situation, claim)
+        walk = _spoken(line, raw_situation, situation, claim)
         if claim.holds_of(walk, station.rules):
             return walk
     raise Unknown(
@@ -150,17 +150,17 @@ def first_walk(line: ParsedLine, situations: Iterable[dict[str, Any]], claim: Cl
 
 
 def _spoken(
-    line: ParsedLine, given: dict[str, Any], situation: Situation, claim: ClaimedWalk
+    line: ParsedLine, raw_situation: dict[str, Any], situation: Situation, claim: ClaimedWalk
 ) -> TestedSituation:
     """Decided, with the words of people that the claim needs, each said where a gate asks."""
     words: tuple[SaidWord, ...] = ()
-    walk = walked(line, given, situation)
+    walk = walked(line, raw_situation, situation)
     while len(words) < MOST_WORDS and (word := _next_word(line, walk, words, claim)) is not None:
         words = (*words, word)
-        given = _with_word(given, word)
+        raw_situation = _with_word(raw_situation, word)
         spend(DECISION)
-        decision = decide(line, read_situation(given))
-        walk = TestedSituation(decision, given, decision.trace.tested, words)
+        decision = decide(line, read_situation(raw_situation))
+        walk = TestedSituation(decision, raw_situation, decision.trace.tested, words)
     return walk
 
 
@@ -178,17 +178,17 @@ def _next_word(
         if decision.rule not in demanding:
             return None
         word, gates = REWORK, decision.gates
-    spoken = {each.gate for each in words}
+    spoken = {earlier.gate for earlier in words}
     for key in gates:
         if key not in spoken and key in line.gates_by_key and word in line.gate(key).offers:
             return SaidWord(key, word, decision.rule)
     return None
 
 
-def _with_word(given: dict[str, Any], word: SaidWord) -> dict[str, Any]:
-    facts = given.get("facts", {})
+def _with_word(raw_situation: dict[str, Any], word: SaidWord) -> dict[str, Any]:
+    facts = raw_situation.get("facts", {})
     gates = {**facts.get("gates", {}), word.gate: {"decision": word.word}}
-    return {**given, "facts": {**facts, "gates": gates}}
+    return {**raw_situation, "facts": {**facts, "gates": gates}}
 
 
 def shown(line: ParsedLine, situations: Iterable[dict[str, Any]], rules: tuple[Rule, ...]) -> None:
@@ -200,32 +200,32 @@ def shown(line: ParsedLine, situations: Iterable[dict[str, Any]], rules: tuple[R
 
 def _read(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situation]]:
     """Without those that are nested deeper than an outcome may be."""
-    for given in situations:
-        spend(DECISION + ANSWER * len(given.get("facts", {}).get("answers", ())))
+    for raw_situation in situations:
+        spend(DECISION + ANSWER * len(raw_situation.get("facts", {}).get("answers", ())))
         try:
-            situation = read_situation(given)
+            situation = read_situation(raw_situation)
         except Malformed:
             continue
-        yield given, situation
+        yield raw_situation, situation
 
 
 def _are_true(line: ParsedLine, situation: Situation, rules: tuple[Rule, ...]) -> bool:
     case = Case(line, situation)
-    seen = case.recorded
+    recorded = case.recorded
     if situation.outcome.signals:
-        seen = seen.with_verdict("fail")
-    elif seen.standing == "blocked":
-        seen = FORCED["blocked"]
-    view = case.view(TakenRoute(seen))
+        recorded = recorded.with_verdict("fail")
+    elif recorded.standing == "blocked":
+        recorded = FORCED["blocked"]
+    view = case.view(TakenRoute(recorded))
     try:
         return all(holds(rule.when, view) for rule in rules)
     except EvaluationFailed:
         return False
 
 
-def position(rules: tuple[Rule, ...], wanted: Rule) -> int:
+def position(rules: tuple[Rule, ...], target: Rule) -> int:
     """By id: rules are long to compare. Raises ValueError."""
     for index, rule in enumerate(rules):
-        if rule.id == wanted.id:
+        if rule.id == target.id:
             return index
-    raise ValueError(wanted.id)
+    raise ValueError(target.id)

@@ -54,12 +54,12 @@ class Meets:
     def of(self, before: Domain | None, other: Domain) -> MetDomain:
         """`before`: None where nothing is bound."""
         key = (id(before), id(other))
-        found = self._known.get(key)
-        if found is None:
+        cached = self._known.get(key)
+        if cached is None:
             if len(self._known) >= MAX_REMEMBERED:
                 self._known = {}
-            found = self._known[key] = (_met(before, other), before, other)  # which keeps their ids theirs
-        return found[0]
+            cached = self._known[key] = (_met(before, other), before, other)  # which keeps their ids theirs
+        return cached[0]
 
 
 def _met(before: Domain | None, other: Domain) -> MetDomain:
@@ -80,11 +80,11 @@ class Solver:
     doubts: list[str] = field(default_factory=list)
 
 
-def solve(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], T]) -> T:
+def solve(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> T:
     """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown."""
     search = Solver()
     try:
-        return _solve(list(formulas), dict(given), accept, search, 0)
+        return _solve(list(formulas), dict(box), accept, search, 0)
     except Impossible:
         if search.doubts:
             raise Unknown(search.doubts[0]) from None
@@ -120,9 +120,9 @@ def is_refuted(ask: Callable[[], object]) -> bool:
     return False
 
 
-def is_impossible(formulas: Iterable[Formula], given: Box, accept: Callable[[Box], object]) -> bool:
+def is_impossible(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], object]) -> bool:
     """Proved; False also where nobody knows. Raises EffortExhausted."""
-    return is_refuted(lambda: solve(formulas, given, accept))
+    return is_refuted(lambda: solve(formulas, box, accept))
 
 
 def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: Solver, depth: int) -> T:
@@ -155,18 +155,18 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
     """Everything without a choice put into the box; the choices that are left. Raises Impossible."""
     while True:
         choices: list[Either] = []
-        seen = 0
+        visited_count = 0
         while todo:
             formula = todo.pop()
-            seen += 1
+            visited_count += 1
             if isinstance(formula, Literal):
                 _bind(formula, box)
             elif isinstance(formula, Both):
                 todo.extend(formula.members)
             else:
                 choices.append(formula)
-                seen += len(formula.members)
-        spend(COST * seen)
+                visited_count += len(formula.members)
+        spend(COST * visited_count)
         left = []
         for choice in choices:
             open_members = _open(choice, box)
@@ -185,36 +185,36 @@ def _settled(todo: list[Formula], box: Box) -> list[Either]:
 
 def _bind(literal: Literal, box: Box) -> None:
     """Raises Impossible where the box has become empty."""
-    met = MEETS.of(box.get(literal.variable), literal.yes)
-    if met.is_empty:
+    intersection = MEETS.of(box.get(literal.variable), literal.yes)
+    if intersection.is_empty:
         raise Impossible
-    box[literal.variable] = met.common
+    box[literal.variable] = intersection.common
 
 
 def _open(choice: Either, box: Box) -> tuple[Formula, ...] | None:
     """The members that may still hold; None if one holds anyhow."""
-    found = []
+    open_members = []
     for member in choice.members:
-        held = _held(member, box)
-        if held is True:
+        holds = _held(member, box)
+        if holds is True:
             return None
-        if held is None:
-            found.append(member)
-    return tuple(found)
+        if holds is None:
+            open_members.append(member)
+    return tuple(open_members)
 
 
 def _held(formula: Formula, box: Box) -> bool | None:
     """True: of the whole box. False: nowhere in it. None: not told."""
     if isinstance(formula, Literal):
-        met = MEETS.of(box.get(formula.variable), formula.yes)
-        return True if met.is_all else False if met.is_empty else None
+        intersection = MEETS.of(box.get(formula.variable), formula.yes)
+        return True if intersection.is_all else False if intersection.is_empty else None
     settles = isinstance(formula, Either)
     spend(COST * len(formula.members))
-    told: bool | None = not settles
+    verdict: bool | None = not settles
     for member in formula.members:
-        held = _held(member, box)
-        if held is settles:
-            return held
-        if held is None:
-            told = None
-    return told
+        holds = _held(member, box)
+        if holds is settles:
+            return holds
+        if holds is None:
+            verdict = None
+    return verdict

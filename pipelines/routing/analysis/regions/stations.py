@@ -44,9 +44,9 @@ class Analysis:
     @cached_property
     def standings(self) -> tuple[Liveness, ...]:
         """Standing of each rule, in order."""
-        found = [self._standing(index) for index in range(len(self.readable))]
+        rule_states = [self._standing(index) for index in range(len(self.readable))]
         faulty = self.station.rules[len(self.readable) :]
-        return (*found, *(Liveness(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
+        return (*rule_states, *(Liveness(rule, UNKNOWN, why=self._behind(rule)) for rule in faulty))
 
     def _behind(self, rule: Rule) -> str:
         return "the rule cannot be read" if rule.fault else "a rule above it cannot be read"
@@ -63,15 +63,15 @@ class Analysis:
         self._ask.walks[rule.id] = walk
         return self._beside(rule, earlier, walk.to_witness())
 
-    def _beside(self, rule: Rule, earlier: tuple[Rule, ...], shown: Witness) -> Liveness:
+    def _beside(self, rule: Rule, earlier: tuple[Rule, ...], witness: Witness) -> Liveness:
         """Standing of a rule that can be taken: whether earlier ones take a part of it."""
         doubt = ""
         if any(self._ask.shown_to_take(rule, other) for other in earlier):
-            return Liveness(rule, SHADOWED, shown)
+            return Liveness(rule, SHADOWED, witness)
         for other in earlier:
             try:
                 self._ask.both(rule, other)
-                return Liveness(rule, SHADOWED, shown)
+                return Liveness(rule, SHADOWED, witness)
             except Impossible:
                 continue
             except EffortExhausted as exhausted:
@@ -79,36 +79,36 @@ class Analysis:
             except Unknown as unknown:
                 words = _("rule %(rule)s: %(why)s", rule=named.rule(self.line, other.id), why=unknown.args[0])
                 doubt = doubt or Wording.of(f"{other.id}: {unknown}", words)
-        return Liveness(rule, LIVE, shown, why=doubt)
+        return Liveness(rule, LIVE, witness, why=doubt)
 
     def shadows(self, rule: Rule, in_short: Container[str] = ()) -> tuple[Shadow, ...]:
         """Earlier rules that take something of it, each with one situation, the rules between them left out. Of
         those `in_short` only the first has one."""
-        found: list[Shadow] = []
+        shadows: list[Shadow] = []
         earlier = self.readable[: position(self.station.rules, rule)]
         for index, other in enumerate(earlier):
             try:
                 spend(1 + index)
-                short = bool(found) and other.id in in_short
+                short = bool(shadows) and other.id in in_short
                 if short and self._ask.shown_to_take(rule, other):
-                    found.append(Shadow(other.id))
+                    shadows.append(Shadow(other.id))
                     continue
                 walk = self._taken_instead(rule, earlier, index)
-                found.append(Shadow(other.id, None if short else walk.to_witness()))
+                shadows.append(Shadow(other.id, None if short else walk.to_witness()))
             except EffortExhausted:
                 break
             except (Impossible, Unknown):
                 continue
-        return tuple(found)
+        return tuple(shadows)
 
     def _taken_instead(self, rule: Rule, earlier: tuple[Rule, ...], index: int) -> TestedSituation:
         """A situation that is true of the rule and that the earlier one of this index takes."""
         formulas = [self._ask.of(rule), self._ask.of(earlier[index]), *self._ask.none_of(earlier[:index])]
         return self._ask.taken(formulas, earlier[index], also=rule)
 
-    def rest(self, standing: str) -> Rest | None:
+    def rest(self, outcome_state: str) -> Rest | None:
         """Outcomes that no rule takes of outcomes that passed, failed or blocked; None: proved to be nothing."""
-        statuses = STANDINGS[standing] & self._ask.statuses
+        statuses = STANDINGS[outcome_state] & self._ask.statuses
         if not statuses or len(self.readable) < len(self.station.rules):
             return None
         try:
@@ -116,8 +116,8 @@ class Analysis:
         except Impossible:
             return None
         except Unknown as unknown:
-            return Rest(standing, why=str(unknown))
-        return Rest(standing, walk.to_witness())
+            return Rest(outcome_state, why=str(unknown))
+        return Rest(outcome_state, walk.to_witness())
 
     def constant(self, rule: Rule) -> bool | None:
         """Tell whether the condition is true, or false, of everything that reaches the rules; None: it depends."""
@@ -127,11 +127,11 @@ class Analysis:
 
     def _constant(self, rule: Rule) -> bool | None:
         """Situations that were shown need no proof that it is possible."""
-        shown = self._ask.came_out
+        witnessed = self._ask.came_out
         try:
-            if (rule.id, True) not in shown and self._ask.is_never([self._ask.of(rule)]):
+            if (rule.id, True) not in witnessed and self._ask.is_never([self._ask.of(rule)]):
                 return False
-            if (rule.id, False) not in shown and self._ask.is_never(self._ask.none_of([rule])):
+            if (rule.id, False) not in witnessed and self._ask.is_never(self._ask.none_of([rule])):
                 return True
         except EffortExhausted:
             pass
@@ -177,8 +177,8 @@ class Analysis:
         for."""
         others = self.readable if self._ask.gate.decides else earlier
         left_out = [other for other in others if other is not rule and self._may_demand(other)]
-        told = any(can_be_told(self.line.gate(key)) for other in left_out for key in other.gates)
-        if len(left_out) < 2 or not told:
+        has_rework_gate = any(can_be_told(self.line.gate(key)) for other in left_out for key in other.gates)
+        if len(left_out) < 2 or not has_rework_gate:
             return False
         return self._ask.after_several(rule, [other for other in earlier if other not in left_out])
 
@@ -193,20 +193,20 @@ class Analysis:
 
     def _killers(self, rule: Rule, earlier: tuple[Rule, ...]) -> tuple[str, ...]:
         """A smallest set in the sense that each of them is needed, as far as the work that is allowed goes."""
-        kept = list(earlier)
+        needed = list(earlier)
         try:
             again = self._ask.is_never([self._ask.of(rule), *self._ask.none_of(earlier)])
         except EffortExhausted:
-            return tuple(each.id for each in kept)
+            return tuple(killer.id for killer in needed)
         impossible = self._ask.is_never if again else self._ask.is_impossible
-        for each in earlier:
-            without = tuple(other for other in kept if other is not each)
+        for candidate in earlier:
+            without = tuple(other for other in needed if other is not candidate)
             try:
                 if impossible([self._ask.of(rule), *self._ask.none_of(without)]):
-                    kept = list(without)
+                    needed = list(without)
             except EffortExhausted:
                 break
-        return tuple(each.id for each in kept)
+        return tuple(killer.id for killer in needed)
 
     def _instead(self, rule: Rule, earlier: tuple[Rule, ...], killers: tuple[str, ...]) -> Witness | None:
         """A situation that is true of the rule and that one of its killers takes."""

@@ -91,8 +91,8 @@ class TextSet:
         elif not self.tests:
             yield from islice((text for text in _plain() if text not in self.but), most)
         elif most == 1:
-            found = _first(self.but, self.tests)
-            yield from () if found is None else (found,)
+            sample = _first(self.but, self.tests)
+            yield from () if sample is None else (sample,)
         else:
             yield from islice(_words(self.but, self.tests), most)
 

@@ -70,21 +70,25 @@ def witness(
     output = document(_places(box, "cell", [] if apart else _base(line)))
     facts = {**_facts(line, station, box), **({"origin": origin} if origin else {})}
     outcome = _outcome(box, station.kind, fields)
-    met = assumed(line, station.key, outcome)
-    if met:
-        facts["preconditions"] = met
+    preconditions = assumed(line, station.key, outcome)
+    if preconditions:
+        facts["preconditions"] = preconditions
     if any(signal["verdict"] == "rework" for signal in outcome.get("signals", ())):
         facts["signal_reworks"] = station.limits.signal_retries
     free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
     written = []
-    for seen in _observed(box, [each for each in free if isinstance(each[0], FactTest)]):
-        others = {"observed": seen["stations"]} if seen.get("stations") else {}
-        own = {group: members for group, members in seen.items() if group != "stations"}
+    for observation in _observed(box, [entry for entry in free if isinstance(entry[0], FactTest)]):
+        others = {"observed": observation["stations"]} if observation.get("stations") else {}
+        own = {group: members for group, members in observation.items() if group != "stations"}
         reported = {**outcome, "facts": own} if own else outcome
-        for value in guesses(output, [each for each in free if not isinstance(each[0], FactTest)]):
-            whole = as_expected(station, reported if value is MISSING else {**reported, "output": value})
+        for value in guesses(output, [entry for entry in free if not isinstance(entry[0], FactTest)]):
+            full_outcome = as_expected(
+                station, reported if value is MISSING else {**reported, "output": value}
+            )
             known = {**facts, **others}
-            written.append({"station": station.key, "outcome": whole, **({"facts": known} if known else {})})
+            written.append(
+                {"station": station.key, "outcome": full_outcome, **({"facts": known} if known else {})}
+            )
     return written
 
 
@@ -97,7 +101,7 @@ def _places(box: Box, family: str, base: list[tuple[Place, Cell]]) -> dict[Place
     places: dict[Place, Cell] = {}
     for place, cell in [
         *base,
-        *((variable[1], each) for variable, each in box.items() if variable[0] == family),
+        *((variable[1], domain) for variable, domain in box.items() if variable[0] == family),
     ]:
         places[place] = places[place].meet(cell) if place in places else cell
     return places
@@ -106,8 +110,8 @@ def _places(box: Box, family: str, base: list[tuple[Place, Cell]]) -> dict[Place
 def _document(box: Box, family: str) -> dict[str, Any]:
     """An object of its own, as far as the box says anything of it. Raises Impossible or Unknown."""
     places = _places(box, family, [])
-    found: dict[str, Any] = document({(): cells.OBJECTS, **places}) if places else {}
-    return found
+    built: dict[str, Any] = document({(): cells.OBJECTS, **places}) if places else {}
+    return built
 
 
 def _observed(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
@@ -193,9 +197,9 @@ def _number(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
     cell = box.get(variable)
     if cell is None or cell.missing:
         return None
-    whole = [int(number) for number in cell.numbers.samples() if number == int(number)]
-    if whole:
-        return next((number for number in whole if number >= usual), whole[0])
+    integers = [int(number) for number in cell.numbers.samples() if number == int(number)]
+    if integers:
+        return next((number for number in integers if number >= usual), integers[0])
     raise Unknown("a whole number between two others could not be written")
 
 
@@ -204,9 +208,9 @@ def _number(box: Box, variable: tuple[Any, ...], usual: int = 0) -> int | None:
 
 def _facts(line: ParsedLine, station: Station, box: Box) -> dict[str, Any]:
     edges = {v[1]: _least(d) for v, d in box.items() if v[0] == "edge"}
-    edges = {edge: taken for edge, taken in edges.items() if taken}
-    asked = [*station.evaluations, *(_tools_of(line, station) if line.gates else ())]
-    answers = [{**each.to_dict(), "answer": _answer(box, each)} for each in asked]
+    edges = {edge: count for edge, count in edges.items() if count}
+    evaluations = [*station.evaluations, *(_tools_of(line, station) if line.gates else ())]
+    answers = [{**evaluation.to_dict(), "answer": _answer(box, evaluation)} for evaluation in evaluations]
     run = _number(box, RUN, usual=1)
     facts = {
         "edges": edges,
@@ -242,9 +246,11 @@ def _samples(line: ParsedLine, station: Station, box: Box) -> dict[str, str]:
     return {gate.key: NOT_DRAWN}
 
 
-def _least(taken: numbers.NumberSet) -> int:
-    counts = [interval.low for interval in taken.intervals if interval.low is not None and interval.low > 0]
-    if taken.holds(0):
+def _least(number_set: numbers.NumberSet) -> int:
+    counts = [
+        interval.low for interval in number_set.intervals if interval.low is not None and interval.low > 0
+    ]
+    if number_set.holds(0):
         return 0
     if not counts:
         raise Impossible

@@ -11,11 +11,11 @@ from pipelines.routing.decide.joining.branches import Write
 
 def merged(branches: Iterable[Sequence[Write]]) -> dict[str, Any]:
     """Later overwrites earlier, whichever branch it was."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     writes = {write.order: write for branch in branches for write in branch}
     for order in sorted(writes):
-        found |= writes[order].values
-    return found
+        values |= writes[order].values
+    return values
 
 
 def contradictions(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
@@ -23,11 +23,11 @@ def contradictions(branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
     last: dict[str, list[tuple[int, Any]]] = {}
     for branch in branches:
         own: dict[str, tuple[int, Any]] = {}
-        for write in sorted(branch, key=lambda each: each.order):
+        for write in sorted(branch, key=lambda entry: entry.order):
             own |= {key: (write.order, value) for key, value in write.values.items()}
-        for key, said in own.items():
-            last.setdefault(key, []).append(said)
-    return tuple(sorted(key for key, said in last.items() if _differ(said)))
+        for key, ordered_value in own.items():
+            last.setdefault(key, []).append(ordered_value)
+    return tuple(sorted(key for key, ordered_values in last.items() if _differ(ordered_values)))
 
 
 def writers(keys: Collection[str], branches: Iterable[Sequence[Write]]) -> tuple[str, ...]:
@@ -47,9 +47,9 @@ def said_under(
     """Collect by branch what it put under the keys that they contradict each other under; nothing without any."""
     if not keys:
         return {}
-    said = zip(sources, (merged([branch]) for branch in branches), strict=True)
-    return {source: {key: values[key] for key in keys if key in values} for source, values in said}
+    branch_values = zip(sources, (merged([branch]) for branch in branches), strict=True)
+    return {source: {key: values[key] for key in keys if key in values} for source, values in branch_values}
 
 
-def _differ(said: list[tuple[int, Any]]) -> bool:
-    return any(a[0] != b[0] and not equal(a[1], b[1]) for a in said for b in said)
+def _differ(ordered_values: list[tuple[int, Any]]) -> bool:
+    return any(a[0] != b[0] and not equal(a[1], b[1]) for a in ordered_values for b in ordered_values)

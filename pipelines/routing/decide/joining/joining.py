@@ -75,7 +75,7 @@ class Merge:
         """The merge as plain JSON."""
         return {
             "aggregation": self.aggregation,
-            "branches": {key: VERDICTS[standing] for key, standing in self.standings.items()},
+            "branches": {key: VERDICTS[outcome_state] for key, outcome_state in self.standings.items()},
             "never": list(self.never),
             "verdict": self.verdict,
             **({"circular": True} if self.circular else {}),
@@ -83,28 +83,30 @@ class Merge:
 
     def outcome(self) -> dict[str, Any]:
         """The outcome that is routed from the join station if the branches did not pass (law §7)."""
-        said: dict[str, Any] = {
+        outcome: dict[str, Any] = {
             "verdict": self.verdict,
             "output": {"branches": self.to_dict()["branches"], "never": list(self.never)},
             "summary": self.sentence,
         }
-        return {**said, "failure_type": self.failure_type} if self.failure_type else said
+        return {**outcome, "failure_type": self.failure_type} if self.failure_type else outcome
 
     @property
     def sentence(self) -> str:
-        told = [f"{key} {'never arrived' if key in self.never else s}" for key, s in self.standings.items()]
-        return f"{', '.join(told)}; the join wants {self.aggregation}."
+        arrivals = [
+            f"{key} {'never arrived' if key in self.never else s}" for key, s in self.standings.items()
+        ]
+        return f"{', '.join(arrivals)}; the join wants {self.aggregation}."
 
 
 def due(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     """The first join that can be decided now. Ask again after applying it, because its token may reach another join.
     Of joins that only wait for each other, the one that has waited longest is decided as if the others could not
     arrive."""
-    found = groups(line, branches)
-    for group in found:
+    join_groups = groups(line, branches)
+    for group in join_groups:
         if group.accounted:
             return _merge(line, branches, group)
-    stale = [group for group in found if not _hopeful(group, found)]
+    stale = [group for group in join_groups if not _hopeful(group, join_groups)]
     return _merge(line, branches, stale[0], circular=True) if stale else None
 
 
@@ -125,16 +127,16 @@ def _order(branch: Branch) -> int:
 
 def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
     """Whether a token that is not waiting can still reach a missing station, or release one that can."""
-    held = {branch.id: other for other in all_groups for branch in other.arrived}
-    seen, todo = {id(group)}, [group]
+    waiting_groups = {branch.id: other for other in all_groups for branch in other.arrived}
+    visited, todo = {id(group)}, [group]
     while todo:
         for tokens in todo.pop().may.values():
             for token in tokens:
-                other = held.get(token)
+                other = waiting_groups.get(token)
                 if other is None or other.accounted:
                     return True
-                if id(other) not in seen:
-                    seen.add(id(other))
+                if id(other) not in visited:
+                    visited.add(id(other))
                     todo.append(other)
     return False
 
@@ -170,8 +172,8 @@ def _fills(after: Ways, within: Sequence[Fork], station: str, join: Join) -> boo
 
 def _join(line: ParsedLine, station: str) -> Join:
     """The stations awaited there; none if the version no longer has a join there."""
-    found = line.stations_by_key.get(station)
-    return found.join if found and found.join else Join((), "none")
+    parsed_station = line.stations_by_key.get(station)
+    return parsed_station.join if parsed_station and parsed_station.join else Join((), "none")
 
 
 # Who has delivered, and who still can
@@ -182,19 +184,23 @@ def _group(line: ParsedLine, branches: Sequence[Branch], station: str, arrived: 
     delivered = _delivered(join, [branch.arrival for branch in arrived if branch.arrival])
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
-    others = [each for each in branches if each.id not in ids and (fork is None or fork in each.within)]
+    others = [
+        branch for branch in branches if branch.id not in ids and (fork is None or fork in branch.within)
+    ]
     may = _may(line, station, fork, others, missing) if missing and others else dict.fromkeys(missing, ())
     return JoinGroup(station, fork, tuple(arrived), delivered, missing, may)
 
 
 def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
     """What each station delivered; of several deliveries the worst counts."""
-    found: dict[str, str] = {}
+    delivered: dict[str, str] = {}
     for arrival in arrivals:
         if arrival.source in join.wait_for:
-            both = (arrival.standing, found.get(arrival.source, arrival.standing))
-            found[arrival.source] = next(standing for standing in WORST_FIRST if standing in both)
-    return found
+            both = (arrival.standing, delivered.get(arrival.source, arrival.standing))
+            delivered[arrival.source] = next(
+                outcome_state for outcome_state in WORST_FIRST if outcome_state in both
+            )
+    return delivered
 
 
 def _may(
@@ -225,7 +231,7 @@ def _onward(line: ParsedLine, station: str) -> Ways:
 def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
     """By rule: forks from which everything that is waited for is reached without another fork on the way."""
     join, after = _join(line, station), drawn(line)
-    forks = [(each.key, rule) for each in line.stations for rule in each.rules if len(rule.to) > 1]
+    forks = [(source.key, rule) for source in line.stations for rule in source.rules if len(rule.to) > 1]
     avoiding = {station, *(key for key, _ in forks)}
     return {
         rule.id: station
@@ -239,7 +245,7 @@ def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
 
 def aggregate(aggregation: str, standings: Sequence[str]) -> str:
     """The verdict: pass, fail or blocked (law §7)."""
-    passed = sum(standing == PASSED for standing in standings)
+    passed = sum(outcome_state == PASSED for outcome_state in standings)
     if aggregation == "none":
         return PASS
     if BLOCKED in standings:
@@ -256,8 +262,8 @@ def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circu
     join = _join(line, group.station)
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}
-    others = [each for each in branches if each.id not in ids]
-    inside = {fork.id for each in group.arrived for fork in _below(each, group.fork)}
+    others = [branch for branch in branches if branch.id not in ids]
+    inside = {fork.id for branch in group.arrived for fork in _below(branch, group.fork)}
     return Merge(
         group.station,
         group.fork,
@@ -274,8 +280,8 @@ def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circu
             for branch in group.arrived
             if standings[key] == PASSED and branch.arrival and branch.arrival.source == key
         ),
-        alone=not any(group.fork in each.within for each in others),
-        emptied=tuple(sorted(inside - {fork.id for each in others for fork in each.within})),
+        alone=not any(group.fork in branch.within for branch in others),
+        emptied=tuple(sorted(inside - {fork.id for branch in others for fork in branch.within})),
         circular=circular,
     )
 
@@ -288,7 +294,7 @@ def _failure_type(join: Join, group: JoinGroup) -> str:
     """Of the first station, in the order of the join, that failed and says one."""
     for key in join.wait_for:
         for branch in group.arrived:
-            said = branch.arrival
-            if said and said.source == key and said.standing != PASSED and said.failure_type:
-                return said.failure_type
+            arrival = branch.arrival
+            if arrival and arrival.source == key and arrival.standing != PASSED and arrival.failure_type:
+                return arrival.failure_type
     return ""

@@ -18,20 +18,20 @@ from pipelines.routing.document.stations import Station
 
 CHOOSES = "reviewer_chooses"
 Ways = Mapping[str, frozenset[str]]
-Given = TypeVarTuple("Given")
-Found = TypeVar("Found")
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
 
-def once(find: Callable[[ParsedLine, *Given], Found]) -> Callable[[ParsedLine, *Given], Found]:
+def once(find: Callable[[ParsedLine, *Arguments], Result]) -> Callable[[ParsedLine, *Arguments], Result]:
     """Work it out once for each line, which never changes: tasks by the thousand go through a published one."""
 
     @wraps(find)
-    def kept(line: ParsedLine, *given: *Given) -> Found:
-        key = (find, *given)
+    def kept(line: ParsedLine, *arguments: *Arguments) -> Result:
+        key = (find, *arguments)
         if key not in line.worked_out:
-            line.worked_out[key] = find(line, *given)
-        found: Found = line.worked_out[key]
-        return found
+            line.worked_out[key] = find(line, *arguments)
+        result: Result = line.worked_out[key]
+        return result
 
     return kept
 
@@ -86,14 +86,14 @@ def _closed(line: ParsedLine, onward: Callable[[Station], Iterable[str]]) -> Way
 
 def reached(after: Ways, begin: Iterable[str], avoiding: Collection[str] = ()) -> set[str]:
     """Every station to which these lead, themselves included, without passing through one that is avoided."""
-    found: set[str] = set()
+    visited: set[str] = set()
     todo = [key for key in begin if key not in avoiding]
     while todo:
         key = todo.pop()
-        if key not in found:
-            found.add(key)
+        if key not in visited:
+            visited.add(key)
             todo += [target for target in after.get(key, ()) if target not in avoiding]
-    return found
+    return visited
 
 
 def _drawn(line: ParsedLine, station: Station, instead: Mapping[str, str]) -> Iterator[str]:

@@ -19,17 +19,17 @@ def told(line: ParsedLine, data: Any) -> dict[str, Any]:
         raise Malformed("", "has to be an object")
     shapes.only(data, "", ("branches",))
     branches, wrote = [], {}
-    for index, each in enumerate(shapes.sequence(data.get("branches"), "branches")):
+    for index, raw_branch in enumerate(shapes.sequence(data.get("branches"), "branches")):
         at = join("branches", index)
-        check(each, at)
-        branch, writes = _branch(line, each, at, index)
+        check(raw_branch, at)
+        branch, writes = _branch(line, raw_branch, at, index)
         if branch.id in wrote:
             raise Malformed(join(at, "id"), f"two branches have the id {branch.id}")
         branches.append(branch)
         wrote[branch.id] = writes
     merge = due(line, branches)
     gone = set(merge.arrived) if merge else set()
-    waiting = [_group(each) for each in groups(line, branches) if not gone & {b.id for b in each.arrived}]
+    waiting = [_group(group) for group in groups(line, branches) if not gone & {b.id for b in group.arrived}]
     return {"waiting": waiting, "merge": _merge(merge, wrote) if merge else None}
 
 
@@ -42,42 +42,44 @@ def _group(group: JoinGroup) -> dict[str, Any]:
 
 
 def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
-    said = {"station": merge.station, "arrived": list(merge.arrived), **merge.to_dict()}
+    document = {"station": merge.station, "arrived": list(merge.arrived), **merge.to_dict()}
     keys = contradictions([wrote[token] for token in merge.arrived])
     if merge.verdict == "pass":
-        return {**said, "contradict": list(keys)}
-    return {**said, "contradict": list(keys), "outcome": merge.outcome()}
+        return {**document, "contradict": list(keys)}
+    return {**document, "contradict": list(keys), "outcome": merge.outcome()}
 
 
 def _branch(line: ParsedLine, data: Any, at: str, index: int) -> tuple[Branch, list[Write]]:
-    found = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
-    forks = shapes.sequence(found.get("within"), join(at, "within"))
-    within = tuple(_fork(line, each, join(join(at, "within"), i)) for i, each in enumerate(forks))
+    members = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
+    forks = shapes.sequence(members.get("within"), join(at, "within"))
+    within = tuple(_fork(line, fork, join(join(at, "within"), i)) for i, fork in enumerate(forks))
     arrival = None
-    if found.get("arrival") is not None:
-        arrival = _arrival(line, found["arrival"], join(at, "arrival"), index)
-    wrote = shapes.sequence(found.get("wrote"), join(at, "wrote"))
+    if members.get("arrival") is not None:
+        arrival = _arrival(line, members["arrival"], join(at, "arrival"), index)
+    wrote = shapes.sequence(members.get("wrote"), join(at, "wrote"))
     writes = [
-        Write(index * len(wrote) + i, shapes.mapping(each, join(join(at, "wrote"), i)))
-        for i, each in enumerate(wrote)
+        Write(index * len(wrote) + i, shapes.mapping(write, join(join(at, "wrote"), i)))
+        for i, write in enumerate(wrote)
     ]
-    return Branch(_id(found, at), _station(line, found, "station", at), within, arrival), writes
+    return Branch(_id(members, at), _station(line, members, "station", at), within, arrival), writes
 
 
 def _fork(line: ParsedLine, data: Any, at: str) -> Fork:
-    found = _object(data, at, ("id", "station", "to"))
-    to = shapes.sequence(found.get("to"), join(at, "to"))
+    members = _object(data, at, ("id", "station", "to"))
+    to = shapes.sequence(members.get("to"), join(at, "to"))
     for index, key in enumerate(to):
         _known(line, key, join(join(at, "to"), index))
-    return Fork(_id(found, at), _station(line, found, "station", at), tuple(to))
+    return Fork(_id(members, at), _station(line, members, "station", at), tuple(to))
 
 
 def _arrival(line: ParsedLine, data: Any, at: str, index: int) -> Arrival:
-    found = _object(data, at, ("from", "standing", "order", "failure_type"))
-    standing = shapes.word(found.get("standing"), join(at, "standing"), WORST_FIRST)
-    order = shapes.count(found.get("order", index), join(at, "order"))
-    failure_type = shapes.text(found.get("failure_type"), join(at, "failure_type"))
-    return Arrival(_station(line, found, "from", at), standing or "passed", order or 0, failure_type or "")
+    members = _object(data, at, ("from", "standing", "order", "failure_type"))
+    outcome_state = shapes.word(members.get("standing"), join(at, "standing"), WORST_FIRST)
+    order = shapes.count(members.get("order", index), join(at, "order"))
+    failure_type = shapes.text(members.get("failure_type"), join(at, "failure_type"))
+    return Arrival(
+        _station(line, members, "from", at), outcome_state or "passed", order or 0, failure_type or ""
+    )
 
 
 def _object(data: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:

@@ -26,8 +26,8 @@ class Breach:
 
 def breaches(case: Case, way: TransitionCandidate) -> list[Breach]:
     """Every budget that this move would exceed: the rule's, the stations' and the line's, in this order."""
-    found = [*_of_rule(case, way), *_of_stations(case, way)]
-    return [*found, *_of_line(case, way)] if case.line.named_limits else found
+    exceeded = [*_of_rule(case, way), *_of_stations(case, way)]
+    return [*exceeded, *_of_line(case, way)] if case.line.named_limits else exceeded
 
 
 def _of_rule(case: Case, way: TransitionCandidate) -> list[Breach]:
@@ -37,16 +37,16 @@ def _of_rule(case: Case, way: TransitionCandidate) -> list[Breach]:
     if rule is None or not way.takes or (rule.max_retries, rule.max_visits, limit) == (None, None, None):
         return []
     how = "target" if rule.exhausted_to else rule.on_exhausted or case.line.policy.on_exhausted
-    taken = case.of_now.facts.rules.get(rule.id, 0)
+    retries = case.of_now.facts.rules.get(rule.id, 0)
     whys = []
-    if rule.max_retries is not None and taken >= rule.max_retries:
-        whys.append(f"rule {rule.id} was taken {taken} of {rule.max_retries} times")
+    if rule.max_retries is not None and retries >= rule.max_retries:
+        whys.append(f"rule {rule.id} was taken {retries} of {rule.max_retries} times")
     if rule.max_visits is not None:
         entered = [(station, case.of_now.visits_of(station)) for station in stations(case, way)]
         most = rule.max_visits
         whys += [f"{station} was entered {n} of {most} times" for station, n in entered if n >= most]
-    if limit is not None and taken >= limit and _is_free_loop(case, way, rule):
-        whys.append(f"rule {rule.id}, a loop, was taken {taken} of {limit} times")
+    if limit is not None and retries >= limit and _is_free_loop(case, way, rule):
+        whys.append(f"rule {rule.id}, a loop, was taken {retries} of {limit} times")
     return [Breach(how, why, rule.exhausted_to) for why in whys]
 
 
@@ -57,13 +57,13 @@ def _is_free_loop(case: Case, way: TransitionCandidate, rule: Rule) -> bool:
 
 
 def _of_stations(case: Case, way: TransitionCandidate) -> list[Breach]:
-    found = []
+    exceeded = []
     for station in stations(case, way):
         most = case.line.station(station).limits.max_visits
         if most is not None and (visits := case.of_now.visits_of(station)) >= most:
             why = f"{station} was entered {visits} of {most} times"
-            found.append(Breach(case.line.policy.on_exhausted, why))
-    return found
+            exceeded.append(Breach(case.line.policy.on_exhausted, why))
+    return exceeded
 
 
 def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
@@ -80,9 +80,9 @@ def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
 def _breach(case: Case, way: TransitionCandidate, budget: Budget) -> str:
     """Why the move exceeds the budget, or nothing. Every branch of a fork counts; the rule counts once."""
     assert budget.most is not None
-    taken = way.rule_id if way.takes else None
+    rule_id = way.rule_id if way.takes else None
     steps = [
-        MoveTarget(case.station.key, target, taken, case.situation.outcome.failure_type)
+        MoveTarget(case.station.key, target, rule_id, case.situation.outcome.failure_type)
         for target in way.targets
     ]
     spending = [step for step in steps if spends(case.line, budget, step)]

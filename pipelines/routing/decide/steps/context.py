@@ -116,11 +116,11 @@ class Case:
 
     def view(self, route: TakenRoute) -> View:
         """What conditions see on this route."""
-        outcome, seen = self.situation.outcome, route.seen
+        outcome, derived = self.situation.outcome, route.seen
         return View(
-            result=seen.result,
-            verdict=seen.verdict,
-            eval=seen.eval,
+            result=derived.result,
+            verdict=derived.verdict,
+            eval=derived.eval,
             failure_type=outcome.failure_type,
             document=self.document,
             unreadable=bool(outcome.output_error) and not (route.no_output or self.fell_back),
@@ -173,10 +173,10 @@ class Case:
         own = frozenset(self.station.output_keys) if outcome.output_error else frozenset()
         return _unread(facts, outcome.output) | own
 
-    def reader(self, asked: Collection[str]) -> Callable[[str], Any]:
+    def reader(self, gate_keys: Collection[str]) -> Callable[[str], Any]:
         """Fields for the checks of gates that are asked together: as they stood when those were asked, without what
         was said there since."""
-        then, since = self.situation, {*asked} - self.passed
+        then, since = self.situation, {*gate_keys} - self.passed
         if not since.isdisjoint(self.facts.gates):
             gates = {key: word for key, word in self.facts.gates.items() if key not in since}
             then = replace(then, facts=replace(self.facts, gates=gates))
@@ -184,8 +184,8 @@ class Case:
 
 
 def _unread(facts: Facts, output: Any) -> frozenset[str]:
-    said = output if type(output) is dict else {}
-    return frozenset(key for key, by in facts.unreadable.items() if by and key not in said)
+    document = output if type(output) is dict else {}
+    return frozenset(key for key, by in facts.unreadable.items() if by and key not in document)
 
 
 @dataclass(slots=True)

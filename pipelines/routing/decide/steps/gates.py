@@ -130,8 +130,8 @@ def _stands(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
         if verdict.action != "proceed":
             case.note(step, rule, False, f"{gate.key}: same change: {verdict.action}", verdict.results)
             return False
-    said = f"{stands.approved[:7]} was approved, {stands.tree[:7]} is the same on the moved branch"
-    case.note(step, rule, True, f"{gate.key}: same change: {said}")
+    comparison = f"{stands.approved[:7]} was approved, {stands.tree[:7]} is the same on the moved branch"
+    case.note(step, rule, True, f"{gate.key}: same change: {comparison}")
     return True
 
 
@@ -141,12 +141,12 @@ def _sampled(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
     if gate.sample is None:
         return True
     draw = case.facts.samples.get(gate.key, UNKNOWN)
-    met, results = checks.reason(gate.sample.always, case.reader([gate.key]))
-    saw = tuple(Seen(each.check.field, None if each.saw is MISSING else each.saw) for each in results)
-    asked = met or draw != NOT_DRAWN
-    why = "a check always asks" if met else DRAWS[draw] % gate.sample.one_in
-    case.note(step, rule, not asked, f"{gate.key}: sample: {why}", saw)
-    return asked
+    always_asks, results = checks.reason(gate.sample.always, case.reader([gate.key]))
+    saw = tuple(Seen(result.check.field, None if result.saw is MISSING else result.saw) for result in results)
+    is_sampled = always_asks or draw != NOT_DRAWN
+    why = "a check always asks" if always_asks else DRAWS[draw] % gate.sample.one_in
+    case.note(step, rule, not is_sampled, f"{gate.key}: sample: {why}", saw)
+    return is_sampled
 
 
 def unrun(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> Decision | None:
@@ -174,11 +174,11 @@ def action_of(case: Case, step: str, gate: Gate, rule: Rule | None) -> tuple[str
         case.note(step, rule, True, f"{gate.key}: its tool is switched off")
         return "proceed", None
     answer = case.answers[tool.question(gate.key).key]
-    asked = {FAIL: tool.action, WARN: "proceed" if tool.approve_warnings else "hold"}.get(
+    tool_action = {FAIL: tool.action, WARN: "proceed" if tool.approve_warnings else "hold"}.get(
         answer.word, "proceed"
     )
-    action = asked if gate.mode != "manual" else "proceed"
-    note = "" if action == asked else ", shown only"
+    action = tool_action if gate.mode != "manual" else "proceed"
+    note = "" if action == tool_action else ", shown only"
     case.note(step, rule, action == "proceed", f"{gate.key}: its tool says {answer.word}{note}")
     return action, answer.text if answer.word == FAIL else None
 
@@ -205,9 +205,9 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
         return against
     action, text = "proceed", None
     if not people_only:
-        asked = unrun(case, STATION_GATE, [gate], None)
-        if asked is not None:
-            return asked
+        tool_question = unrun(case, STATION_GATE, [gate], None)
+        if tool_question is not None:
+            return tool_question
         by_tool, text = action_of(case, STATION_GATE, gate, None)
         by_checks = run_checks(case, STATION_GATE, gate, None, case.reader([gate.key]))
         fact_action = "hold" if case.judged.review and gate.mode != "skip" else "proceed"

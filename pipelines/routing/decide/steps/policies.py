@@ -11,10 +11,10 @@ NO_MATCH = "NoValidTransition"
 
 
 def without_match(case: Case, route: TakenRoute) -> Decision | TakenRoute:
-    standing = route.seen.standing
-    if standing == "failed":
+    outcome_state = route.seen.standing
+    if outcome_state == "failed":
         return on_failure(case, feedback=route.reason)
-    if standing == "blocked":
+    if outcome_state == "blocked":
         case.note("rules", None, True, "blocked, and no rule takes it")
         return Wait("blocked")
     return _no_match(case) if case.station.rules else _no_rules(case)

@@ -26,13 +26,13 @@ def missing(case: Case, way: TransitionCandidate) -> Wait | None:
     forward = [target for target in way.targets if _is_forward(case, target)]
     if not forward:
         return None
-    found = [*_required(case, forward), *_told(case)]
+    unmet_requirements = [*_required(case, forward), *_told(case)]
     if facts.open_escalations:
-        found.append((NO_ESCALATION, ""))
-    if not found:
+        unmet_requirements.append((NO_ESCALATION, ""))
+    if not unmet_requirements:
         return None
-    names = tuple(dict.fromkeys(name for name, _ in found))
-    whys = ", ".join(f"{name} ({why})" if why else name for name, why in dict(found).items())
+    names = tuple(dict.fromkeys(name for name, _ in unmet_requirements))
+    whys = ", ".join(f"{name} ({why})" if why else name for name, why in dict(unmet_requirements).items())
     case.note("target", way.rule, False, f"missing: {whys}")
     return Wait("held", to=way.targets, rule=way.rule_id, missing=names)
 
@@ -46,7 +46,7 @@ def _is_forward(case: Case, target: str) -> bool:
 
 def _told(case: Case) -> Iterator[Missing]:
     """Those of the facts that nobody looks up here."""
-    yield from ((name, "") for name, met in case.of_now.facts.preconditions.items() if not met)
+    yield from ((name, "") for name, satisfied in case.of_now.facts.preconditions.items() if not satisfied)
 
 
 def _required(case: Case, forward: list[str]) -> Iterator[Missing]:
@@ -83,9 +83,9 @@ def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
     source = case.station.key
     entered = [case.line.station(target) for target in into if not case.line.waits_at(target, source)]
     # The second agent of a station does no job there, and takes no place.
-    wanted = Counter({agent: 0 for station in entered for agent in station.agents})
-    wanted.update(station.agent for station in entered if station.agent)
-    for key, n in wanted.items():
+    agent_counts = Counter({agent: 0 for station in entered for agent in station.agents})
+    agent_counts.update(station.agent for station in entered if station.agent)
+    for key, n in agent_counts.items():
         fact = case.of_now.facts.agents.get(key)
         if fact is None:
             yield f"agent:{key}", "is not registered"

@@ -97,28 +97,28 @@ def _stuck(case: Case, way: TransitionCandidate, error: str, message: str) -> St
 
 def _exhausted(case: Case, way: TransitionCandidate) -> Decision | None:
     """Of several breaches fail > stuck > escalate > a target, which a rule that is taken or a named budget names."""
-    found = breaches(case, way)
-    if not found:
+    exceeded = breaches(case, way)
+    if not exceeded:
         return None
-    whys = "; ".join(breach.why for breach in found)
+    whys = "; ".join(breach.why for breach in exceeded)
     case.note("target", way.rule, False, f"{RETRY_LIMIT}: {whys}")
-    worst = min(found, key=lambda breach: HOWS.index(breach.how))
+    worst = min(exceeded, key=lambda breach: HOWS.index(breach.how))
     if worst.how == "fail":
         return Finish("failed", "failed", way.rule_id, "policy", RETRY_LIMIT)
     if worst.how == "stuck":
         return Stuck(RETRY_LIMIT, f"A limit is reached: {whys}.", way.rule_id)
     if worst.how == "escalate":
-        told = next((breach for breach in found if breach.how == "escalate" and breach.role), worst)
-        return Escalate(RETRY_LIMIT, way.rule_id, told.budget, told.role)
-    return _instead(case, way, worst, found)
+        escalating = next((breach for breach in exceeded if breach.how == "escalate" and breach.role), worst)
+        return Escalate(RETRY_LIMIT, way.rule_id, escalating.budget, escalating.role)
+    return _instead(case, way, worst, exceeded)
 
 
-def _instead(case: Case, way: TransitionCandidate, breach: Breach, found: list[Breach]) -> Decision:
+def _instead(case: Case, way: TransitionCandidate, breach: Breach, exceeded: list[Breach]) -> Decision:
     """The target of an exhausted rule or named budget: checked once, without gates or variables. The rule's own
     budgets and the named ones that led here do not bind again; the station's `max_visits` does, as for every entry,
     and so do the other named budgets."""
     assert breach.to is not None
-    over = way.over | {each.budget for each in found if each.budget}
+    over = way.over | {other.budget for other in exceeded if other.budget}
     by = "policy" if breach.budget else "rule"
     instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
     return _circle(case, instead) or enter(case, instead)

@@ -96,10 +96,10 @@ class Field:
         return {}
 
 
-def declared(field: Field, *, given: bool = False, kw_only: bool = False) -> Any:
+def declared(field: Field, *, required: bool = False, kw_only: bool = False) -> Any:
     """An attribute of a dataclass with its declaration. `given`: who makes such a value has to say it."""
     metadata = {FIELD: field}
-    if given:
+    if required:
         return dataclasses.field(metadata=metadata, kw_only=kw_only)
     if isinstance(field.default, dict):
         return dataclasses.field(default_factory=partial(dict, field.default), metadata=metadata)

@@ -48,13 +48,13 @@ class Each(Field):
     least: int = 0
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.each(key, lambda inner: self.record.read(inner, around))
+        records = reader.each(key, lambda inner: self.record.read(inner, around))
         if self.unique:
-            note_twins(reader, key, [getattr(each, self.unique) for each in found], self.what)
-        return found
+            note_twins(reader, key, [getattr(record, self.unique) for record in records], self.what)
+        return records
 
     def write(self, value: Any) -> Any:
-        return [self.record.write(each) for each in value]
+        return [self.record.write(record) for record in value]
 
     def schema(self) -> Schema:
         least = {"minItems": self.least} if self.least else {}

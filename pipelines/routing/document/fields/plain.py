@@ -132,8 +132,8 @@ class Duration(Field):
     default: float | None = None
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.duration(key)
-        return self.default if found is None else found
+        duration = reader.duration(key)
+        return self.default if duration is None else duration
 
     def schema(self) -> Schema:
         return schema_parts.ref("duration")
@@ -179,13 +179,13 @@ class Several(Texts):
     what: str = field(kw_only=False)
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        given = reader.texts(key)
-        for index, word in enumerate(given):
+        words = reader.texts(key)
+        for index, word in enumerate(words):
             if word not in self.choices:
                 hint = expected(word, self.choices)
                 reader.problems.note(join(reader.at(key), index), unknown_word(word), hint)
-        note_twins(reader, key, given, self.what)
-        return tuple(word for word in given if word in self.choices)
+        note_twins(reader, key, words, self.what)
+        return tuple(word for word in words if word in self.choices)
 
     def schema(self) -> Schema:
         return schema_parts.listed(schema_parts.words(self.choices), uniqueItems=True)

@@ -48,7 +48,13 @@ class Record(Generic[T]):
         """Of a dataclass whose attributes are declared."""
         attributes = dataclasses.fields(made)  # type: ignore[arg-type]
         return cls(
-            made, {each.name: each.metadata[FIELD] for each in attributes if FIELD in each.metadata}, **more
+            made,
+            {
+                attribute.name: attribute.metadata[FIELD]
+                for attribute in attributes
+                if FIELD in attribute.metadata
+            },
+            **more,
         )
 
     def read(self, reader: Reader, around: Around) -> T:
@@ -56,7 +62,7 @@ class Record(Generic[T]):
 
     def values(self, reader: Reader, around: Around) -> dict[str, Any]:
         """What its keys say, by the attributes that they fill."""
-        given, values, usual = reader.given, reader.values, self._usual
+        document, values, usual = reader.given, reader.values, self._usual
         known = reader.known = self._known.copy()
         values.update(usual)
         for key, field, conditional in self._read:
@@ -64,7 +70,7 @@ class Record(Generic[T]):
                 del known[key]
                 values[key] = field.default
                 continue
-            if key in given:
+            if key in document:
                 value = field.read(reader, key, around)
             elif key in usual:
                 continue
@@ -83,19 +89,21 @@ class Record(Generic[T]):
         document = {}
         hold = value.get if isinstance(value, Mapping) else partial(getattr, value)
         for key, field, write in self._written:
-            said = tuple(map(hold, field.fills)) if field.fills else hold(key)
+            serialized = tuple(map(hold, field.fills)) if field.fills else hold(key)
             if write is not None:
-                said = write(said)
-            if said is MISSING or (said is None and field.written is not Written.ALWAYS):
+                serialized = write(serialized)
+            if serialized is MISSING or (serialized is None and field.written is not Written.ALWAYS):
                 continue
-            if field.written is not Written.UNLESS_EMPTY or (said is not False and said not in EMPTY):
-                document[key] = said
+            if field.written is not Written.UNLESS_EMPTY or (
+                serialized is not False and serialized not in EMPTY
+            ):
+                document[key] = serialized
         return document
 
     def schema(self) -> Schema:
         required = tuple(key for key, field in self.fields.items() if field.required)
         return {
-            **schema_parts.record(required, **{key: each.schema() for key, each in self.fields.items()}),
+            **schema_parts.record(required, **{key: field.schema() for key, field in self.fields.items()}),
             **self.rules,
         }
 
@@ -105,10 +113,10 @@ class Record(Generic[T]):
 
     def definitions(self) -> dict[str, Schema]:
         """Its own schema and those inside it that have a name."""
-        found = {self.name: self.schema()} if self.name else {}
+        schemas = {self.name: self.schema()} if self.name else {}
         for field in self.fields.values():
-            found.update(field.definitions())
-        return found
+            schemas.update(field.definitions())
+        return schemas
 
 
 def _is_conditional(field: Field) -> bool:

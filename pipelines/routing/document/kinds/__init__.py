@@ -134,10 +134,10 @@ def needs(station: Station) -> tuple[str, ...]:
     kind = kind_of(station.work)
     asks = kind is not None and kind.asks_a_model and not by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
-    asked = _references(station.work, SECRET)
-    named = [name for name in asked if not name.startswith(INPUT)]
+    secret_names = _references(station.work, SECRET)
+    required_secrets = [name for name in secret_names if not name.startswith(INPUT)]
     own = kind.needs(station.work) if kind else ()
-    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in named), *own)
+    return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in required_secrets), *own)
 
 
 def templates(work: Work, path: str) -> TextsIn:
@@ -158,13 +158,13 @@ def variables(work: Work) -> tuple[str, ...]:
     return _named(work, VARIABLE)
 
 
-def _named(work: Work, wanted: str) -> tuple[str, ...]:
+def _named(work: Work, reference_kind: str) -> tuple[str, ...]:
     """Those that it asks for, and those that it gets where they are stored."""
     kind = kind_of(work)
-    offered = kind.stored(work, wanted) if kind else ()
-    return tuple(dict.fromkeys((*_references(work, wanted), *offered)))
+    offered = kind.stored(work, reference_kind) if kind else ()
+    return tuple(dict.fromkeys((*_references(work, reference_kind), *offered)))
 
 
-def _references(work: Work, wanted: str) -> tuple[str, ...]:
+def _references(work: Work, reference_kind: str) -> tuple[str, ...]:
     kind = kind_of(work)
-    return tuple(dict.fromkeys(kind.references(work, wanted))) if kind else ()
+    return tuple(dict.fromkeys(kind.references(work, reference_kind))) if kind else ()

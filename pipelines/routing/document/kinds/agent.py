@@ -58,8 +58,8 @@ def _says_its_price(work: Work) -> bool:
 
 def price_of(work: Work) -> tuple[float, float] | None:
     """US dollars of a million tokens in, and out, where the station says them."""
-    told = work.get("price_in"), work.get("price_out")
-    return None if None in told else (float(told[0] or 0), float(told[1] or 0))
+    prices = work.get("price_in"), work.get("price_out")
+    return None if None in prices else (float(prices[0] or 0), float(prices[1] or 0))
 
 
 def _unpriced(work: Work) -> bool:
@@ -96,12 +96,12 @@ class Allowed(plain.Texts, WorkKey):
     rows: int = 3
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = super().read(reader, key, around)
-        for index, each in enumerate(found):
-            if not each.strip() or "\n" in each or len(each) > MOST_ALLOWED:
+        commands = super().read(reader, key, around)
+        for index, command in enumerate(commands):
+            if not command.strip() or "\n" in command or len(command) > MOST_ALLOWED:
                 at = join(reader.at(key), index)
                 reader.problems.note(at, "is the beginning of a command in one line, like git or uv run")
-        return found
+        return commands
 
 
 def _lacks(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:

@@ -19,8 +19,8 @@ LABEL = "label"
 
 def labels(station: Station) -> tuple[str, ...]:
     """What may be chosen: the evals that its own rules ask for by `equals`, in their order."""
-    found = (label for rule in station.rules for label in _labels(rule.when))
-    return tuple(dict.fromkeys(found))
+    rule_labels = (label for rule in station.rules for label in _labels(rule.when))
+    return tuple(dict.fromkeys(rule_labels))
 
 
 def _labels(condition: Condition) -> Iterator[str]:

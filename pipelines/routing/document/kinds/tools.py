@@ -44,7 +44,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 def declared(work: Work) -> list[Mapping[str, Any]]:
     """The tools that a station runs."""
     tools = work.get("tools")
-    return [each for each in tools if isinstance(each, Mapping)] if isinstance(tools, (list, tuple)) else []
+    return [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, (list, tuple)) else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +106,9 @@ class Tools(WorkKey):
     default: tuple[Any, ...] = ()
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.each(key, lambda tool: TOOL.read(tool, around))
-        note_twins(reader, key, [tool["name"] for tool in found], "the tool")
-        return found
+        tools = reader.each(key, lambda tool: TOOL.read(tool, around))
+        note_twins(reader, key, [tool["name"] for tool in tools], "the tool")
+        return tools
 
     def schema(self) -> Schema:
         return listed(TOOL.schema())
@@ -166,7 +166,7 @@ class Calls(WorkKey):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         names = _names(reader)
-        return reader.each(key, lambda each: _call(each, names))
+        return reader.each(key, lambda inner: _call(inner, names))
 
     def schema(self) -> Schema:
         return listed(record(("tool",), tool=SOME_TEXT, arguments={"type": "object"}))
@@ -188,7 +188,7 @@ class CallPolicy(WorkKey):
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         names = _names(reader)
-        return reader.one(key, lambda each: _policy(each, names))
+        return reader.one(key, lambda inner: _policy(inner, names))
 
     def schema(self) -> Schema:
         test = {
@@ -207,7 +207,7 @@ def _policy(reader: Reader, names: tuple[str, ...]) -> None:
     if not reader.has("default"):
         reader.note("default", "is missing", "allow, approve or deny what no rule names")
     reader.choice("default", ACTIONS, "deny")
-    reader.each("rules", lambda each: _policy_rule(each, names))
+    reader.each("rules", lambda inner: _policy_rule(inner, names))
     reader.done()
 
 

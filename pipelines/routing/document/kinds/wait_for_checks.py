@@ -40,8 +40,8 @@ def may_rerun(kind: str, outcome: Any) -> bool:
 
 
 def _said(station: Station) -> str:
-    named = station.work.get("contexts")
-    return ", ".join(named) if isinstance(named, list | tuple) else ""
+    contexts = station.work.get("contexts")
+    return ", ".join(contexts) if isinstance(contexts, list | tuple) else ""
 
 
 KIND = Kind(

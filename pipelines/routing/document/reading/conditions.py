@@ -81,7 +81,7 @@ def _known_words(value: Any, path: str, problems: Problems, known: tuple[str, ..
     for word in words:
         if word != "any" and word not in known:
             # The words of the form are those of the document.
-            choices = {each: each for each in (*known, "any")}
+            choices = {choice: choice for choice in (*known, "any")}
             problems.note(path, unknown_word(word), expected(word, choices))
     return words
 
@@ -199,7 +199,7 @@ def _list(value: Any, path: str, problems: Problems, places: Collection[str]) ->
     if type(value) is not list:
         problems.note(path, _("has to be a list of conditions, not %(value)s", value=named(value)))
         return ()
-    return tuple(read_condition(each, join(path, i), problems, places) for i, each in enumerate(value))
+    return tuple(read_condition(member, join(path, i), problems, places) for i, member in enumerate(value))
 
 
 def _all(value: Any, path: str, problems: Problems, places: Collection[str]) -> Condition:

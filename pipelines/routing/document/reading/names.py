@@ -60,10 +60,10 @@ def read_key(reader: Reader, name: str = "key") -> str:
 
 def read_id(reader: Reader, name: str = "id") -> str:
     """Of a rule: any printable text without spaces, since dialects bring their own."""
-    found = reader.text(name, required=True, longest=MAX_ID)
-    if found.strip() and (not found.isprintable() or any(c.isspace() for c in found)):
+    identifier = reader.text(name, required=True, longest=MAX_ID)
+    if identifier.strip() and (not identifier.isprintable() or any(c.isspace() for c in identifier)):
         reader.note(name, "an id has no spaces and only printable characters")
-    return found
+    return identifier
 
 
 def refers(reader: Reader, key: str, value: str | None, known: Collection[str], what: str) -> None:
@@ -85,11 +85,11 @@ def note_twins(
 ) -> None:
     """Note each value that stands more than once; `values` in the order of the list under `key`, which `names` says by
     name to people."""
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for index, value in enumerate(values):
-        if value and value in seen:
+        if value and value in earlier:
             reader.problems.note(
                 f"{reader.at(key)}[{index}]",
                 _("%(what)s %(value)s appears twice", what=what, value=called(names or {}, value)),
             )
-        seen.add(value)
+        earlier.add(value)

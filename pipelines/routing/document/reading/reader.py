@@ -83,9 +83,9 @@ class Reader:
         self.known[key] = None
         return self.given.get(key, default)
 
-    def _typed(self, key: str, default: T, wanted: type, words: str) -> T:
+    def _typed(self, key: str, default: T, value_type: type, words: str) -> T:
         value = self.raw(key, default)
-        if key in self.given and type(value) is not wanted:
+        if key in self.given and type(value) is not value_type:
             self.note(key, _("has to be %(words)s, not %(value)s", words=words, value=named(value)))
             return default
         return value
@@ -131,11 +131,11 @@ class Reader:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        found: list[str] = []
+        texts: list[str] = []
         members: list[Any] = self._typed(key, [], list, "a list of texts")
         for index, member in enumerate(members):
             if type(member) is str and member:
-                found.append(member)
+                texts.append(member)
             else:
                 message = (
                     "is empty"
@@ -143,7 +143,7 @@ class Reader:
                     else _("has to be a text, not %(member)s", member=named(member))
                 )
                 self.problems.note(join(self.at(key), index), message)
-        return tuple(found)
+        return tuple(texts)
 
     def object(self, key: str) -> dict[str, Any]:
         return self._typed(key, {}, dict, "an object")
@@ -186,20 +186,20 @@ def expected(value: str, choices: Collection[str]) -> str:
     each word to what they say, are said to people as there."""
     known = [*filter(None, choices)]
     near = difflib.get_close_matches(value[:100], known[:500], n=1)
-    said = choices if isinstance(choices, Mapping) else {}
+    labels = choices if isinstance(choices, Mapping) else {}
     if near:
-        return _("did you mean %(word)s?", word=_choice(near[0], said))
+        return _("did you mean %(word)s?", word=_choice(near[0], labels))
     if not known:
         return ""
-    return one_of(known[:20], said, more=len(known) > 20)
+    return one_of(known[:20], labels, more=len(known) > 20)
 
 
-def one_of(known: Collection[str], said: Mapping[str, str], *, more: bool = False) -> _:
+def one_of(known: Collection[str], labels: Mapping[str, str], *, more: bool = False) -> _:
     """A hint with every word. `said`: as forms call them, where they do."""
-    every = joined([*(_choice(word, said) for word in known), *(["…"] if more else [])], ", ")
+    every = joined([*(_choice(word, labels) for word in known), *(["…"] if more else [])], ", ")
     machine = _("known: %(words)s", words=every)
-    return _.of(machine, _("choose one of: %(words)s", words=every)) if said else machine
+    return _.of(machine, _("choose one of: %(words)s", words=every)) if labels else machine
 
 
-def _choice(word: str, said: Mapping[str, str]) -> PartName | str:
-    return PartName(word, lambda: f"“{words(said[word])}”") if word in said else word
+def _choice(word: str, labels: Mapping[str, str]) -> PartName | str:
+    return PartName(word, lambda: f"“{words(labels[word])}”") if word in labels else word

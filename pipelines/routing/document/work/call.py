@@ -59,8 +59,8 @@ class Headers(ValuesByName):
     rows: int = 2
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = reader.object(key)
-        for name, value in found.items():
+        headers = reader.object(key)
+        for name, value in headers.items():
             at = join(reader.at(key), name)
             if not HEADER.match(name):
                 reader.problems.note(at, "is no name of a header")
@@ -68,7 +68,7 @@ class Headers(ValuesByName):
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or "\n" in value or "\r" in value:
                 reader.problems.note(at, "is one line of text, or {secret: NAME}")
-        return found
+        return headers
 
     def schema(self) -> Schema:
         line = {"type": "string", "pattern": r"^[^\r\n]*$"}

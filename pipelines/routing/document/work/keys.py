@@ -70,10 +70,10 @@ class ContextKey(TextKey):
     longest: int = 64
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = super().read(reader, key, around)
-        if not found.strip():
+        context_key = super().read(reader, key, around)
+        if not context_key.strip():
             reader.note(key, "is empty", "name the key of the context that holds the conversation")
-        return found
+        return context_key
 
     def schema(self) -> Schema:
         return {**super().schema(), **schema_parts.SOME_TEXT}
@@ -88,10 +88,10 @@ class StationOf(TextKey):
 
     def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         yield from super().lacking(key, line, work, path)
-        named = work.get(key)
-        its = line.stations_by_key.get(named) if named else None
-        if named and (its is None or its.kind != self.kind):
-            message = _("“%(named)s” is no station that runs %(kind)s", named=named, kind=self.kind)
+        station_key = work.get(key)
+        its = line.stations_by_key.get(station_key) if station_key else None
+        if station_key and (its is None or its.kind != self.kind):
+            message = _("“%(named)s” is no station that runs %(kind)s", named=station_key, kind=self.kind)
             yield Problem(f"{path}.{key}", message, _("name one of kind %(kind)s", kind=self.kind))
 
 
@@ -103,10 +103,10 @@ class GateOf(TextKey):
 
     def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
         yield from super().lacking(key, line, work, path)
-        named = work.get(key)
-        gate = line.gates_by_key.get(named) if named else None
-        if named and gate is None:
-            message = _("the line has no gate “%(named)s”", named=named)
+        gate_key = work.get(key)
+        gate = line.gates_by_key.get(gate_key) if gate_key else None
+        if gate_key and gate is None:
+            message = _("the line has no gate “%(named)s”", named=gate_key)
             yield Problem(f"{path}.{key}", message, "name a gate of the line")
         elif gate is not None and not gate.always_asks:
             message = _("%(gate)s does not always ask a person", gate=PartName(gate.key, lambda: gate.name))
@@ -171,10 +171,10 @@ class ArgumentsKey(plain.Texts, WorkKey):
     rows: int = 3
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = super().read(reader, key, around)
+        command = super().read(reader, key, around)
         if reader.given[key] == []:
             reader.note(key, "names no program")
-        return found
+        return command
 
     def schema(self) -> Schema:
         return {**super().schema(), "minItems": 1}
@@ -188,9 +188,9 @@ class ValuesByName(WorkKey):
     """Values by name, each a template, or a secret or variable that the worker fills in."""
 
     def templates(self, value: Any, path: str) -> TextsIn:
-        for name, said in (value or {}).items():
-            if type(said) is str:
-                yield join(path, name), said
+        for name, template in (value or {}).items():
+            if type(template) is str:
+                yield join(path, name), template
 
     def references(self, value: Any, kind: str) -> Iterator[str]:
         """Whoever publishes a secret needs the permission `execute`."""
@@ -204,14 +204,14 @@ class EnvironmentKey(plain.Object, ValuesByName):
     rows: int = 2
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
-        found = super().read(reader, key, around)
-        for name, value in found.items():
+        environment = super().read(reader, key, around)
+        for name, value in environment.items():
             at = join(reader.at(key), name)
             if type(value) is dict and name and "=" not in name:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or not name or "=" in name:
                 reader.problems.note(at, "an environment is names and texts")
-        return found
+        return environment
 
     def schema(self) -> Schema:
         return {

@@ -26,7 +26,11 @@ HISTORY = ContextKey(
 
 
 def asking(
-    said: str, asked: str, *, spared: Callable[[Work], bool], hidden: Callable[[Work], bool] = never
+    prompt_help: str,
+    missing_hint: str,
+    *,
+    spared: Callable[[Work], bool],
+    hidden: Callable[[Work], bool] = never,
 ) -> Mapping[str, WorkKey]:
     """`said` is the help of the prompt; `asked` and `spared` are the prompt's, too; `hidden`: of all the others."""
     return {
@@ -40,11 +44,11 @@ def asking(
         ),
         "prompt": TextKey(
             label="Prompt",
-            help=said,
+            help=prompt_help,
             longest=PROMPT,
             template=True,
             rows=5,
-            asked=asked,
+            asked=missing_hint,
             spared=spared,
         ),
         "model": TextKey(

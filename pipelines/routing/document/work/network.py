@@ -31,8 +31,8 @@ HOST: Final = rf"{_NO_ADDRESS}({_LABEL}(?:\.{_LABEL})*)(?::({_PORT}))?"
 
 def host_of(text: str) -> tuple[str, int] | None:
     """Name in small letters, and port; None for what is no host."""
-    found = re.fullmatch(HOST, text) if len(text) <= LONGEST else None
-    return (found[1].lower(), int(found[2] or HTTPS)) if found else None
+    match = re.fullmatch(HOST, text) if len(text) <= LONGEST else None
+    return (match[1].lower(), int(match[2] or HTTPS)) if match else None
 
 
 def egress_of(network: Any) -> tuple[str, ...] | None:

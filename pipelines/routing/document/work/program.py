@@ -15,12 +15,12 @@ FOLDER = TextKey(
 )
 
 
-def argv(asked: str = "") -> WorkKey:
+def argv(missing_hint: str = "") -> WorkKey:
     return ArgumentsKey(
         label="Program and arguments",
         help="No shell reads it: | and > are arguments. Put what has spaces into quotes.",
         placeholder="ruff check --output-format=json .",
-        asked=asked,
+        asked=missing_hint,
     )
 
 

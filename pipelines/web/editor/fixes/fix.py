@@ -38,4 +38,4 @@ class Remedies:
     def place(self, finding: Finding) -> tuple[Station, int]:
         """The station of a finding about a rule, and the place of the rule."""
         station, rule = self.line.rules_by_id[finding.rule or ""]
-        return station, next(i for i, each in enumerate(station.rules) if each is rule)
+        return station, next(i for i, candidate in enumerate(station.rules) if candidate is rule)

@@ -31,17 +31,17 @@ def waiting(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
 
 def _with_both(stations: list[Document], target: str) -> list[Document]:
-    taken = {each.get("key") for each in stations}
-    push, checks = _free("push-branch", taken), _free("host-checks", taken)
-    found: list[Document] = []
-    for each in stations:
-        if each.get("key") == target:
-            found.append(_station(push, "Push the branch", {"kind": "deliver", "to": "push"}, checks))
-            found.append(_station(checks, "Checks of the host", {"kind": "wait_for_checks"}, target))
-        rules = each.get("rules")
-        led = [_led(rule, target, push) for rule in rules] if isinstance(rules, list) else rules
-        found.append(each if led == rules else {**each, "rules": led})
-    return found
+    used_keys = {station.get("key") for station in stations}
+    push, checks = _free("push-branch", used_keys), _free("host-checks", used_keys)
+    updated: list[Document] = []
+    for station in stations:
+        if station.get("key") == target:
+            updated.append(_station(push, "Push the branch", {"kind": "deliver", "to": "push"}, checks))
+            updated.append(_station(checks, "Checks of the host", {"kind": "wait_for_checks"}, target))
+        rules = station.get("rules")
+        redirected = [_led(rule, target, push) for rule in rules] if isinstance(rules, list) else rules
+        updated.append(station if redirected == rules else {**station, "rules": redirected})
+    return updated
 
 
 def _station(key: str, name: str, work: Document, to: str) -> Document:
@@ -52,17 +52,19 @@ def _station(key: str, name: str, work: Document, to: str) -> Document:
 def _led(rule: Any, target: str, to: str) -> Any:
     if not isinstance(rule, dict):
         return rule
-    named = rule.get("to")
-    if isinstance(named, list):
-        return {**rule, "to": [to if each == target else each for each in named]}
-    return {**rule, "to": to} if named == target else rule
+    rule_target = rule.get("to")
+    if isinstance(rule_target, list):
+        return {**rule, "to": [to if key == target else key for key in rule_target]}
+    return {**rule, "to": to} if rule_target == target else rule
 
 
-def _free(key: str, taken: set[Any]) -> str:
+def _free(key: str, used_keys: set[Any]) -> str:
     return next(
-        each for each in (key, *(f"{key}-{n}" for n in range(2, len(taken) + 3))) if each not in taken
+        candidate
+        for candidate in (key, *(f"{key}-{n}" for n in range(2, len(used_keys) + 3)))
+        if candidate not in used_keys
     )
 
 
 def _grave(findings: tuple[Finding, ...]) -> set[tuple[str, str | None]]:
-    return {(each.check, each.station) for each in findings if each.severity != INFO}
+    return {(finding.check, finding.station) for finding in findings if finding.severity != INFO}

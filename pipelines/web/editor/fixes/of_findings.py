@@ -59,7 +59,7 @@ def safe_remedies(of: Remedies, finding: Finding) -> list[Remedy]:
 
 def _dead(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, place = of.place(finding)
-    tried = [i for i, each in enumerate(station.rules[:place]) if each.id in finding.rules]
+    tried = [i for i, rule in enumerate(station.rules[:place]) if rule.id in finding.rules]
     free = station.rules[place].max_retries is None
     moves = ((to, limit) for to in tried[:MAX_MOVES] for limit in ((None, RETRIES) if free else (None,)))
     for to, limit in moves:
@@ -125,10 +125,10 @@ def _untaken(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
 def standing_of(outcome: Mapping[str, Any]) -> str:
     """passed, failed or blocked: a witness says result and verdict."""
-    said = (outcome.get("result", "success"), outcome.get("verdict"))
-    if "blocked" in said:
+    reported = (outcome.get("result", "success"), outcome.get("verdict"))
+    if "blocked" in reported:
         return "blocked"
-    return "failed" if said[0] != "success" or said[1] == "fail" else "passed"
+    return "failed" if reported[0] != "success" or reported[1] == "fail" else "passed"
 
 
 def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
@@ -169,7 +169,9 @@ def _past_the_gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     gates = (*other.gates, *(key for key in rule.gates if key not in other.gates))
 
     def with_gates(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        return tuple(replace(each, gates=gates) if each is other else each for each in rules)
+        return tuple(
+            replace(candidate, gates=gates) if candidate is other else candidate for candidate in rules
+        )
 
     if of.trials.helps(station, finding, ("gates", other.id, *gates), with_gates):
         number = station.rules.index(other) + 1
@@ -186,18 +188,18 @@ def _unreachable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 def _named(line: ParsedLine) -> set[str]:
     """Stations that something leads to or speaks of, their own rules aside."""
     knobs = [line.policy.on_failure, line.policy.on_reject, *(gate.on_reject or "" for gate in line.gates)]
-    named = {knob.partition(":")[2] for knob in knobs} | {
+    referenced = {knob.partition(":")[2] for knob in knobs} | {
         key for pair in line.forbidden_parallel for key in pair
     }
-    named.add(line.start)
+    referenced.add(line.start)
     for station in line.stations:
-        named.update(station.join.wait_for if station.join else ())
+        referenced.update(station.join.wait_for if station.join else ())
         for rule in station.rules:
             spoken = {*rule.to, rule.exhausted_to or ""}
             if rule.fault is None:
                 spoken |= {key for edge in edges_in(rule.when) for key in (edge.source, edge.target)}
-            named |= spoken - {station.key}
-    return named
+            referenced |= spoken - {station.key}
+    return referenced
 
 
 def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -254,7 +256,7 @@ def _end(name: str) -> dict[str, Any]:
 def _unknown_gate(rule: Rule, index: int) -> Iterator[Remedy]:
     written = rule.source.get("gates")
     name = written[index] if isinstance(written, list) and index < len(written) else None
-    left = [each for i, each in enumerate(written or ()) if i != index]
+    left = [gate_key for i, gate_key in enumerate(written or ()) if i != index]
     taken_off = edits.change_rule(rule.id, gates=left) if left else edits.change_rule(rule.id, "gates")
     yield Remedy("Take the gate off the rule", (taken_off,), "x")
     if isinstance(name, str) and KEY.match(name):
@@ -263,9 +265,9 @@ def _unknown_gate(rule: Rule, index: int) -> Iterator[Remedy]:
 
 
 def _gate(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    found = re.fullmatch(r"gates\[(\d+)\]\.offers", finding.path)
-    if found:
-        gate = of.line.gates[int(found[1])]
+    match = re.fullmatch(r"gates\[(\d+)\]\.offers", finding.path)
+    if match:
+        gate = of.line.gates[int(match[1])]
         offers = ["approve", *gate.offers]
         yield Remedy("Offer approve", (edits.change_gate(gate.key, offers=offers),), "check")
 

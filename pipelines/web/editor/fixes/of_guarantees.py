@@ -30,8 +30,8 @@ _endings: WeakKeyDictionary[LintSubject, dict[str, _Ending]] = WeakKeyDictionary
 
 def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """At the gate, also where the line's policy says what follows: the other gates stay as they are."""
-    found = re.fullmatch(r"guarantees\[(\d+)\]", finding.path)
-    index = int(found[1]) if found else -1
+    match = re.fullmatch(r"guarantees\[(\d+)\]", finding.path)
+    index = int(match[1]) if match else -1
     if not 0 <= index < len(of.line.guarantees):
         return
     after = of.line.guarantees[index].after
@@ -60,12 +60,14 @@ class _Ending:
         # What is remembered goes with the subject, so it does not hold it.
         line = subject.line
         ends = replace(gate, on_reject=ENDS)
-        changed = replace(line, gates=tuple(ends if each is gate else each for each in line.gates))
+        changed = replace(
+            line, gates=tuple(ends if candidate is gate else candidate for candidate in line.gates)
+        )
         after = LintSubject(changed, subject.people, subject.required)
         self.proves = proofs(after)
         broken = any(
-            found.answer == PROVED and not proved
-            for found, proved in zip(
+            promise.answer == PROVED and not proved
+            for promise, proved in zip(
                 subject.promises, self.proves, strict=False
             )  # behind them, the repository's
         )
@@ -75,7 +77,7 @@ class _Ending:
 def _grave(subject: LintSubject) -> set[tuple[str, str, str | None]]:
     """What lint finds besides what became of the guarantees."""
     return {
-        (each.check, each.path, each.rule)
-        for each in findings_of(subject)
-        if each.severity != INFO and each.check not in PROMISED
+        (finding.check, finding.path, finding.rule)
+        for finding in findings_of(subject)
+        if finding.severity != INFO and finding.check not in PROMISED
     }

@@ -18,9 +18,9 @@ CHECKS = (forbidden_parallel, unfillable_join, unjoined_fork)
 
 def unjoined(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     fork, rule = of.line.rules_by_id[finding.rule or ""]
-    met = dict(unjoined_fork.meetings(of.subject, fork, rule)).get(finding.station or "")
-    if met:
-        yield from _waiting(of, of.line.station(finding.station or ""), met)
+    sources = dict(unjoined_fork.meetings(of.subject, fork, rule)).get(finding.station or "")
+    if sources:
+        yield from _waiting(of, of.line.station(finding.station or ""), sources)
 
 
 def unfillable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -37,9 +37,9 @@ def unfillable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 def _waiting(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterator[Remedy]:
     if len(wait_for) < 2 or station.key in wait_for:
         return
-    kept = station.join or Join(())
-    changed = replace(station, join=replace(kept, wait_for=tuple(wait_for)))
-    others = tuple(changed if each.key == station.key else each for each in of.line.stations)
+    join = station.join or Join(())
+    changed = replace(station, join=replace(join, wait_for=tuple(wait_for)))
+    others = tuple(changed if other.key == station.key else other for other in of.line.stations)
     if _found(LintSubject(replace(of.line, stations=others))) < _found(of.subject):
         written = of.document["stations"][of.line.position(station.key)].get("join") or {}
         yield wait_for_all(station.key, written, wait_for)
@@ -52,7 +52,9 @@ def wait_for_all(station: str, written: object, wait_for: Sequence[str]) -> Reme
 
 
 def _found(subject: LintSubject) -> set[tuple[str, str, str]]:
-    return {(each.check, each.path, each.message) for check in CHECKS for each in check.check(subject)}
+    return {
+        (finding.check, finding.path, finding.message) for check in CHECKS for finding in check.check(subject)
+    }
 
 
 def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
@@ -61,14 +63,16 @@ def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     stage = line.stage(key)
     moved = _above(line, key, stage)
     if _ways(LintSubject(moved)) == _ways(of.subject):
-        kept = [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
+        start_edits = (
+            [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
+        )
         label = f"Move above {line.station(stage).name}"
-        yield Remedy(label, (*kept, edits.move_station(key, stage)), "arrow-up")
+        yield Remedy(label, (*start_edits, edits.move_station(key, stage)), "arrow-up")
 
 
 def _above(line: ParsedLine, key: str, stage: str) -> ParsedLine:
-    others = [each for each in line.stations if each.key != key]
-    place = next(index for index, each in enumerate(others) if each.key == stage)
+    others = [other for other in line.stations if other.key != key]
+    place = next(index for index, other in enumerate(others) if other.key == stage)
     return replace(line, stations=(*others[:place], line.station(key), *others[place:]))
 
 

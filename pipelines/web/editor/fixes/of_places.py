@@ -31,10 +31,10 @@ class DocumentPlace:
 
 def place_of(document: Document, path: str) -> DocumentPlace:
     """Station, rule and gate by name, if they have one."""
-    found = parts_of(document, path)
-    if found.what == "gates":
-        return DocumentPlace(gate=_name(found.member, "key"), rest=found.rest)
-    return DocumentPlace(station=_name(found.member, "key"), rule=_name(found.rule, "id"), rest=found.rest)
+    parts = parts_of(document, path)
+    if parts.what == "gates":
+        return DocumentPlace(gate=_name(parts.member, "key"), rest=parts.rest)
+    return DocumentPlace(station=_name(parts.member, "key"), rule=_name(parts.rule, "id"), rest=parts.rest)
 
 
 def _name(member: Document, key: str) -> str | None:
@@ -102,41 +102,43 @@ def _leading(document: Document, place: DocumentPlace) -> list[str]:
     """Of a join that names a station that is not there: those that lead to it, if there are several."""
     if not place.station or not re.fullmatch(r"join\.wait_for\[\d+\]", place.rest):
         return []
-    found = [key for key, each in _stations(document) if place.station in _targets(each)]
-    return found if len(found) > 1 and place.station not in found else []
+    sources = [key for key, station in _stations(document) if place.station in _targets(station)]
+    return sources if len(sources) > 1 and place.station not in sources else []
 
 
 def _stations(document: Document) -> list[tuple[str, Document]]:
     stations = document.get("stations")
     members = stations if isinstance(stations, list) else []
-    return [(name, each) for each in members if isinstance(each, dict) and (name := _name(each, "key"))]
+    return [
+        (name, member) for member in members if isinstance(member, dict) and (name := _name(member, "key"))
+    ]
 
 
 def _targets(station: Document) -> set[str]:
     rules = station.get("rules")
-    found: set[str] = set()
+    targets: set[str] = set()
     for rule in rules if isinstance(rules, list) else []:
         to = rule.get("to") if isinstance(rule, dict) else None
-        found |= {each for each in (to if isinstance(to, list) else [to]) if isinstance(each, str)}
-    return found
+        targets |= {target for target in (to if isinstance(to, list) else [to]) if isinstance(target, str)}
+    return targets
 
 
 def _knob(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
-    found = re.fullmatch(r"policy\.(\w+)", place.rest)
+    match = re.fullmatch(r"policy\.(\w+)", place.rest)
     policy = document.get("policy")
-    if found and isinstance(policy, dict) and found[1] in policy:
-        kept = {key: value for key, value in policy.items() if key != found[1]}
+    if match and isinstance(policy, dict) and match[1] in policy:
+        remaining = {key: value for key, value in policy.items() if key != match[1]}
         label = "Use the preset"
-        yield Remedy(label, (edits.change_line(policy=kept),), "x")
+        yield Remedy(label, (edits.change_line(policy=remaining),), "x")
 
 
 def _pair(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
-    found = re.match(r"forbidden_parallel\[(\d+)\]", place.rest)
+    match = re.match(r"forbidden_parallel\[(\d+)\]", place.rest)
     pairs = document.get("forbidden_parallel")
-    if found and isinstance(pairs, list):
-        kept = [pair for index, pair in enumerate(pairs) if index != int(found[1])]
+    if match and isinstance(pairs, list):
+        remaining = [pair for index, pair in enumerate(pairs) if index != int(match[1])]
         label = "Remove the pair"
-        yield Remedy(label, (edits.change_line(forbidden_parallel=kept),), "x")
+        yield Remedy(label, (edits.change_line(forbidden_parallel=remaining),), "x")
 
 
 def _switched_off(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
@@ -150,7 +152,7 @@ def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Ite
     """A station without rules, in a line whose policy wants some: what passes goes on, as it would elsewhere."""
     if place.station and place.rest == "rules" and "has no rules" in finding.message:
         every = _stations(document)
-        keys = [key for key, _each in every]
+        keys = [key for key, _document in every]
         following = every[keys.index(place.station) + 1 :]
         to, name = (following[0][0], _name(following[0][1], "name")) if following else ("completed", None)
         rule = {"id": f"{place.station}-passed"[:60], "when": {"result": "success"}, "to": to}

@@ -120,10 +120,14 @@ class _Trial:
 @lru_cache(maxsize=REMEMBERED)
 def _tried(question: _TrialQuestion) -> _Trial:
     subject = LintSubject(question.excerpt)
-    found = (finding for check in CHECKS for finding in check.check(subject))
-    names = frozenset(_name(each) for each in found if each.severity != INFO or each.check == undecided.ID)
+    findings = (finding for check in CHECKS for finding in check.check(subject))
+    names = frozenset(
+        _name(finding) for finding in findings if finding.severity != INFO or finding.check == undecided.ID
+    )
     study = subject.analysis(subject.line.station(question.station))
-    return _Trial(names, frozenset(each.rule.id for each in study.standings if each.status == DEAD))
+    return _Trial(
+        names, frozenset(liveness.rule.id for liveness in study.standings if liveness.status == DEAD)
+    )
 
 
 def _name(finding: Finding) -> Name:
@@ -131,5 +135,5 @@ def _name(finding: Finding) -> Name:
 
 
 def _with(line: ParsedLine, changed: Station) -> ParsedLine:
-    stations = tuple(changed if each.key == changed.key else each for each in line.stations)
+    stations = tuple(changed if station.key == changed.key else station for station in line.stations)
     return replace(line, stations=stations)

@@ -76,18 +76,18 @@ class _FilledForm:
         return self.over(fragment)
 
 
-def answer(form: PartForm, asked: FormRequest, setting: Setting) -> FormAnswer:
-    before = _FilledForm(form, asked.fragment, setting)
-    typed = {name: texts for name, texts in asked.typed.items() if name in before.fields}
+def answer(form: PartForm, form_request: FormRequest, setting: Setting) -> FormAnswer:
+    before = _FilledForm(form, form_request.fragment, setting)
+    typed = {name: texts for name, texts in form_request.typed.items() if name in before.fields}
     after, refused, wrong = _tried(before, typed)
-    if asked.peek:
+    if form_request.peek:
         after, refused = before, typed
     changed = [before.fields[name] for name in typed if name not in refused]
-    label = ", ".join(dict.fromkeys(each.label for each in changed if each.label))
+    label = ", ".join(dict.fromkeys(form_field.label for form_field in changed if form_field.label))
     focus = ""
-    if asked.deed is not None and not asked.peek:
+    if form_request.deed is not None and not form_request.peek:
         fragment, refused, wrong, deed_label, focus = _done(
-            asked.deed, before.items, after.fragment, refused, wrong
+            form_request.deed, before.items, after.fragment, refused, wrong
         )
         after, label = before.over(fragment), deed_label or label
     return _shown(after, refused, wrong, label, focus)
@@ -103,20 +103,20 @@ def _tried(before: _FilledForm, typed: Typed) -> tuple[_FilledForm, Typed, dict[
             wrong.setdefault(name, []).append(problem)
     if not wrong:
         return tried, {}, {}
-    kept = {name: texts for name, texts in typed.items() if name not in wrong}
-    return before.written(kept, {}), {name: list(typed[name]) for name in wrong}, wrong
+    accepted = {name: texts for name, texts in typed.items() if name not in wrong}
+    return before.written(accepted, {}), {name: list(typed[name]) for name in wrong}, wrong
 
 
 def owner_of(path: str, fields: Mapping[str, FormField]) -> str:
     """The field that shows a problem: the longest name that the path begins with, else the rest of its row or form."""
-    named = next((name for name, each in fields.items() if path in each.covers), "")
+    covering = next((name for name, form_field in fields.items() if path in form_field.covers), "")
     inside = [name for name in fields if path.startswith(name) and path[len(name) :][:1] in ("", ".", "[")]
     rests = [
         name
         for name in fields
         if name.endswith("*") and path and path.startswith(name[:-1].removesuffix("."))
     ]
-    return named or max(inside, key=len, default="") or max(rests, key=len, default="")
+    return covering or max(inside, key=len, default="") or max(rests, key=len, default="")
 
 
 def _done(
@@ -126,7 +126,7 @@ def _done(
     refused: Typed,
     wrong: dict[str, list[Problem]],
 ) -> tuple[Any, Typed, dict[str, list[Problem]], str, str]:
-    rows = next((each for each in rows_of(items, fragment) if each.name == deed.rows), None)
+    rows = next((entry for entry in rows_of(items, fragment) if entry.name == deed.rows), None)
     if rows is None:
         return fragment, refused, wrong, "", ""
     members = rows.members(fragment)
@@ -152,25 +152,25 @@ def _done(
 
 def _moved(by_name: Mapping[str, T], rename: Mapping[str, str | None]) -> dict[str, T]:
     """What was typed in a row goes with its row, or away with it."""
-    found: dict[str, T] = {}
+    renamed: dict[str, T] = {}
     for name, value in by_name.items():
-        row = next((each for each in rename if name.startswith(f"{each}.")), None)
+        row = next((prefix for prefix in rename if name.startswith(f"{prefix}.")), None)
         to = "" if row is None else rename[row]
         if to is not None:
-            found[name if row is None else to + name[len(row) :]] = value
-    return found
+            renamed[name if row is None else to + name[len(row) :]] = value
+    return renamed
 
 
 def _shown(
     form: _FilledForm, refused: Typed, wrong: Mapping[str, list[Problem]], label: str, focus: str
 ) -> FormAnswer:
     known = form.fields
-    kept = {name: list(texts) for name, texts in refused.items() if name in known}
+    rejected = {name: list(texts) for name, texts in refused.items() if name in known}
     problems: dict[str, list[Problem]] = {}
     for problem in (*form.problems.faults, *form.problems.later):
         name = owner_of(problem.path, known)
-        if name not in kept:
+        if name not in rejected:
             problems.setdefault(name, []).append(problem)
-    problems.update({name: wrong.get(name, []) for name in kept})
-    stored = {name: known[name].shown(form.fragment) for name in kept}
-    return FormAnswer(form.fragment, form.sections, problems, kept, label, focus, stored)
+    problems.update({name: wrong.get(name, []) for name in rejected})
+    stored = {name: known[name].shown(form.fragment) for name in rejected}
+    return FormAnswer(form.fragment, form.sections, problems, rejected, label, focus, stored)

@@ -58,7 +58,7 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
         "user": _users(people),
         OWNER: setting.names.options("stations"),
     }
-    firsts = {kind: next((value for value, words in found), "") for kind, found in names.items()}
+    firsts = {kind: next((value for value, words in choices), "") for kind, choices in names.items()}
     firsts["role"] = Role.REVIEWER
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:
@@ -66,13 +66,13 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
         if not kind:
             return []
         kinds = words_of(REQUIREMENTS)
-        found: list[FormField | Rows] = [
+        fields: list[FormField | Rows] = [
             RequirementKindField(at=(*at, "kind"), label="Asked is a", options=kinds, firsts=firsts),
             control(REQUIREMENT, at, kind, ChoiceField, options=names[kind], free=True, needed=True),
         ]
         if kind not in ONE_PERSON:
-            found.append(control(REQUIREMENT, at, "count", AmountField))
-        return found
+            fields.append(control(REQUIREMENT, at, "count", AmountField))
+        return fields
 
     return [
         Rows(

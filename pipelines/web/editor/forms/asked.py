@@ -32,7 +32,7 @@ class Outline(BaseModel):
 
     def options(self, part: Literal["stations", "gates", "ends"]) -> list[tuple[str, str]]:
         members: list[NamedPart] = getattr(self, part)
-        return [(each.key, each.name or each.key) for each in members]
+        return [(member.key, member.name or member.key) for member in members]
 
 
 class Deed(BaseModel):

@@ -49,8 +49,8 @@ def kind_of(group: Any) -> str:
 
 def fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[FormField | Rows]:
     """None where the checks are no group: then they are shown as they are."""
-    given = places.get(fragment, at)
-    if given is not MISSING and not kind_of(given):
+    group = places.get(fragment, at)
+    if group is not MISSING and not kind_of(group):
         return []
     words = [
         ("", "No checks"),
@@ -58,7 +58,7 @@ def fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[Form
         ("any", "One of these has to pass"),
     ]
     choice = GroupKind(at=at, label=label or "Checks", options=words)
-    return [choice, *([_rows(at, kind_of(given), 1)] if kind_of(given) else [])]
+    return [choice, *([_rows(at, kind_of(group), 1)] if kind_of(group) else [])]
 
 
 def _rows(at: Place, kind: str, depth: int) -> Rows:
@@ -109,11 +109,11 @@ def _title(member: Any, index: int) -> str:
 def _check(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:
     known = [*SINGLE, *USAGE, *GIT]
     fields = [(name, name) for name in known]
-    found: list[FormField | Rows] = [
+    controls: list[FormField | Rows] = [
         control(checks.CHECK, at, "label"),
         control(checks.CHECK, at, "field", ChoiceField, options=fields, free=True, needed=True),
         control(checks.CHECK, at, "operator"),
     ]
     if member.get("operator") != "exists" or "value" in member:
-        found.append(control(checks.CHECK, at, "value", words=True))
-    return [*found, *unplaced(checks.CHECK, at, found, but=("value",))]
+        controls.append(control(checks.CHECK, at, "value", words=True))
+    return [*controls, *unplaced(checks.CHECK, at, controls, but=("value",))]

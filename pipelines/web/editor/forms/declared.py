@@ -35,9 +35,9 @@ from pipelines.web.editor.forms.places import Place
 Make = Callable[..., FormField]
 
 
-def _named(declared: Declared, make: Make, **shown: Any) -> FormField:
+def _named(declared: Declared, make: Make, **arguments: Any) -> FormField:
     """What the other parts of the line name it by; what is wrong with the whole of it is shown here."""
-    return make(**{"needed": True, "code": True, **shown})
+    return make(**{"needed": True, "code": True, **arguments})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,32 +46,32 @@ class Usual(ChoiceField):
 
     usual: str | None = None
 
-    def choices(self, shown: str) -> Options:
-        if shown != self.usual or not shown:
-            return super().choices(shown)
-        return [(value or shown, words) for value, words in self.options]
+    def choices(self, current: str) -> Options:
+        if current != self.usual or not current:
+            return super().choices(current)
+        return [(value or current, words) for value, words in self.options]
 
 
-def _choice(declared: plain.Choice, make: Make, **shown: Any) -> FormField:
+def _choice(declared: plain.Choice, make: Make, **arguments: Any) -> FormField:
     usual = {"usual": declared.default} if _is(make, Usual) else {}
-    return make(**{"options": options(declared), **usual, **shown})
+    return make(**{"options": options(declared), **usual, **arguments})
 
 
-def _several(declared: plain.Several, make: Make, **shown: Any) -> FormField:
-    return make(**{"options": words_of(declared.choices), **shown})
+def _several(declared: plain.Several, make: Make, **arguments: Any) -> FormField:
+    return make(**{"options": words_of(declared.choices), **arguments})
 
 
-def _flag(declared: plain.Flag, make: Make, **shown: Any) -> FormField:
-    return make(**{**({"usual": bool(declared.default)} if _is(make, FlagField) else {}), **shown})
+def _flag(declared: plain.Flag, make: Make, **arguments: Any) -> FormField:
+    return make(**{**({"usual": bool(declared.default)} if _is(make, FlagField) else {}), **arguments})
 
 
-def _texts(declared: plain.Texts, make: Make, **shown: Any) -> FormField:
-    return make(**{**({"between": declared.between} if _is(make, ListedField) else {}), **shown})
+def _texts(declared: plain.Texts, make: Make, **arguments: Any) -> FormField:
+    return make(**{**({"between": declared.between} if _is(make, ListedField) else {}), **arguments})
 
 
-def _work_text(declared: keys.TextKey, make: Make, **shown: Any) -> FormField:
+def _work_text(declared: keys.TextKey, make: Make, **arguments: Any) -> FormField:
     """What has to be there is written empty, too, so that what is missing is told."""
-    return make(**{"needed": bool(declared.asked) and declared.spared is keys.never, **shown})
+    return make(**{"needed": bool(declared.asked) and declared.spared is keys.never, **arguments})
 
 
 def _is(make: Make, control: type[FormField]) -> bool:
@@ -79,8 +79,8 @@ def _is(make: Make, control: type[FormField]) -> bool:
     return isinstance(make, type) and issubclass(make, control)
 
 
-def _plain(declared: Declared, make: Make, **shown: Any) -> FormField:
-    return make(**shown)
+def _plain(declared: Declared, make: Make, **arguments: Any) -> FormField:
+    return make(**arguments)
 
 
 CONTROLS: Mapping[type[Declared], tuple[Make, Callable[..., FormField]]] = {
@@ -115,36 +115,38 @@ def control(record: Record[Any], at: Place, key: str, make: Make | None = None, 
     """The field for `key` of the object at this place. `make`: another control than the usual one; `more` goes to it
     and counts before what is declared."""
     declared = record.fields[key]
-    usual, fill = next(CONTROLS[each] for each in type(declared).__mro__ if each in CONTROLS)
-    shown = {
+    usual, fill = next(
+        CONTROLS[field_type] for field_type in type(declared).__mro__ if field_type in CONTROLS
+    )
+    presentation = {
         "help": declared.help,
         "placeholder": declared.placeholder,
         "rows": declared.rows,
         "code": declared.code,
     }
-    said = {name: value for name, value in shown.items() if value}
-    return fill(declared, make or usual, **{"at": (*at, key), "label": declared.label, **said, **more})
+    stated = {name: value for name, value in presentation.items() if value}
+    return fill(declared, make or usual, **{"at": (*at, key), "label": declared.label, **stated, **more})
 
 
 def options(declared: plain.Choice) -> list[tuple[str, str]]:
     """The values with their words; the usual one first, where it may be left out of the document."""
-    said = words_of(declared.choices)
+    choices = words_of(declared.choices)
     if declared.required or declared.written is Written.ALWAYS:
-        return said
-    said = [("" if value == declared.default else value, words) for value, words in said]
-    return sorted(said, key=lambda option: option[0] != "")
+        return choices
+    choices = [("" if value == declared.default else value, words) for value, words in choices]
+    return sorted(choices, key=lambda option: option[0] != "")
 
 
 def words_of(choices: Collection[str]) -> list[tuple[str, str]]:
     """Each with its words, and with itself where it has none."""
-    return [(each, choices[each] if isinstance(choices, Mapping) else each) for each in choices]
+    return [(choice, choices[choice] if isinstance(choices, Mapping) else choice) for choice in choices]
 
 
 def unplaced(
     record: Record[Any], at: Place, placed: Sequence[FormField | Rows], but: Collection[str] = ()
 ) -> list[FormField | Rows]:
     """Fields for what is declared with a label and has no place among those yet."""
-    known = {each.at[len(at)] for each in placed if each.at[: len(at)] == at and len(each.at) > len(at)}
+    known = {item.at[len(at)] for item in placed if item.at[: len(at)] == at and len(item.at) > len(at)}
     return [
         control(record, at, key)
         for key, declared in record.fields.items()

@@ -22,14 +22,14 @@ class FormView:
     """The answer of the form `what` as the templates want it: one dict for each block. `scope` begins every id of the
     page."""
 
-    def __init__(self, found: FormAnswer, what: str, scope: str) -> None:
-        self.found, self.what, self.scope = found, what, scope
+    def __init__(self, answer: FormAnswer, what: str, scope: str) -> None:
+        self.found, self.what, self.scope = answer, what, scope
 
     def html(self, project: Project, may_edit: bool) -> str:
         """Its controls are off for who may only look."""
         kind = places.get(self.found.fragment, ("work", "kind"))
         context = {
-            "sections": [self.section(index, each) for index, each in enumerate(self.found.sections)],
+            "sections": [self.section(index, section) for index, section in enumerate(self.found.sections)],
             "problems": [_said(problem) for problem in self.found.problems.get("", ())],
             "may_edit": may_edit,
             "project": project,
@@ -53,7 +53,7 @@ class FormView:
             "title": section.title,
             "help": section.help,
             "blocks": blocks,
-            "faulty": any(each["faulty"] for each in blocks),
+            "faulty": any(block["faulty"] for block in blocks),
             "open": section.open,
             "template": section.template,
             "on_top": section.on_top,
@@ -69,7 +69,7 @@ class FormView:
         for index, member in enumerate(rows.members(self.found.fragment)):
             blocks = [self.block(item) for item in rows.fields(self.found.fragment, index)]
             name = f"{rows.name}[{index}]"
-            faulty = any(each["faulty"] for each in blocks)
+            faulty = any(block["faulty"] for block in blocks)
             title = rows.title(member, index)
             members.append(
                 {"id": self.id(name), "index": index, "title": title, "blocks": blocks, "faulty": faulty}
@@ -84,7 +84,7 @@ class FormView:
                 (kind, words, json.dumps(rows.new(self.found.fragment, kind)))
                 for kind, words in rows.kinds or [("", rows.add)]
             ],
-            "faulty": any(each["faulty"] for each in members),
+            "faulty": any(member["faulty"] for member in members),
         }
 
     def field(self, field: FormField) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class FormView:
         values = field.shown(self.found.fragment) if typed is None else typed
         value = values[0] if values else ""
         problems = [_said(problem) for problem in self.found.problems.get(name, ())]
-        found = {
+        context = {
             "widget": field.widget,
             "id": self.id(name),
             "name": name,
@@ -107,10 +107,12 @@ class FormView:
         }
         if isinstance(field, ChoiceField):
             options = field.choices(value)
-            found |= {"options": options, "words": dict(options).get(value, value)}
+            context |= {"options": options, "words": dict(options).get(value, value)}
         if isinstance(field, SeveralField):
-            found["options"] = [(each, words, each in values) for each, words in field.choices(values)]
-        return found
+            context["options"] = [
+                (option, words, option in values) for option, words in field.choices(values)
+            ]
+        return context
 
 
 def _said(problem: Problem) -> str:

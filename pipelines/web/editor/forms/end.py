@@ -30,7 +30,7 @@ class EndForm:
         if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:
             fields.append(control(END, (), "kind", ChoiceField))
         fields += unplaced(END, (), fields, but=("key", "kind"))
-        known = [(each,) for each in ("key", "kind") if always]
+        known = [(key,) for key in ("key", "kind") if always]
         words = "What has no field of its own, as JSON."
         help_words = "This end exists in every line." if always else ""
         return with_rest(
@@ -38,12 +38,12 @@ class EndForm:
         )
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        keys = {each["key"] for each in others(setting.names.ends, setting.own)}
+        keys = {end["key"] for end in others(setting.names.ends, setting.own)}
         rest = [{"key": key, "kind": BUILT_IN_ENDS.get(key, "completed")} for key in sorted(keys)]
         return Placed(skeleton(setting.names, ends=[*rest, fragment]), f"ends[{len(rest)}]")
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         """A station of the same key is told at the station; here it belongs to the end."""
-        if fragment.get("key") in [each.key for each in setting.names.stations]:
+        if fragment.get("key") in [station.key for station in setting.names.stations]:
             return [Problem("key", "a station has this key, and stations and ends share one name space")]
         return ()

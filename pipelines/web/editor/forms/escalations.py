@@ -26,11 +26,11 @@ def of_line(usual: Policy, preset: str, setting: Setting) -> Section:
     )
 
 
-def _rules(preset: str, told: list[tuple[str, str]]) -> Rows:
+def _rules(preset: str, role_options: list[tuple[str, str]]) -> Rows:
     return Rows(
         at=("escalations",),
         label="Who is told",
-        row=lambda fragment, at: _rule(at, told),
+        row=lambda fragment, at: _rule(at, role_options),
         new=_new,
         title=_title,
         add="Add a rule",
@@ -49,13 +49,13 @@ def _of_preset(preset: str) -> str:
         by_role.setdefault(rule.role, []).append(f"{trigger_words(rule.trigger)}{time}")
     if not by_role:
         return "None: whatever is escalated, the administrators of the project answer, without a limit."
-    told = "; ".join(f"{role}: {', '.join(words)}" for role, words in by_role.items())
-    return f"None of its own. The preset tells {told}."
+    recipients = "; ".join(f"{role}: {', '.join(words)}" for role, words in by_role.items())
+    return f"None of its own. The preset tells {recipients}."
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
-    taken = values_at(fragment, ("escalations",), "trigger")
-    return {"trigger": first_free(TRIGGERS, taken), "role": "", "sla": "4h"}
+    used_triggers = values_at(fragment, ("escalations",), "trigger")
+    return {"trigger": first_free(TRIGGERS, used_triggers), "role": "", "sla": "4h"}
 
 
 def _title(member: Any, index: int) -> str:
@@ -64,10 +64,10 @@ def _title(member: Any, index: int) -> str:
     return f"{trigger_words(str(member.get('trigger', '')))} → {member.get('role') or '?'}"
 
 
-def _rule(at: Place, told: list[tuple[str, str]]) -> Sequence[FormField | Rows]:
+def _rule(at: Place, role_options: list[tuple[str, str]]) -> Sequence[FormField | Rows]:
     triggers = [(trigger, trigger_words(trigger)) for trigger in TRIGGERS]
-    found = [
+    controls = [
         control(ESCALATION, at, "trigger", ChoiceField, options=triggers, free=True, needed=True),
-        control(ESCALATION, at, "role", ChoiceField, options=told, free=True, needed=True),
+        control(ESCALATION, at, "role", ChoiceField, options=role_options, free=True, needed=True),
     ]
-    return [*found, *unplaced(ESCALATION, at, found)]
+    return [*controls, *unplaced(ESCALATION, at, controls)]

@@ -38,7 +38,7 @@ class FailuresForm:
         return [Section(fields=[_rows(setting)])]
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        keys = [each.key for each in setting.names.stations]
+        keys = [station.key for station in setting.names.stations]
         index = keys.index(setting.own) if setting.own in keys else 0
         document = skeleton(setting.names)
         stations = document["stations"] or [{"key": "station"}]
@@ -59,7 +59,7 @@ def _without_told(rule: Any) -> Any:
 def _members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
     rules = places.get(fragment, RULES)
     members = rules if type(rules) is list else []
-    return ((index, each) for index, each in enumerate(members) if type(each) is dict)
+    return ((index, member) for index, member in enumerate(members) if type(member) is dict)
 
 
 def _place(rule: Any) -> Place:
@@ -70,33 +70,33 @@ def _place(rule: Any) -> Place:
 
 
 def types_of(rule: Any) -> list[str]:
-    found = places.get(rule, _place(rule))
-    members = found if type(found) is list else [found]
-    return [each for each in members if type(each) is str and each.strip()]
+    value = places.get(rule, _place(rule))
+    members = value if type(value) is list else [value]
+    return [type_name for type_name in members if type(type_name) is str and type_name.strip()]
 
 
 def _types(fragment: Fragment) -> Iterator[Problem]:
     """A row without a type, or with one that a row before it takes already, is never reached."""
-    taken: set[str] = set()
+    used_types: set[str] = set()
     for index, rule in _members(fragment):
         types, at = types_of(rule), places.name((*RULES, index, *_place(rule)))
         if not types:
             yield Problem(at, "is empty", "write the type as the work says it, for example test failure")
         for name in types:
-            if name in taken:
+            if name in used_types:
                 yield Problem(at, f"“{name}” has a row already", "change that one")
-        taken.update(types)
+        used_types.update(types)
 
 
 def _told(fragment: Fragment, ends: dict[str, str]) -> Iterator[Problem]:
     """Somebody is told when a limit is used up, and a budget counts ways to stations only. The fault stands at both
     fields of which either mends it."""
     for index, rule in _members(fragment):
-        told = rule.get("told", MISSING)
-        if told is MISSING:
+        notified_role = rule.get("told", MISSING)
+        if notified_role is MISSING:
             continue
         at = (*RULES, index)
-        if type(told) is not str or len(told) > MAX_ROLE:
+        if type(notified_role) is not str or len(notified_role) > MAX_ROLE:
             yield Problem(places.name((*at, "told")), f"has to be a text of at most {MAX_ROLE} characters")
         if "max_retries" not in rule:
             for name in ("told", "max_retries"):
@@ -147,15 +147,15 @@ def _rows(setting: Setting) -> Rows:
             return str(index + 1)
         types, to = ", ".join(types_of(member)) or "?", str(member.get("to", "?"))
         most = member.get("max_retries")
-        said = f"{types} → {names.get(to, to)}"
-        return said if type(most) is not int else f"{said}, at most {most}"
+        route = f"{types} → {names.get(to, to)}"
+        return route if type(most) is not int else f"{route}, at most {most}"
 
     def new(fragment: Fragment, kind: str) -> dict[str, Any]:
         keys = [key for key, _words in stations]
         place = keys.index(setting.own) if setting.own in keys else 0
         to = keys[max(place - 1, 0)] if keys else "failed"
-        taken = [*setting.names.rules, *values_at(fragment, RULES, "id")]
-        free = free_key(f"{setting.own or 'station'}-failure", taken)
+        used_ids = [*setting.names.rules, *values_at(fragment, RULES, "id")]
+        free = free_key(f"{setting.own or 'station'}-failure", used_ids)
         return {"id": free, "when": {"failure_type": ""}, "to": to, "max_retries": USUAL}
 
     return Rows(

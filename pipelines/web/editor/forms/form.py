@@ -56,7 +56,7 @@ class Rows:
         known = list(self.row(fragment, at))
         if not self.rest:
             return known
-        covered = [each.at[len(at) :] for each in known]
+        covered = [item.at[len(at) :] for item in known]
         other = RestField(at=at, label="", covered=tuple(covered), rows=3)
         return [*known, other] if other.left(fragment) is not places.MISSING else known
 
@@ -68,12 +68,12 @@ def members_at(fragment: Fragment, at: Place) -> list[Any]:
 
 def values_at(fragment: Fragment, at: Place, key: str) -> list[Any]:
     """What the members of a list have under this key."""
-    return [places.get(each, (key,)) for each in members_at(fragment, at)]
+    return [places.get(member, (key,)) for member in members_at(fragment, at)]
 
 
-def first_free(names: Iterable[str], taken: Sequence[Any]) -> str:
+def first_free(names: Iterable[str], used_values: Sequence[Any]) -> str:
     """The first that is not taken, whatever stands among those; "" where all are."""
-    return next((name for name in names if name not in taken), "")
+    return next((name for name in names if name not in used_values), "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,41 +187,41 @@ def examine(form: PartForm, fragment: Fragment, setting: Setting) -> FragmentPro
 
 def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
     """Those of the fragment, with the path from there on."""
-    found = []
+    own_problems = []
     for problem in problems:
         rest = problem.path[len(placed.path) :]
         inside = problem.path.startswith(placed.path) and (not placed.path or rest[:1] in ("", ".", "["))
         rest = rest.removeprefix(".")
         if inside and re.split(r"[.\[]", rest)[0] not in placed.beside:
-            found.append(Problem(rest, problem.message, problem.hint))
-    return found
+            own_problems.append(Problem(rest, problem.message, problem.hint))
+    return own_problems
 
 
 def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
     """A document of nothing but names, for the readers to look them up, and these parts."""
-    given = {"preset": names.preset, "policy": names.policy, "flags": names.flags}
-    ends = [{"key": each.key, "kind": each.kind or "completed"} for each in names.ends]
+    settings = {"preset": names.preset, "policy": names.policy, "flags": names.flags}
+    ends = [{"key": end.key, "kind": end.kind or "completed"} for end in names.ends]
     return {
         "gateline": 1,
         "key": "line",
-        **{key: value for key, value in given.items() if value is not None},
-        "stations": [bare_station(each) for each in names.stations],
-        "gates": [{"key": each.key} for each in names.gates],
+        **{key: value for key, value in settings.items() if value is not None},
+        "stations": [bare_station(station) for station in names.stations],
+        "gates": [{"key": gate.key} for gate in names.gates],
         "ends": ends,
         "inputs": [{"key": key} for key in dict.fromkeys(names.inputs) if KEY.match(key)],
         **parts,
     }
 
 
-def bare_station(named: NamedPart) -> dict[str, Any]:
+def bare_station(station: NamedPart) -> dict[str, Any]:
     """Of what it does only the kind: others may name it for that."""
-    return {"key": named.key, "work": {"kind": named.kind if named.kind in KINDS else "noop"}}
+    return {"key": station.key, "work": {"kind": station.kind if station.kind in KINDS else "noop"}}
 
 
 def others(members: Sequence[NamedPart], own: str) -> list[dict[str, Any]]:
     """The skeletons of all but the first of this key, which is the fragment itself."""
     rest = list(members)
-    found = next((each for each in rest if each.key == own), None)
-    if found is not None:
-        rest.remove(found)
-    return [bare_station(each) for each in rest]
+    own_member = next((member for member in rest if member.key == own), None)
+    if own_member is not None:
+        rest.remove(own_member)
+    return [bare_station(member) for member in rest]

@@ -38,7 +38,7 @@ from pipelines.web.editor.forms.words import routes
 
 class GateForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
-        found = [
+        sections = [
             Section(fields=_names(fragment)),
             Section(title="Checks", fields=checks.fields(fragment), open=True),
             tool.section(fragment),
@@ -49,10 +49,10 @@ class GateForm:
             Section(title="Approve without the page", fields=unplaced(CHANNELS, ("channels",), ())),
             Section(title="Due, and who is told", fields=_due(fragment)),
         ]
-        placed = [field for section in found for field in section.fields]
-        found[0] = replace(found[0], fields=[*found[0].fields, *unplaced(GATE, (), placed)])
+        placed = [field for section in sections for field in section.fields]
+        sections[0] = replace(sections[0], fields=[*sections[0].fields, *unplaced(GATE, (), placed)])
         words = "What has no field of its own, as JSON."
-        return with_rest(found, fragment, "Everything else", words)
+        return with_rest(sections, fragment, "Everything else", words)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         rest = others(setting.names.gates, setting.own)
@@ -88,8 +88,8 @@ def _words(setting: Setting) -> list[FormField | Rows]:
     known = words_of(ON_REJECT)
     policy = setting.names.policy if type(setting.names.policy) is dict else {}
     line = policy.get("on_reject")
-    said = dict(known).get(line, line) if type(line) is str else ""
-    usual = ("", f"As the line says: {said}" if said else "As the line says")
+    label = dict(known).get(line, line) if type(line) is str else ""
+    usual = ("", f"As the line says: {label}" if label else "As the line says")
     offered = FLUX_OFFERS if setting.names.preset == "flux" else OFFERS
     return [
         control(GATE, (), "offers", SeveralField, options=words_of(WORDS), usual=offered),
@@ -99,15 +99,15 @@ def _words(setting: Setting) -> list[FormField | Rows]:
 
 def _filled(fragment: Fragment) -> Section:
     """Fields as those of the line's form; their answers become variables."""
-    given = places.get(fragment, ("fields",))
+    fields = places.get(fragment, ("fields",))
     add, empty = (
         "Add a field",
         "No fields. Required checkboxes make a checklist.",
     )
     rows = inputs.rows(("fields",), "Fields", add, empty, types=FIELD_TYPES)
-    shown = [rows] if type(given) is list or given is places.MISSING else []
+    items = [rows] if type(fields) is list or fields is places.MISSING else []
     help_text = "Filled in with an approval. Later stations read them as {{variables.key}}."
-    return Section(title="Fields to fill in", fields=shown, help=help_text, open="fields" in fragment)
+    return Section(title="Fields to fill in", fields=items, help=help_text, open="fields" in fragment)
 
 
 def _sample(fragment: Fragment) -> Section:
@@ -118,7 +118,7 @@ def _sample(fragment: Fragment) -> Section:
 
 
 def _due(fragment: Fragment) -> list[FormField | Rows]:
-    found: list[FormField | Rows] = [control(DUE, ("due",), "after", whole=("due",))]
+    controls: list[FormField | Rows] = [control(DUE, ("due",), "after", whole=("due",))]
     if "due" in fragment:
-        found += unplaced(DUE, ("due",), found)
-    return [*found, control(GATE, (), "notify")]
+        controls += unplaced(DUE, ("due",), controls)
+    return [*controls, control(GATE, (), "notify")]

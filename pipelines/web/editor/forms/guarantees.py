@@ -109,7 +109,7 @@ def _new(fragment: Fragment, kind: str, setting: Setting) -> dict[str, Any]:
         ],
         values_at(fragment, ("guarantees",), "id"),
     )
-    said: dict[str, dict[str, Any]] = {
+    promises: dict[str, dict[str, Any]] = {
         WITHOUT: {"never": {"reach": last, "without": gates[0] if gates else first}},
         AFTERWARDS: {
             "after": {"gate": gates[0] if gates else "", "word": "reject"},
@@ -119,7 +119,7 @@ def _new(fragment: Fragment, kind: str, setting: Setting) -> dict[str, Any]:
         ENDS: {"ends_within": 40},
         COST: {"cost_at_most": "10.00"},
     }
-    return {"id": key, **said[kind]}
+    return {"id": key, **promises[kind]}
 
 
 def _row(fragment: Fragment, at: Place, setting: Setting) -> Sequence[FormField | Rows]:

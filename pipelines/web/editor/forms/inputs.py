@@ -58,15 +58,15 @@ def rows(at: Place, label: str, add: str, empty: str, types: Collection[str] = T
 
 
 def title(member: Any, index: int) -> str:
-    named = member if type(member) is dict else {}
-    words = [named.get(key) for key in ("label", "key")]
+    document = member if type(member) is dict else {}
+    words = [document.get(key) for key in ("label", "key")]
     return next((word for word in words if type(word) is str and word), f"Field {index + 1}")
 
 
 def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
-    taken = values_at(fragment, at, "key")
-    numbers = count(len(taken) + 1)
-    return {"key": first_free((f"field-{number}" for number in numbers), taken), "type": "text"}
+    used_keys = values_at(fragment, at, "key")
+    numbers = count(len(used_keys) + 1)
+    return {"key": first_free((f"field-{number}" for number in numbers), used_keys), "type": "text"}
 
 
 def _row(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> list[FormField | Rows]:
@@ -77,15 +77,17 @@ def _row(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> li
         if (TEXT if kind is places.MISSING else kind) not in types
         and places.get(fragment, (*at, rule)) is places.MISSING
     ]
-    found: list[FormField | Rows] = [
+    controls: list[FormField | Rows] = [
         control(INPUT, at, "label"),
         control(INPUT, at, "key", covers=(places.name(at),)),
-        control(INPUT, at, "type", Type, options=[each for each in words_of(TYPES) if each[0] in types]),
+        control(
+            INPUT, at, "type", Type, options=[option for option in words_of(TYPES) if option[0] in types]
+        ),
     ]
     if "choices" not in absent:
-        found.append(control(INPUT, at, "choices"))
-    found += [control(INPUT, at, "required"), _default(at, kind)]
-    return [*found, *unplaced(INPUT, at, found, but=absent)]
+        controls.append(control(INPUT, at, "choices"))
+    controls += [control(INPUT, at, "required"), _default(at, kind)]
+    return [*controls, *unplaced(INPUT, at, controls, but=absent)]
 
 
 def _default(at: Place, kind: Any) -> FormField:
@@ -96,12 +98,16 @@ def _default(at: Place, kind: Any) -> FormField:
 
 def wrong_defaults(fragment: Fragment, at: Place) -> list[Problem]:
     """What a form is filled with from the start and would not take from a person."""
-    found = []
-    for index, each in enumerate(read_inputs(places.get(fragment, at))):
-        fault = fault_of(each, each.default) if each.has_default and each.default is not None else ""
+    problems = []
+    for index, line_input in enumerate(read_inputs(places.get(fragment, at))):
+        fault = (
+            fault_of(line_input, line_input.default)
+            if line_input.has_default and line_input.default is not None
+            else ""
+        )
         if fault:
-            found.append(Problem(join(places.name((*at, index)), "default"), fault))
-    return found
+            problems.append(Problem(join(places.name((*at, index)), "default"), fault))
+    return problems
 
 
 class InputsForm:
@@ -116,9 +122,9 @@ class InputsForm:
         )
         known = places.get(fragment, ("inputs",))
         items = [fields] if type(known) is list or known is places.MISSING else []
-        found = [Section(fields=items, open=True)]
+        sections = [Section(fields=items, open=True)]
         if type(known) is not list and known is not places.MISSING:
-            found = list(with_rest(found, fragment, "Everything else", ""))
+            sections = list(with_rest(sections, fragment, "Everything else", ""))
         context = {
             "fields": start.fields_of(read_inputs(known), None),
             "typed": dict.fromkeys(start.OWN, "") | {"priority": Priority.MEDIUM},
@@ -126,7 +132,7 @@ class InputsForm:
             "priorities": Priority.choices,
         }
         preview = Section(title="Preview", open=True, template="editor/forms/preview.html", context=context)
-        return [*found, preview]
+        return [*sections, preview]
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         document = skeleton(setting.names, inputs=fragment.get("inputs", []))

@@ -35,7 +35,7 @@ class Requires(ListedField):
 
 
 def of_station(setting: Setting) -> Section:
-    stages = [each for each in setting.names.options("stations") if each[0] != setting.own]
+    stages = [option for option in setting.names.options("stations") if option[0] != setting.own]
     agents = [(key, key) for key in setting.agents]
     return Section(
         title="Agent and preconditions",
@@ -70,11 +70,11 @@ def knob(name: str, usual: Policy, more: Options = (), make: type[ChoiceField] =
     """A knob of the policy; left out it is as the preset says, which the first option spells out."""
     choices = [*words_of(POLICY.fields[name].choices), *more]  # type: ignore[attr-defined]
     value = str(POLICY.write(usual).get(name, "no"))
-    said = dict(choices).get(value, value)
-    preset = ("", f"Preset: {said}")
-    found = control(POLICY, ("policy",), name, make, options=[preset, *choices])
-    assert isinstance(found, ChoiceField)
-    return found
+    label = dict(choices).get(value, value)
+    preset = ("", f"Preset: {label}")
+    field = control(POLICY, ("policy",), name, make, options=[preset, *choices])
+    assert isinstance(field, ChoiceField)
+    return field
 
 
 def kinds() -> list[tuple[str, str]]:
@@ -82,11 +82,11 @@ def kinds() -> list[tuple[str, str]]:
 
 
 def _budgets(usual: Policy, setting: Setting) -> Rows:
-    told = roles(setting)
+    role_options = roles(setting)
     return Rows(
         at=("budgets",),
         label="Named limits",
-        row=lambda fragment, at: _budget(fragment, at, setting, told),
+        row=lambda fragment, at: _budget(fragment, at, setting, role_options),
         new=_new,
         title=_title,
         add="Add a limit for",
@@ -102,8 +102,8 @@ def _of_preset(usual: Policy) -> str:
     """The standard ones, where the line declares none."""
     if not usual.standard_budgets:
         return "None: only the limits of rules and stations bind."
-    told = ", ".join(f"{each.name} {each.most}" for each in standard(()))
-    return f"None of its own. The preset brings {told}."
+    standard_limits = ", ".join(f"{budget.name} {budget.most}" for budget in standard(()))
+    return f"None of its own. The preset brings {standard_limits}."
 
 
 def _new(fragment: Fragment, kind: str) -> dict[str, Any]:
@@ -125,11 +125,11 @@ LISTS = tuple(key for key, field in BUDGET.fields.items() if isinstance(field, C
 
 
 def _budget(
-    fragment: Fragment, at: Place, setting: Setting, told: list[tuple[str, str]]
+    fragment: Fragment, at: Place, setting: Setting, role_options: list[tuple[str, str]]
 ) -> Sequence[FormField | Rows]:
     kind = places.get(fragment, (*at, "kind"))
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
-    found: list[FormField | Rows] = [
+    controls: list[FormField | Rows] = [
         *(control(BUDGET, at, key) for key in ("label", "key")),
         control(BUDGET, at, "kind"),
         control(BUDGET, at, "most"),
@@ -145,6 +145,6 @@ def _budget(
             options=exhausted((*setting.names.options("stations"), *setting.names.options("ends"))),
             covers=(f"{places.name((*at, 'on_exhausted'))}.to",),
         ),
-        control(BUDGET, at, "role", ChoiceField, options=told, free=True),
+        control(BUDGET, at, "role", ChoiceField, options=role_options, free=True),
     ]
-    return [*found, *unplaced(BUDGET, at, found, but=LISTS)]
+    return [*controls, *unplaced(BUDGET, at, controls, but=LISTS)]

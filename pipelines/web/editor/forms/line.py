@@ -45,7 +45,7 @@ class LineForm:
             *(control(LINE, (), key) for key in ("name", "description")),
             control(LINE, (), "start", options=starts),
         ]
-        found = [
+        sections = [
             Section(fields=names),
             workspace.of_line(fragment, setting),
             guarantees.of_line(setting),
@@ -62,20 +62,20 @@ class LineForm:
             Section(title="Data of conditions", fields=_data(usual)),
         ]
         words = "What has no field of its own, as JSON: extra."
-        return with_rest(found, fragment, "Everything else", words)
+        return with_rest(sections, fragment, "Everything else", words)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        whole = skeleton(setting.names)
+        document = skeleton(setting.names)
         # What budgets name: in the form the rules of all stations stand at the first one.
-        if whole["stations"]:
-            whole["stations"][0]["rules"] = [
+        if document["stations"]:
+            document["stations"][0]["rules"] = [
                 {"id": rule, "to": "completed"} for rule in dict.fromkeys(setting.names.rules)
             ]
         # Of inputs the form knows the keys alone: whether one is a repository the readers of the whole line say.
-        for each in whole["inputs"]:
-            each["type"] = "repository"
-        beside = {key: value for key, value in whole.items() if key not in ("preset", "policy")}
-        return Placed({**beside, **fragment, **beside}, beside=frozenset(beside))
+        for line_input in document["inputs"]:
+            line_input["type"] = "repository"
+        other_parts = {key: value for key, value in document.items() if key not in ("preset", "policy")}
+        return Placed({**other_parts, **fragment, **other_parts}, beside=frozenset(other_parts))
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         return ()

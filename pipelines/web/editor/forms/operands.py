@@ -60,9 +60,9 @@ class Value(FormField):
         if self.reads_text and type(value) is str:
             return value
         if operators.takes(self.op) == "list" and type(value) is list and value:
-            said = ", ".join(map(as_typed, value))
-            if LISTED.value(said) == value:
-                return said
+            listing = ", ".join(map(as_typed, value))
+            if LISTED.value(listing) == value:
+                return listing
         return as_typed(value)
 
     def value(self, typed: str) -> Any:
@@ -81,8 +81,8 @@ def as_typed(value: Any) -> str:
 def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, Any]:
     """The test with another operator, and a value that this one can use."""
     value = test.get("value", MISSING)
-    kept = {key: each for key, each in test.items() if key not in ("op", "value")}
-    changed = {**kept, "op": op}
+    remaining = {key: member for key, member in test.items() if key not in ("op", "value")}
+    changed = {**remaining, "op": op}
     if op in operators.ALONE:
         return changed
     return {**changed, "value": _usable(op, value, text_only)}
@@ -91,16 +91,16 @@ def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, A
 def _usable(op: str, value: Any, text_only: bool) -> Any:
     if op == "range":
         return value if _is_range(value) else "0,100"
-    taken = operators.takes(op)
-    if taken == "number":
+    operand_type = operators.takes(op)
+    if operand_type == "number":
         return value if is_number(value) else _number(value)
-    if taken == "list":
+    if operand_type == "list":
         return value if type(value) is list else [] if value is MISSING else [value]
-    if taken == "type":
+    if operand_type == "type":
         return value if value in TYPES else "string"
-    if taken == "pattern":
+    if operand_type == "pattern":
         return value if type(value) is str and _is_pattern(value) else ""
-    if text_only or taken in ON_TEXTS:
+    if text_only or operand_type in ON_TEXTS:
         return value if type(value) is str else "" if value in (MISSING, []) else as_typed(value)
     if type(value) is list and len(value) == 1:
         return value[0]
@@ -108,8 +108,8 @@ def _usable(op: str, value: Any, text_only: bool) -> Any:
 
 
 def _number(value: Any) -> Any:
-    found = MEANT.value(value) if type(value) is str else None
-    return found if is_number(found) else 0
+    number = MEANT.value(value) if type(value) is str else None
+    return number if is_number(number) else 0
 
 
 def _is_range(value: Any) -> bool:

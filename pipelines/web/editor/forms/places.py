@@ -42,7 +42,7 @@ def put(value: Any, place: Place, new: Any) -> Any:
     inside = value if type(value) is dict else {}
     below = put(inside.get(step), rest, new) if rest else new
     if below is MISSING or (new is MISSING and rest and below in ({}, None)):
-        return {key: kept for key, kept in inside.items() if key != step}
+        return {key: member for key, member in inside.items() if key != step}
     return {**inside, str(step): below}
 
 
@@ -91,9 +91,9 @@ def without(value: Any, covered: Iterable[Place]) -> Any:
         return MISSING if type(value) is list and any(type(step) is int for step in steps) else value
     left = {}
     for key, member in value.items():
-        kept = without(member, steps[key]) if key in steps else member
-        if kept is not MISSING and not (kept == {} and key in steps):
-            left[key] = kept
+        remaining = without(member, steps[key]) if key in steps else member
+        if remaining is not MISSING and not (remaining == {} and key in steps):
+            left[key] = remaining
     return left or MISSING
 
 

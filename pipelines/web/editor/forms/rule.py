@@ -40,7 +40,7 @@ FORK = "*fork"
 class RuleForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         around = _around(fragment, setting)
-        found = [
+        sections = [
             Section(fields=[control(RULE, (), "label", longest=200)]),
             _condition(fragment, around),
             _as_json(fragment, around),
@@ -50,12 +50,14 @@ class RuleForm:
             Section(title="Feedback and variables", fields=_effects(around)),
             Section(title="Id", fields=[control(RULE, (), "id", covers=("",))]),
         ]
-        placed = [field for section in found for field in section.fields]
-        found[0] = replace(found[0], fields=[*found[0].fields, *unplaced(RULE, (), placed)])
-        return with_rest(found, fragment, "Everything else", "What has no field of its own, as JSON.", WHEN)
+        placed = [field for section in sections for field in section.fields]
+        sections[0] = replace(sections[0], fields=[*sections[0].fields, *unplaced(RULE, (), placed)])
+        return with_rest(
+            sections, fragment, "Everything else", "What has no field of its own, as JSON.", WHEN
+        )
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
-        keys = [each.key for each in setting.names.stations]
+        keys = [station.key for station in setting.names.stations]
         index = keys.index(setting.within) if setting.within in keys else 0
         document = skeleton(setting.names)
         stations = document["stations"] or [{"key": "station"}]
@@ -85,7 +87,7 @@ def _reads_output(condition: Any, depth: int) -> bool:
     if depth > nesting.DEEPEST:
         return False
     if type(condition) is list:
-        return any(_reads_output(each, depth + 1) for each in condition)
+        return any(_reads_output(member, depth + 1) for member in condition)
     if type(condition) is not dict:
         return condition is MISSING
     return bool(condition)
@@ -104,15 +106,15 @@ def _condition(fragment: Fragment, around: ConditionSetting) -> Section:
 
 
 def _as_json(fragment: Fragment, around: ConditionSetting) -> Section:
-    whole = AsJson(
+    json_field = AsJson(
         at=WHEN,
         label="The whole condition",
         help="Leave empty for always. What has no field can be written here.",
         rows=4,
         around=around,
     )
-    shown = nesting.kind_of(places.get(fragment, WHEN))
-    return Section(title="Condition as JSON", fields=[whole], open=not shown)
+    kind = nesting.kind_of(places.get(fragment, WHEN))
+    return Section(title="Condition as JSON", fields=[json_field], open=not kind)
 
 
 # Where it leads
@@ -155,7 +157,7 @@ def ends_of(setting: Setting) -> Options:
     declared = setting.names.options("ends")
     known = {key for key, words in declared}
     built_in = [("completed", "completed"), ("failed", "failed"), ("cancelled", "cancelled")]
-    return [*declared, *(each for each in built_in if each[0] not in known)]
+    return [*declared, *(end for end in built_in if end[0] not in known)]
 
 
 def _fork(stations: Options) -> Rows:
@@ -181,8 +183,8 @@ def _free(options: Options, fragment: Fragment, name: str) -> str:
 
 def _gates(fragment: Fragment, setting: Setting) -> Section:
     gates = setting.names.options("gates")
-    asked = places.get(fragment, ("gates",))
-    if not gates and not asked:
+    rule_gates = places.get(fragment, ("gates",))
+    if not gates and not rule_gates:
         return Section(title="Gates", help="The line has no gate yet. Add one below.")
 
     rows = Rows(
@@ -197,7 +199,7 @@ def _gates(fragment: Fragment, setting: Setting) -> Section:
         rest=False,
         css="ef-short",
     )
-    return Section(title="Gates", fields=[rows], open=asked is not MISSING)
+    return Section(title="Gates", fields=[rows], open=rule_gates is not MISSING)
 
 
 # What bounds it
@@ -252,7 +254,7 @@ def _limits(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
 
 def _effects(around: ConditionSetting) -> list[FormField | Rows]:
     def row(fragment: Any, at: Place) -> list[FormField | Rows]:
-        strategies = [("", "replace"), *((each, each) for each in STRATEGIES)]
+        strategies = [("", "replace"), *((strategy, strategy) for strategy in STRATEGIES)]
         return [
             control(COMPOSE, at, "var", needed=True),
             control(COMPOSE, at, "path", PathField, options=(), free=True, known=tuple(around.paths)),

@@ -23,7 +23,7 @@ class SeveralForm:
 
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         gates = [("", "No gate"), *setting.names.options("gates")]
-        workers = [each for each in limits.of_station(setting).fields if each.at[0] in WORKERS]
+        workers = [field for field in limits.of_station(setting).fields if field.at[0] in WORKERS]
         bounds: list[FormField | Rows] = [
             control(LIMITS, ("limits",), key) for key in ("max_timeout", "idle_timeout")
         ]
@@ -39,21 +39,21 @@ class SeveralForm:
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         own = set(setting.own.split())
-        rest = [each for each in setting.names.stations if each.key not in own]
+        rest = [station for station in setting.names.stations if station.key not in own]
         # Their work is no matter of this form: of the first kind of it, and as if it were complete.
         kind = next(iter(self._kinds(setting)), "noop")
         key = next(iter(own), "several")
         bare = skeleton(setting.names, stations=[])
-        stations = [{"key": each.key, "work": {"kind": "noop"}} for each in rest]
-        whole = {**bare, "stations": [*stations, {"key": key, "work": {"kind": kind}, **fragment}]}
-        return Placed(whole, f"stations[{len(rest)}]", beside=frozenset({"work", "rules"}))
+        stations = [{"key": station.key, "work": {"kind": "noop"}} for station in rest]
+        document = {**bare, "stations": [*stations, {"key": key, "work": {"kind": kind}, **fragment}]}
+        return Placed(document, f"stations[{len(rest)}]", beside=frozenset({"work", "rules"}))
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         return ()
 
     def _kinds(self, setting: Setting) -> list[str]:
         own = set(setting.own.split())
-        return [each.kind for each in setting.names.stations if each.key in own]
+        return [station.kind for station in setting.names.stations if station.key in own]
 
 
 def _has_labels(kind: str) -> bool:

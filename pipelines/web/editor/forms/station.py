@@ -34,15 +34,17 @@ class StationKindField(ChoiceField):
         if kind == places.get(fragment, self.at):
             return fragment
         before = places.get(fragment, ("work",))
-        kept = {key: before[key] for key in work.known(kind) if type(before) is dict and key in before}
-        return places.put(fragment, ("work",), {"kind": kind, **kept})
+        carried_over = {
+            key: before[key] for key in work.known(kind) if type(before) is dict and key in before
+        }
+        return places.put(fragment, ("work",), {"kind": kind, **carried_over})
 
 
 class StationForm:
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         kind = places.get(fragment, ("work", "kind"))
         kind = kind if type(kind) is str else DEFAULT.key if kind is places.MISSING else ""
-        found = [
+        sections = [
             Section(fields=_names(kind, fragment)),
             *work.sections(kind, fragment, setting),
             _result(kind),
@@ -53,21 +55,21 @@ class StationForm:
         ]
         known = KINDS.get(kind)
         if known and known.executes:
-            found.append(work.reach(fragment))
+            sections.append(work.reach(fragment))
         if known and (known.executes or known.calls):
-            found.append(Section(title="Where it runs", fields=[control(STATION, (), "labels")]))
-        placed = [field for section in found for field in section.fields]
+            sections.append(Section(title="Where it runs", fields=[control(STATION, (), "labels")]))
+        placed = [field for section in sections for field in section.fields]
         further = unplaced(STATION, (), placed, but=("labels", "result_document", "expects"))
-        found[0] = replace(found[0], fields=[*found[0].fields, *further])
+        sections[0] = replace(sections[0], fields=[*sections[0].fields, *further])
         words = "What has no field of its own, as JSON."
         # The name is the title of the inspector, and written there.
-        named = [("name",)] if type(fragment.get("name")) is str else []
-        return with_rest(found, fragment, "Everything else", words, *named)
+        title_place = [("name",)] if type(fragment.get("name")) is str else []
+        return with_rest(sections, fragment, "Everything else", words, *title_place)
 
     def place(self, fragment: Fragment, setting: Setting) -> Placed:
         rest = others(setting.names.stations, setting.own)
-        whole = skeleton(setting.names, stations=[*rest, fragment])
-        return Placed(whole, f"stations[{len(rest)}]", beside=frozenset({"rules"}))
+        document = skeleton(setting.names, stations=[*rest, fragment])
+        return Placed(document, f"stations[{len(rest)}]", beside=frozenset({"rules"}))
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
         return inputs.wrong_defaults(fragment, ("work", "form"))
@@ -96,8 +98,8 @@ def _result(kind: str) -> Section:
 def _expected(kind: str, fragment: Fragment) -> list[Section]:
     """What it leaves, and what follows where it does not."""
     by_workers = kind in KINDS and KINDS[kind].by_workers
-    said = any(key in fragment for key in ("expects", "outcome_of", "artifacts"))
-    if not by_workers and not said:
+    has_expectations = any(key in fragment for key in ("expects", "outcome_of", "artifacts"))
+    if not by_workers and not has_expectations:
         return []
     fields: list[FormField | Rows] = [control(STATION, (), "expects"), _artifacts()]
     return [
@@ -133,7 +135,7 @@ def _limits() -> Section:
 
 def _gate_and_join(fragment: Fragment, setting: Setting) -> Section:
     gates = [("", "No gate"), *setting.names.options("gates")]
-    stations = [each for each in setting.names.options("stations") if each[0] != setting.own]
+    stations = [option for option in setting.names.options("stations") if option[0] != setting.own]
     fields: list[FormField | Rows] = [
         control(STATION, (), "gate", options=gates),
         control(JOIN, ("join",), "wait_for", SeveralField, whole=("join",), options=stations),

@@ -16,8 +16,8 @@ def section(fragment: Fragment) -> Section:
 
 
 def _judged() -> list[FormField | Rows]:
-    said = ("parse", "success_on", "fail_if", "pass_if", "warn_if")
-    judging = [control(JUDGING, ("tool", "outcome"), key) for key in said]
+    judging_keys = ("parse", "success_on", "fail_if", "pass_if", "warn_if")
+    judging = [control(JUDGING, ("tool", "outcome"), key) for key in judging_keys]
     return [*judging, *(control(TOOL, ("tool",), key) for key in ("action", "approve_warnings", "enabled"))]
 
 

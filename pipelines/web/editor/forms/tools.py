@@ -53,7 +53,7 @@ def policy(kind: Kind, name: str, fragment: Fragment) -> Items:
         at=(*POLICY, "rules"),
         label="Rules of the policy",
         row=_policy_rule,
-        new=lambda given, kind: {"tool": "*", "action": "approve"},
+        new=lambda rules_fragment, kind: {"tool": "*", "action": "approve"},
         title=_policy_title,
         add="Add a rule",
         help="The first that matches decides.",
@@ -78,10 +78,10 @@ def _tool(fragment: Fragment, at: Place) -> Items:
 
 
 def _new_tool(fragment: Fragment, kind: str) -> dict[str, Any]:
-    taken = values_at(fragment, AT, "name")
-    names = (f"tool-{number}" for number in count(len(taken) + 1))
+    used_names = values_at(fragment, AT, "name")
+    names = (f"tool-{number}" for number in count(len(used_names) + 1))
     does: dict[str, Any] = {"http": {"url": "https://"}} if kind == "http" else {"argv": ["echo"]}
-    return {"name": first_free(names, taken), **does}
+    return {"name": first_free(names, used_names), **does}
 
 
 def _tool_title(member: Any, index: int) -> str:
@@ -91,7 +91,7 @@ def _tool_title(member: Any, index: int) -> str:
 
 def _policy_rule(fragment: Fragment, at: Place) -> Items:
     names = values_at(fragment, AT, "name")
-    options = [("*", "any tool"), *((each, each) for each in names if type(each) is str)]
+    options = [("*", "any tool"), *((name, name) for name in names if type(name) is str)]
     return [
         ChoiceField(at=(*at, "tool"), label="Tool", options=options, needed=True, covers=(places.name(at),)),
         ChoiceField(at=(*at, "action"), label="Then", options=actions(), needed=True),
@@ -105,6 +105,6 @@ def _policy_rule(fragment: Fragment, at: Place) -> Items:
 
 
 def _policy_title(member: Any, index: int) -> str:
-    said = member if type(member) is dict else {}
-    words = dict(actions()).get(str(said.get("action")), "")
-    return f"{said.get('tool', '')}: {words}" if words else f"Rule {index + 1}"
+    rule = member if type(member) is dict else {}
+    words = dict(actions()).get(str(rule.get("action")), "")
+    return f"{rule.get('tool', '')}: {words}" if words else f"Rule {index + 1}"

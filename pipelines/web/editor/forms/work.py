@@ -24,22 +24,28 @@ Items = list[FormField | Rows]
 
 def known(kind: str) -> tuple[str, ...]:
     """What a kind of work reads, besides `kind`."""
-    found = KINDS.get(kind)
-    if found is None:
+    work_kind = KINDS.get(kind)
+    if work_kind is None:
         return ()
-    return (*found.keys, *(("network",) if found.executes else ()))
+    return (*work_kind.keys, *(("network",) if work_kind.executes else ()))
 
 
 def sections(kind: str, fragment: Fragment, setting: Setting) -> list[Section]:
     """The fields of a kind in the order in which it wants them; none where it has no keys."""
-    found = KINDS.get(kind)
-    if found is None or not found.keys:
+    work_kind = KINDS.get(kind)
+    if work_kind is None or not work_kind.keys:
         return []
     work = places.get(fragment, ("work",))
-    given = work if type(work) is dict else {}
-    shown = [name for name in found.fields or found.keys if not found.keys[name].hidden(given)]
-    fields = [each for name in shown for each in _fields(found, name, fragment, setting)]
-    return [Section(title=found.title, help=found.help if found.help else "", fields=fields, open=True)]
+    values = work if type(work) is dict else {}
+    visible_keys = [
+        name for name in work_kind.fields or work_kind.keys if not work_kind.keys[name].hidden(values)
+    ]
+    fields = [field for name in visible_keys for field in _fields(work_kind, name, fragment, setting)]
+    return [
+        Section(
+            title=work_kind.title, help=work_kind.help if work_kind.help else "", fields=fields, open=True
+        )
+    ]
 
 
 def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Items:
@@ -56,7 +62,11 @@ def _fields(kind: Kind, name: str, fragment: Fragment, setting: Setting) -> Item
 
 
 def _stations(key: StationOf, setting: Setting) -> list[tuple[str, str]]:
-    known = [(each.key, each.name or each.key) for each in setting.names.stations if each.kind == key.kind]
+    known = [
+        (station.key, station.name or station.key)
+        for station in setting.names.stations
+        if station.kind == key.kind
+    ]
     return [("", key.none), *known]
 
 
@@ -127,9 +137,9 @@ def reach(fragment: Fragment) -> Section:
 
 
 def _hosts_help(work: Any) -> str:
-    said = "One per line, over https. input:repository is the host of that input’s repository."
+    help_text = "One per line, over https. input:repository is the host of that input’s repository."
     kind = KINDS.get(str(work.get("kind"))) if type(work) is dict else None
     own = kind.hosts(work) if kind else ()
     if not own:
-        return said
-    return said + " " + f"The agent also reaches {', '.join(own)}."
+        return help_text
+    return help_text + " " + f"The agent also reaches {', '.join(own)}."

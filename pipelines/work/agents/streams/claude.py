@@ -85,19 +85,21 @@ class Claude(Stream):
     def _spent(self, message: dict[str, Any]) -> None:
         """Each part of a turn comes with the usage of the whole turn so far."""
         usage, turn = record(message.get("usage")), text(message.get("id"))
-        given = sum(count(usage.get(name)) for name in INPUT)
+        tokens_in = sum(count(usage.get(name)) for name in INPUT)
         made = count(usage.get("output_tokens"))
         before = self._turn if self._turn[0] == turn else ("", 0, 0)
-        self._turn = (turn, given, made)
-        self.usage.tokens_in += max(given - before[1], 0)
+        self._turn = (turn, tokens_in, made)
+        self.usage.tokens_in += max(tokens_in - before[1], 0)
         self.usage.tokens_out += max(made - before[2], 0)
-        if given + made:
-            self.charge_last(given + made)
+        if tokens_in + made:
+            self.charge_last(tokens_in + made)
 
     def _results(self, line: dict[str, Any]) -> bool:
         content = record(line.get("message")).get("content")
-        found = [record(block) for block in items(content) if record(block).get("type") == "tool_result"]
-        for block in found:
+        result_blocks = [
+            record(block) for block in items(content) if record(block).get("type") == "tool_result"
+        ]
+        for block in result_blocks:
             output = said(block.get("content"))
             failed = block.get("is_error") is True
             code = EXIT.match(output) if failed else None
@@ -107,12 +109,12 @@ class Claude(Stream):
                 output,
                 code=int(code[1]) if code else None if failed else 0,
             )
-        return bool(found)
+        return bool(result_blocks)
 
     def _result(self, line: dict[str, Any]) -> bool:
         usage, cost = record(line.get("usage")), dollars(line.get("total_cost_usd"))
-        given = sum(count(usage.get(name)) for name in INPUT)
-        self.usage.tokens_in = max(given, self.usage.tokens_in)
+        tokens_in = sum(count(usage.get(name)) for name in INPUT)
+        self.usage.tokens_in = max(tokens_in, self.usage.tokens_in)
         self.usage.tokens_out = max(count(usage.get("output_tokens")), self.usage.tokens_out)
         self.usage.cost = cost if cost is not None else self.usage.cost
         self.session = text(line.get("session_id"))[:LONGEST_NAME] or self.session

@@ -71,8 +71,8 @@ class Codex(Stream):
         if kind == "command_execution":
             return self.step(StepKind.COMMAND, Verb.RUN, unwrapped(text(item.get("command"))))
         if kind == "file_change":
-            changed = [record(each) for each in items(item.get("changes"))]
-            paths = [text(each.get("path")) for each in changed]
+            changed = [record(entry) for entry in items(item.get("changes"))]
+            paths = [text(change.get("path")) for change in changed]
             verb = VERBS.get(text(changed[0].get("kind")), Verb.EDIT) if len(changed) == 1 else Verb.EDIT
             changes = tuple(TextChange(path) for path in paths)
             return self.step(StepKind.EDIT, verb, ", ".join(paths), changes=changes)
@@ -82,7 +82,7 @@ class Codex(Stream):
         if kind == "web_search":
             return self.step(StepKind.TOOL, Verb.SEARCH, text(item.get("query")))
         if kind == "todo_list":
-            plan = [text(record(each).get("text")) for each in items(item.get("items"))]
+            plan = [text(record(entry).get("text")) for entry in items(item.get("items"))]
             return self.step(StepKind.TOOL, Verb.PLAN, "; ".join(plan))
         return None
 

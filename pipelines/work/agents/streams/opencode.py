@@ -79,10 +79,12 @@ class OpenCode(Stream):
             self.refused = self.claim or "content-filter"
         tokens = record(part.get("tokens"))
         cache = record(tokens.get("cache"))
-        given = sum(count(each) for each in (tokens.get("input"), cache.get("read"), cache.get("write")))
+        tokens_in = sum(
+            count(amount) for amount in (tokens.get("input"), cache.get("read"), cache.get("write"))
+        )
         made = count(tokens.get("output")) + count(tokens.get("reasoning"))
         # 0 is what it says of a model whose price it does not know.
-        self.spend(given, made, dollars(part.get("cost")) or None)
+        self.spend(tokens_in, made, dollars(part.get("cost")) or None)
         return True
 
     def _error(self, line: dict[str, Any]) -> bool:

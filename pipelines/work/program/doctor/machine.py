@@ -37,8 +37,8 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
         "system", "ok", f"{platform.system()} {platform.release()}, Python {platform.python_version()}"
     )
     if environment.get("GATELINE_RUN_PROGRAMS", "").strip().lower() in OFF:
-        said = "a server that is started here runs none itself, and leaves them to runners"
-        yield CheckupLine("programs", "ok", f"{said} (GATELINE_RUN_PROGRAMS)")
+        detail = "a server that is started here runs none itself, and leaves them to runners"
+        yield CheckupLine("programs", "ok", f"{detail} (GATELINE_RUN_PROGRAMS)")
     yield _certificates(environment)
     git = await asyncio.to_thread(_version, "git")
     without = "not installed: Gateline reads repositories by itself, and stations cannot call it"
@@ -52,14 +52,14 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
     for key, about in sorted(agents.items()):
         yield CheckupLine(f"agent {key}", "ok", f"{about['version'] or 'says no version'}, {about['path']}")
     for preset in PRESETS.values():
-        if said := await asyncio.to_thread(_signed_in, preset, environment):
-            yield CheckupLine(f"signed in with {preset.key}", "ok", said)
+        if detail := await asyncio.to_thread(_signed_in, preset, environment):
+            yield CheckupLine(f"signed in with {preset.key}", "ok", detail)
     if not agents:
         remedy = "Install one on the path of stations; lines without agents need none."
         yield CheckupLine("agents", "unknown", "none found", remedy)
     yield await asyncio.to_thread(_workspaces, environment)
-    for each in await _isolation(path):
-        yield each
+    for line in await _isolation(path):
+        yield line
     for program in ("podman", "docker"):
         yield await asyncio.to_thread(of_images, program)
 
@@ -79,10 +79,10 @@ def of_images(program: str) -> CheckupLine:
 
 def _certificates(environment: Mapping[str, str]) -> CheckupLine:
     try:
-        found = of_environment(environment)
+        authorities = of_environment(environment)
     except WrongBundle as error:
         return CheckupLine("certificates", "failed", str(error), "Name a file with certificates in PEM.")
-    more = f"{len(found.own)} more of {found.source}" if found.own else "none besides"
+    more = f"{len(authorities.own)} more of {authorities.source}" if authorities.own else "none besides"
     return CheckupLine("certificates", "ok", f"the public authorities, and {more}")
 
 
@@ -118,9 +118,9 @@ async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:
 def enforced(isolation: Isolation) -> list[CheckupLine]:
     """Of a station, by what was tried with one here."""
     if isolation.name == "none":
-        said = "nothing: stations can read what this user can read"
+        detail = "nothing: stations can read what this user can read"
         return [
-            CheckupLine("isolation", "failed", said, BUBBLEWRAP),
+            CheckupLine("isolation", "failed", detail, BUBBLEWRAP),
             CheckupLine("network of a station", "failed", "nothing is enforced", BUBBLEWRAP),
             CheckupLine(
                 "egress",
@@ -155,9 +155,9 @@ def _version(program: str) -> str:
     if place is None:
         return ""
     try:
-        said = subprocess.run(
+        completed = subprocess.run(
             [place, "--version"], capture_output=True, text=True, timeout=SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return said.stdout.strip().partition("\n")[0][:100]
+    return completed.stdout.strip().partition("\n")[0][:100]

@@ -29,45 +29,47 @@ WORDS = {"ok": "ok     ", "failed": "FAILED ", "unknown": "unknown"}
 
 def main(words: Sequence[str]) -> int:
     """The exit code: 0 nothing failed, 1 something did, 2 it cannot be asked like this."""
-    said = _parser().parse_args(words)
+    arguments = _parser().parse_args(words)
     try:
-        found = machine_found(os.environ) if said.what is None else _of_host(said, os.environ)
-        return asyncio.run(_told(found, said.json))
+        lines = machine_found(os.environ) if arguments.what is None else _of_host(arguments, os.environ)
+        return asyncio.run(_told(lines, arguments.json))
     except (ValueError, HostError, WrongBundle) as error:
         print(f"gateline doctor: {error}", file=sys.stderr)
         return WRONG
 
 
 async def _told(lines: AsyncIterator[CheckupLine], as_json: bool) -> int:
-    found = []
-    async for each in lines:
-        found.append(each)
+    results = []
+    async for line in lines:
+        results.append(line)
         if not as_json:
-            _print(each)
+            _print(line)
     if as_json:
-        print(json.dumps([asdict(each) for each in found], indent=2))
-    failed = sum(each.state == "failed" for each in found)
+        print(json.dumps([asdict(line) for line in results], indent=2))
+    failed = sum(line.state == "failed" for line in results)
     if failed and not as_json:
-        print(f"{failed} of {len(found)} failed.", file=sys.stderr)
+        print(f"{failed} of {len(results)} failed.", file=sys.stderr)
     return FAILED if failed else OK
 
 
-def _print(each: CheckupLine) -> None:
-    print(f"{WORDS[each.state]}  {each.check}: {escaped(each.said)}", flush=True)
-    if each.remedy:
-        print(f"         {each.remedy}", flush=True)
+def _print(line: CheckupLine) -> None:
+    print(f"{WORDS[line.state]}  {line.check}: {escaped(line.said)}", flush=True)
+    if line.remedy:
+        print(f"         {line.remedy}", flush=True)
 
 
-async def _of_host(said: argparse.Namespace, environment: Mapping[str, str]) -> AsyncIterator[CheckupLine]:
+async def _of_host(
+    arguments: argparse.Namespace, environment: Mapping[str, str]
+) -> AsyncIterator[CheckupLine]:
     """:raises ValueError: what was typed cannot be meant; HostError"""
-    page = page_at(f"{said.server or SERVERS[said.what]}/{said.repository}")
-    token = _token(said.token_variable or VARIABLES[said.what], environment)
+    page = page_at(f"{arguments.server or SERVERS[arguments.what]}/{arguments.repository}")
+    token = _token(arguments.token_variable or VARIABLES[arguments.what], environment)
     trust(of_environment(environment))
     # Whoever names a server here may reach it anyway.
     guard = Guard((page.server,))
-    host = await host_at(HostAccess(said.what, str(page), token), guard)
-    async for each in examined(host, CheckupScope(said.branch, said.issue, said.commit)):
-        yield each
+    host = await host_at(HostAccess(arguments.what, str(page), token), guard)
+    async for line in examined(host, CheckupScope(arguments.branch, arguments.issue, arguments.commit)):
+        yield line
 
 
 def _token(name: str, environment: Mapping[str, str]) -> str:

@@ -164,7 +164,7 @@ def _about(lease: uuid.UUID | None) -> Mapping[str, str]:
 
 def _detail(answer: httpx2.Response) -> str:
     try:
-        said = answer.json()
+        document = answer.json()
     except ValueError:
         return answer.reason_phrase
-    return str(said.get("detail") if isinstance(said, dict) else said)[:500]
+    return str(document.get("detail") if isinstance(document, dict) else document)[:500]

@@ -41,8 +41,8 @@ class Polling:
         while not self._ended.is_set():
             room = {queue: self._most - self._busy(queue) for queue in (DRIVE, QUICK, EVALUATE)}
             room = {queue: number for queue, number in room.items() if number > 0}
-            found = await self._asked(room) if room and not self._stopped else {}
-            for job_id, queue in found.items():
+            jobs = await self._asked(room) if room and not self._stopped else {}
+            for job_id, queue in jobs.items():
                 task = driver.spawn(driver.drive_job(job_id, queue))
                 self._driving[task] = queue
                 task.add_done_callback(self._done)
@@ -67,7 +67,7 @@ class Polling:
             return
 
     def _busy(self, queue: str) -> int:
-        return sum(each == queue for each in self._driving.values())
+        return sum(driven_queue == queue for driven_queue in self._driving.values())
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._driving.pop(task, None)

@@ -15,7 +15,7 @@ from pipelines.work.transport.http.calls import BearerRefused, CallRefused, Serv
 from pipelines.work.transport.protocol import LeaseLost, NotStored, ReportAnswer, ServerAway, Started
 from pipelines.work.transport.together import Together
 
-Said = TypeVar("Said")
+Call = TypeVar("Call")
 Answer = TypeVar("Answer")
 MOST_TOGETHER: Final = 50
 """The largest batch of the engine."""
@@ -24,41 +24,41 @@ LARGEST: Final = 256 * 1024
 FAILED: Final = (BearerRefused, CallRefused, LeaseLost, NotStored, ServerAway)
 
 
-class CallsTogether(ABC, Generic[Said, Answer]):
+class CallsTogether(ABC, Generic[Call, Answer]):
     """One that is alone has a call of its own, and so has each of those that failed together: by itself each meets its
     own error, and comes again."""
 
     def __init__(self, calls: ServerCalls) -> None:
         self._calls = calls
-        self._bundles = Together[Said, Answer](self._sent, MOST_TOGETHER)
+        self._bundles = Together[Call, Answer](self._sent, MOST_TOGETHER)
 
-    async def _answer(self, said: Said) -> Answer:
-        answer = await self._bundles.answer(said)
+    async def _answer(self, call: Call) -> Answer:
+        answer = await self._bundles.answer(call)
         assert answer is not None  # it waits as long as it takes
         return answer
 
     @abstractmethod
-    async def _alone(self, said: Said) -> Answer:
+    async def _alone(self, call: Call) -> Answer:
         """:raises CallRefused, ServerAway, BearerRefused"""
 
     @abstractmethod
-    async def _together(self, said: Sequence[Said]) -> Sequence[Answer | None]:
+    async def _together(self, calls: Sequence[Call]) -> Sequence[Answer | None]:
         """None where one has to come by itself. :raises FAILED: all have to"""
 
-    async def _sent(self, said: Sequence[Said]) -> Sequence[Answer | Exception]:
-        answers: Sequence[Answer | None] = [None] * len(said)
-        if len(said) > 1:
+    async def _sent(self, calls: Sequence[Call]) -> Sequence[Answer | Exception]:
+        answers: Sequence[Answer | None] = [None] * len(calls)
+        if len(calls) > 1:
             with suppress(*FAILED):
-                answers = await self._together(said)
+                answers = await self._together(calls)
         return await asyncio.gather(
-            *(self._settled(each, answer) for each, answer in zip(said, answers, strict=True))
+            *(self._settled(call, answer) for call, answer in zip(calls, answers, strict=True))
         )
 
-    async def _settled(self, said: Said, answer: Answer | None) -> Answer | Exception:
+    async def _settled(self, call: Call, answer: Answer | None) -> Answer | Exception:
         if answer is not None:
             return answer
         try:
-            return await self._alone(said)
+            return await self._alone(call)
         except FAILED as error:
             return error
 
@@ -67,12 +67,12 @@ class SentClaims(CallsTogether[int, "Claimed"]):
     async def take(self, job_id: int) -> Started | None:
         return (await self._answer(job_id)).started
 
-    async def _alone(self, said: int) -> Claimed:
-        return _claimed((await self._calls.insist("POST", f"/jobs/{said}/claim"))["started"])
+    async def _alone(self, call: int) -> Claimed:
+        return _claimed((await self._calls.insist("POST", f"/jobs/{call}/claim"))["started"])
 
-    async def _together(self, said: Sequence[int]) -> list[Claimed]:
-        found = await self._calls.ask_once("POST", "/claims", {"jobs": list(said)})
-        return [_claimed(each) for each in found["started"]]
+    async def _together(self, calls: Sequence[int]) -> list[Claimed]:
+        response = await self._calls.ask_once("POST", "/claims", {"jobs": list(calls)})
+        return [_claimed(entry) for entry in response["started"]]
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,17 @@ class SentReports(CallsTogether["Done", ReportAnswer]):
             return await self._alone(done)
         return await self._answer(done)
 
-    async def _alone(self, said: Done) -> ReportAnswer:
-        path = f"/jobs/{said.started.orders.job_id}/report"
-        return wire.answer_of(await self._calls.insist("POST", path, said.document, lease=said.started.lease))
+    async def _alone(self, call: Done) -> ReportAnswer:
+        path = f"/jobs/{call.started.orders.job_id}/report"
+        return wire.answer_of(await self._calls.insist("POST", path, call.document, lease=call.started.lease))
 
-    async def _together(self, said: Sequence[Done]) -> list[ReportAnswer | None]:
+    async def _together(self, calls: Sequence[Done]) -> list[ReportAnswer | None]:
         reports = [
-            {"job": each.started.orders.job_id, "lease": str(each.started.lease), **each.document}
-            for each in said
+            {"job": call.started.orders.job_id, "lease": str(call.started.lease), **call.document}
+            for call in calls
         ]
-        found = (await self._calls.ask_once("POST", "/reports", {"reports": reports}))["answers"]
-        return [None if each["status"] == "error" else wire.answer_of(each) for each in found]
+        answers = (await self._calls.ask_once("POST", "/reports", {"reports": reports}))["answers"]
+        return [None if answer["status"] == "error" else wire.answer_of(answer) for answer in answers]
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,8 @@ class HttpTransport:
 
     async def waiting(self, room: Mapping[str, int]) -> dict[int, str]:
         """{job: queue} of what waits and this runner may have, the most urgent first; `room` {queue: how many}."""
-        found = await self._once("POST", "/waiting", {"room": dict(room)})
-        return {int(each["job"]): str(each["queue"]) for each in found["jobs"]}
+        response = await self._once("POST", "/waiting", {"room": dict(room)})
+        return {int(entry["job"]): str(entry["queue"]) for entry in response["jobs"]}
 
     async def claim_token(self, token_id: int) -> Started | None:
         raise NotImplementedError("tickets stay with the server")
@@ -82,10 +82,10 @@ class HttpTransport:
 
     def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
         try:
-            found = self._calls.once("POST", "/leases", {"abandoned": sorted(abandoned)})
+            response = self._calls.once("POST", "/leases", {"abandoned": sorted(abandoned)})
         except (CallRefused, BearerRefused) as error:
             raise ServerAway(str(error)) from error
-        return {int(job): uuid.UUID(key) for job, key in found["held"].items()}
+        return {int(job): uuid.UUID(key) for job, key in response["held"].items()}
 
     def hang_up(self) -> None:
         """Connections are shared, and closed in the end."""
@@ -93,12 +93,12 @@ class HttpTransport:
     # Fetch and store
 
     async def material(self, started: Started) -> Material:
-        found = await self._about(started, "material")
-        return wire.material_of(found)
+        response = await self._about(started, "material")
+        return wire.material_of(response)
 
     async def before(self, started: Started) -> Before | None:
-        found = await self._about(started, "before")
-        return wire.before_of(found["before"])
+        response = await self._about(started, "before")
+        return wire.before_of(response["before"])
 
     async def _about(self, started: Started, what: str, document: Any = None, again: str = "") -> Any:
         path = f"/jobs/{started.orders.job_id}/{what}"
@@ -112,8 +112,8 @@ class HttpTransport:
 
     async def store(self, started: Started, left: Leavings) -> None:
         sizes = {digest: size for digest, (_path, size) in left.files.items()}
-        wanted = (await self._about(started, "wanted", {"files": sizes}))["wanted"]
-        for digest in wanted:
+        missing = (await self._about(started, "wanted", {"files": sizes}))["wanted"]
+        for digest in missing:
             path, size = left.files[digest]
             with await asyncio.to_thread(opened, left.root, path) as file:
                 await self._send(started, digest, file, size)
@@ -162,7 +162,7 @@ class HttpTransport:
     ) -> None:
         raise LeaseLost
 
-    async def at_host(self, started: Started, said: AtHost) -> None:
+    async def at_host(self, started: Started, host_state: AtHost) -> None:
         raise LeaseLost
 
     async def queued(self, started: Started) -> float:

@@ -70,9 +70,9 @@ def material_json(material: Material, name: Callable[[str], str]) -> Json:
     git = material.git
     return {
         "before": before_json(material.before, name),
-        "earlier": [{**asdict(each), "stored": name(each.stored)} for each in material.earlier],
-        "files": [{**asdict(each), "stored": name(each.stored)} for each in material.files],
-        "git": None if git is None else {**asdict(git), "packs": [name(each) for each in git.packs]},
+        "earlier": [{**asdict(earlier), "stored": name(earlier.stored)} for earlier in material.earlier],
+        "files": [{**asdict(file), "stored": name(file.stored)} for file in material.files],
+        "git": None if git is None else {**asdict(git), "packs": [name(pack) for pack in git.packs]},
     }
 
 
@@ -87,8 +87,8 @@ def material_of(plain: Mapping[str, Any]) -> Material:
     git = plain["git"]
     return Material(
         before_of(plain["before"]),
-        tuple(Earlier(**each) for each in plain["earlier"]),
-        tuple(Given(**each) for each in plain["files"]),
+        tuple(Earlier(**fields) for fields in plain["earlier"]),
+        tuple(Given(**fields) for fields in plain["files"]),
         None if git is None else _state_of(git),
     )
 
@@ -99,14 +99,14 @@ def before_of(plain: Mapping[str, Any] | None) -> Before | None:
 
 def _state_of(plain: Mapping[str, Any]) -> GitState:
     state = GitState(**{**plain, "packs": tuple(plain["packs"])})
-    return replace(state, branches=tuple(GitBranch(**each) for each in plain["branches"]))
+    return replace(state, branches=tuple(GitBranch(**fields) for fields in plain["branches"]))
 
 
 def leavings_json(left: Leavings) -> Json:
     """Without the bytes, which are sent by themselves. Of git only where the branch stands: the server finds out the
     rest."""
     return {
-        "artifacts": [each.to_dict() for each in left.artifacts if not each.error],
+        "artifacts": [artifact.to_dict() for artifact in left.artifacts if not artifact.error],
         "workspace": None
         if left.workspace is None
         else {"digest": left.workspace.digest, "manifest": list(left.workspace.manifest)},

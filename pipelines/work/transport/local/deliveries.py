@@ -82,9 +82,9 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
             "cleared_at": now,
         },
     )
-    kept = frozen(task, involved, protection) | amount_of(job)
-    if made.landed_at is None and made.people != kept:
-        made.people = kept
+    people = frozen(task, involved, protection) | amount_of(job)
+    if made.landed_at is None and made.people != people:
+        made.people = people
         made.save(update_fields=["people"])
     return Clearance(
         at=int(made.cleared_at.timestamp()),
@@ -150,8 +150,8 @@ def approved(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, st
 def _committed(job: Job) -> bool:
     """Whether the files that were shown after this job are those of a commit: no other files stand for it."""
     done = {"task": job.task_id, "job__token__in": chain(job.token_id), "job__state": Job.State.DONE}
-    shown = Snapshot.objects.filter(**done, job__ended_at__lte=job.ended_at or job.created_at)
-    last = shown.select_related("job").order_by("-job__ended_at", "-job_id").first()
+    snapshots = Snapshot.objects.filter(**done, job__ended_at__lte=job.ended_at or job.created_at)
+    last = snapshots.select_related("job").order_by("-job__ended_at", "-job_id").first()
     if last is None:
         return True
     since = last.job.ended_at or last.job.created_at
@@ -182,20 +182,20 @@ def delivered(
 
 
 @transaction.atomic
-def at_host(job_id: int, lease: uuid.UUID, said: AtHost) -> None:
+def at_host(job_id: int, lease: uuid.UUID, host_state: AtHost) -> None:
     """How far it came through its host. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
     now = still_held(job_id, lease)
     rows = Delivery.objects.filter(job=job_id)
-    known = {} if said.request is None else {"request": dict(said.request)}
-    rows.update(way=said.way, head=said.head, at_host=said.waits, **known)
-    if said.commit:
+    known = {} if host_state.request is None else {"request": dict(host_state.request)}
+    rows.update(way=host_state.way, head=host_state.head, at_host=host_state.waits, **known)
+    if host_state.commit:
         rows.filter(landed_at=None).update(
-            commit=said.commit, landed_tree=said.tree, landed_at=now, moved=False, at_host=False
+            commit=host_state.commit, landed_tree=host_state.tree, landed_at=now, moved=False, at_host=False
         )
-    if said.request is not None:
-        _linked(rows.select_related("repository").get(), said.request, now)
+    if host_state.request is not None:
+        _linked(rows.select_related("repository").get(), host_state.request, now)
 
 
 @transaction.atomic

@@ -19,15 +19,15 @@ def said(job: Job, line: ParsedLine, station: Station) -> dict[str, Any]:
     """{name: value} of what the templates of this station's work ask for, as far as it is there."""
     names = {name for family, name in wanted_by(station.work) if not family}
     # A key may have dots: flat first, as every look-up.
-    wanted = {name if _is_said(name, line) else name.partition(".")[0] for name in names}
-    wanted = {name for name in wanted if _is_said(name, line)}
-    if not wanted:
+    requested = {name if _is_said(name, line) else name.partition(".")[0] for name in names}
+    requested = {name for name in requested if _is_said(name, line)}
+    if not requested:
         return {}
     before = Job.objects.filter(
         task_id=job.task_id, state=Job.State.DONE, purpose=Purpose.STATION, pk__lt=job.pk
     ).order_by("-pk")
-    found = {name: _value(name, job, line, before) for name in wanted}
-    return {name: value[0] for name, value in found.items() if value}
+    values = {name: _value(name, job, line, before) for name in requested}
+    return {name: value[0] for name, value in values.items() if value}
 
 
 def _is_said(name: str, line: ParsedLine) -> bool:
@@ -58,9 +58,9 @@ def _previous(job: Job, before: QuerySet[Job]) -> Job | None:
     """The job whose outcome led here: of this branch, else of the one that it left."""
     token_id: int | None = job.token_id
     while token_id is not None:
-        found = before.filter(token_id=token_id).first()
-        if found is not None:
-            return found
+        previous = before.filter(token_id=token_id).first()
+        if previous is not None:
+            return previous
         token_id = Token.objects.values_list("parent_id", flat=True).get(pk=token_id)
     return before.first()
 

@@ -38,8 +38,8 @@ def folders_for(
     task: Task, line: ParsedLine, station: Station, inputs: Mapping[str, Any], address: str
 ) -> tuple[Mapping[str, Any], ...]:
     keys = (field.key for field in line.inputs if field.type == "repository")
-    named = [address, *(str(inputs.get(key) or "") for key in keys)]
-    paths = [text for text in named if text.startswith("/")]
+    candidates = [address, *(str(inputs.get(key) or "") for key in keys)]
+    paths = [text for text in candidates if text.startswith("/")]
     written = [text for _place, text in templates(station.work, "work") if FOLDER.search(text)]
     if not (paths or written):
         return ()

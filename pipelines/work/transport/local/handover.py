@@ -21,7 +21,15 @@ from pipelines.work.results.files import opened
 from pipelines.work.statements import HOLD_LEASE
 from pipelines.work.transport.local.lineage import upwards, workspace_of
 from pipelines.work.transport.local.repositories import git_state, keep_commit
-from pipelines.work.transport.protocol import Before, Earlier, Given, LeaseLost, Leavings, Material, Wanted
+from pipelines.work.transport.protocol import (
+    Before,
+    Earlier,
+    FileSources,
+    Given,
+    LeaseLost,
+    Leavings,
+    Material,
+)
 
 # {digest: (size, name in the storage)} of what was stored just now
 Stored = dict[str, tuple[int, str]]
@@ -37,10 +45,10 @@ def material(job_id: int, task_id: int, project_id: int, inputs: Mapping[str, An
 
 
 def last_snapshot(job_id: int) -> Before | None:
-    found = workspace_of(job_id)
-    if found is None:
+    snapshot = workspace_of(job_id)
+    if snapshot is None:
         return None
-    digest, manifest = found
+    digest, manifest = snapshot
     digests = {entry["digest"] for entry in manifest if "digest" in entry}
     return Before(digest, manifest, storage.names(digests))
 
@@ -59,7 +67,7 @@ def handed_over(task_id: int, before: int | None = None) -> list[Earlier]:
         if last.get(station, (0, []))[0] != job:
             last[station] = (job, [])
         last[station][1].append(Earlier(station, name, stored))
-    return [each for _, found in last.values() for each in found]
+    return [output for _, outputs in last.values() for output in outputs]
 
 
 def uploaded(project_id: int, inputs: Mapping[str, Any]) -> list[Given]:
@@ -83,10 +91,10 @@ def _retried(task_id: int) -> list[int]:
     return upwards(task_id, lambda pk: retried.filter(pk=pk).first())
 
 
-def save(root: Path, wanted: Wanted, known: set[str]) -> Stored:
+def save(root: Path, sources: FileSources, known: set[str]) -> Stored:
     """Store the bytes that are not stored yet. The work's processes are gone: nothing changes any more."""
     into, stored = storage.artifacts(), {}
-    for digest, (path, size) in wanted.items():
+    for digest, (path, size) in sources.items():
         if digest not in known:
             with opened(root, path) as file:
                 stored[digest] = (size, storage.save(into, digest, file))
@@ -121,8 +129,8 @@ def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: S
 
 def still_held(job_id: int, lease: uuid.UUID) -> datetime:
     """Hold the lease's row to the end of the transaction; the database's time."""
-    held = fetch(HOLD_LEASE, [job_id, lease])
-    if not held:
+    lease_rows = fetch(HOLD_LEASE, [job_id, lease])
+    if not lease_rows:
         raise LeaseLost
-    now: datetime = held[0][0]
+    now: datetime = lease_rows[0][0]
     return now

@@ -21,17 +21,17 @@ def secret_of(repository: Repository, name: str) -> tuple[str, str]:
     """The secret, and why there is none although one is named."""
     if not name:
         return "", ""
-    found = finding.decrypted(stored_for(repository, name)).get(name, "")
-    return found, "" if found else f"The secret {name} is no longer stored. Store it again."
+    secret = finding.decrypted(stored_for(repository, name)).get(name, "")
+    return secret, "" if secret else f"The secret {name} is no longer stored. Store it again."
 
 
 def host_key(repository: Repository) -> str:
     """Which host keeps it, as a key of `hosts.table`; "" where none does."""
     try:
-        found = table.found(repository.host, repository.address, repository.page)
+        location = table.found(repository.host, repository.address, repository.page)
     except ValueError:
         return ""
-    return found[0] if found else ""
+    return location[0] if location else ""
 
 
 @sensitive_variables("credential")
@@ -39,6 +39,6 @@ def host_access(repository: Repository, credential: str) -> HostAccess | None:
     """None where no host keeps it."""
     if not (key := host_key(repository)):
         return None
-    found = table.found(key, repository.address, repository.page)
-    assert found is not None
-    return HostAccess(key, str(found[1]), credential, repository.host_app)
+    location = table.found(key, repository.address, repository.page)
+    assert location is not None
+    return HostAccess(key, str(location[1]), credential, repository.host_app)

@@ -49,15 +49,15 @@ def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started
         return []
     waiting = Job.objects.filter(token__in=tokens, state=Job.State.QUEUED, kind__in=INSTANT)
     begun = engine.start_all([*waiting.order_by("pk").values_list("pk", flat=True)], claim)
-    found = _with_orders(begun)
+    started = _with_orders(begun)
     went = {job.token_id for job in begun}
-    alone = [start_token(each, claim) for each in tokens if each not in went]
-    return found + [each for each in alone if each is not None]
+    alone = [start_token(token, claim) for token in tokens if token not in went]
+    return started + [single for single in alone if single is not None]
 
 
 def later(seconds: float) -> datetime:
-    found: datetime = fetch(SECONDS_FROM_NOW, [seconds])[0][0]
-    return found
+    moment: datetime = fetch(SECONDS_FROM_NOW, [seconds])[0][0]
+    return moment
 
 
 def start_jobs(job_ids: Collection[int], claim: Claim) -> list[Started]:
@@ -82,14 +82,14 @@ def _with_orders(jobs: Collection[Job]) -> list[Started]:
 def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
     """{job: what its worker needs} of those that reports handed on, already leased. They are as their batch wrote
     them; what a repeat is about is read again."""
-    wanted = {result.next_job_id: result for result in results if result.next_job_id and result.next_lease}
-    found = [result.following for result in wanted.values() if result.following is not None]
-    if again := [pk for pk, result in wanted.items() if result.following is None]:
-        found += Job.objects.select_related("task__project__owner").filter(
+    by_job = {result.next_job_id: result for result in results if result.next_job_id and result.next_lease}
+    jobs = [result.following for result in by_job.values() if result.following is not None]
+    if again := [pk for pk, result in by_job.items() if result.following is None]:
+        jobs += Job.objects.select_related("task__project__owner").filter(
             pk__in=again, state=Job.State.RUNNING
         )
-    its = [job for job in found if job.lease_key == wanted[job.pk].next_lease]
-    return {each.orders.job_id: each for each in _with_orders(its)}
+    its = [job for job in jobs if job.lease_key == by_job[job.pk].next_lease]
+    return {started.orders.job_id: started for started in _with_orders(its)}
 
 
 def give_back(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:

@@ -39,12 +39,12 @@ def workspace_of(job_id: int) -> tuple[str, Manifest] | None:
 
 def upwards(first: int, above: Callable[[int], int | None]) -> list[int]:
     """Return the ids from this one on: what is above it, what is above that, and so on."""
-    found: list[int] = []
+    ids: list[int] = []
     current: int | None = first
     while current is not None:
-        found.append(current)
+        ids.append(current)
         current = above(current)
-    return found
+    return ids
 
 
 def trees_of(task_id: int) -> Family:
@@ -101,35 +101,40 @@ class Family:
         if not self.left:
             return self.base
         part = self._part(token, at)
-        mine = [each for each in self.left if each.token in part and each.ended <= at]
-        if not mine:
+        own_snapshots = [
+            snapshot for snapshot in self.left if snapshot.token in part and snapshot.ended <= at
+        ]
+        if not own_snapshots:
             return self.base
-        if not any(self.tokens[each.token].joined_id for each in mine):
-            return self._whole(mine[-1])
+        if not any(self.tokens[snapshot.token].joined_id for snapshot in own_snapshots):
+            return self._whole(own_snapshots[-1])
         merged: Manifest = self.base[1] if self.base else ()
-        for each in mine:
-            before = self.stood(each.token, each.began)
-            merged = changed(merged, before[1] if before else (), self._whole(each)[1])
+        for snapshot in own_snapshots:
+            before = self.stood(snapshot.token, snapshot.began)
+            merged = changed(merged, before[1] if before else (), self._whole(snapshot)[1])
         return digest_of(merged), merged
 
     def _part(self, token: int, at: datetime) -> set[int]:
         """The token, those that it was forked from, and those that had been joined into one of them by then."""
-        found, grown = set(self._up(token)), True
+        token_ids, grown = set(self._up(token)), True
         while grown:
             more = {
-                pk for each in self.tokens.values() if _joined(each, found, at) for pk in self._up(each.pk)
+                pk
+                for other in self.tokens.values()
+                if _joined(other, token_ids, at)
+                for pk in self._up(other.pk)
             }
-            grown = not more <= found
-            found |= more
-        return found
+            grown = not more <= token_ids
+            token_ids |= more
+        return token_ids
 
     def _up(self, token: int) -> list[int]:
         return upwards(token, lambda pk: self.tokens[pk].parent_id)
 
     def _whole(self, left: Left) -> tuple[str, Manifest]:
         if left.pk not in self._read:
-            found = Snapshot.objects.get(pk=left.pk)
-            self._read[left.pk] = found.digest, tuple(found.manifest)
+            snapshot = Snapshot.objects.get(pk=left.pk)
+            self._read[left.pk] = snapshot.digest, tuple(snapshot.manifest)
         return self._read[left.pk]
 
 
@@ -140,9 +145,9 @@ def _joined(token: Token, into: set[int], at: datetime) -> bool:
 def changed(onto: Manifest, before: Manifest, after: Manifest) -> Manifest:
     """`onto` with what was changed from `before` to `after`: removed or written."""
     was, now = _by_path(before), _by_path(after)
-    kept = {path: entry for path, entry in _by_path(onto).items() if path in now or path not in was}
-    kept |= {path: entry for path, entry in now.items() if was.get(path) != entry}
-    return _sound(kept)
+    merged = {path: entry for path, entry in _by_path(onto).items() if path in now or path not in was}
+    merged |= {path: entry for path, entry in now.items() if was.get(path) != entry}
+    return _sound(merged)
 
 
 def _by_path(manifest: Iterable[Entry]) -> dict[str, Entry]:
@@ -151,12 +156,14 @@ def _by_path(manifest: Iterable[Entry]) -> dict[str, Entry]:
 
 def _sound(entries: dict[str, Entry]) -> Manifest:
     """Every file in a folder: one that another branch removed is made again; what became a file has nothing in it."""
-    found: dict[str, Entry] = {}
+    sound_entries: dict[str, Entry] = {}
     for path in sorted(entries):
         parents = [path[:place] for place, letter in enumerate(path) if letter == "/"]
         if any(not entries.get(parent, {"folder": True}).get("folder") for parent in parents):
             continue
         for parent in parents:
-            found.setdefault(parent, entries.get(parent, {"path": parent, "mode": 0o755, "folder": True}))
-        found[path] = entries[path]
-    return tuple(found[path] for path in sorted(found))
+            sound_entries.setdefault(
+                parent, entries.get(parent, {"path": parent, "mode": 0o755, "folder": True})
+            )
+        sound_entries[path] = entries[path]
+    return tuple(sound_entries[path] for path in sorted(sound_entries))

@@ -48,7 +48,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         "macros": {
             "chain": line.key,
             "edges": task.edges,
-            "tools": [each["name"] for each in runs],
+            "tools": [tool["name"] for tool in runs],
         },
     }
     return Orders(
@@ -68,7 +68,7 @@ def orders_with(job: Job, handoff: Any) -> Orders:
         station=station_order(station, hosts_of(task, station), **cost_left(job, line, station)),
         declared=runs,
         scope=scope,
-        repositories=tuple(each.key for each in line.inputs if each.type == "repository"),
+        repositories=tuple(line_input.key for line_input in line.inputs if line_input.type == "repository"),
         handoff=handoff,
         begun=job.created_at.timestamp(),
         rerun=job.kind == wait_for_checks.KIND.key and job.not_before is None and rerun_asked(job),
@@ -90,7 +90,8 @@ def station_order(station: LineStation, hosts: tuple[str, ...], **cost: Any) -> 
         resources=station.resources,
         expects=expects(station),
         artifacts=tuple(
-            {"path": each.path, "kind": each.kind, "required": each.required} for each in station.artifacts
+            {"path": artifact.path, "kind": artifact.kind, "required": artifact.required}
+            for artifact in station.artifacts
         ),
         labels=labels(station),
         hosts=hosts,
@@ -102,16 +103,16 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
     """What this run may cost and whose limit says so: its own, what is left of the task's or of the month's, whichever
     is least."""
     of_run, of_task = station.limits.cost_usd, line.limits.cost_usd
-    found = [] if of_run is None else [(exactly(of_run), OF_RUN)]
+    limits = [] if of_run is None else [(exactly(of_run), OF_RUN)]
     if of_task is not None and may_cost(station):
-        found.append((exactly(of_task) - exactly(cost_of_task(job.task_id, but=job.pk)), OF_TASK))
+        limits.append((exactly(of_task) - exactly(cost_of_task(job.task_id, but=job.pk)), OF_TASK))
     of_month = job.task.project.month_cost_usd
     if of_month is not None and may_cost(station):
         spent = of_month_until_now(job.task.project_id, but=job.pk).cost
-        found.append((of_month - (spent or 0), OF_MONTH))
-    if not found:
+        limits.append((of_month - (spent or 0), OF_MONTH))
+    if not limits:
         return {}
-    least, limit = min(found)
+    least, limit = min(limits)
     return {"cost_usd": float(max(least, Decimal())), "cost_limit": limit}
 
 
@@ -123,9 +124,9 @@ def session_of(job: Job, station: LineStation) -> str:
     before = Job.objects.filter(
         task=job.task_id, station=job.station, purpose=Purpose.STATION, state=Job.State.DONE, pk__lt=job.pk
     )
-    found = before.order_by("-pk").values_list("outcome", flat=True).first() or {}
-    told = found.get("facts", {}).get("agent", {})
-    return str(told.get("session") or "") if told.get("name") == preset.name else ""
+    outcome = before.order_by("-pk").values_list("outcome", flat=True).first() or {}
+    agent_facts = outcome.get("facts", {}).get("agent", {})
+    return str(agent_facts.get("session") or "") if agent_facts.get("name") == preset.name else ""
 
 
 def rerun_asked(job: Job) -> bool:
@@ -136,22 +137,24 @@ def rerun_asked(job: Job) -> bool:
 
 def question_of(job: Job) -> QuestionOrder:
     by = Token.objects.filter(pk=job.token_id).values_list("wait__decision", flat=True).first()
-    found = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
-    return QuestionOrder(job.question or {}, found["outcome"] if found else None)
+    situation = Decision.objects.filter(pk=by).values_list("situation", flat=True).first() if by else None
+    return QuestionOrder(job.question or {}, situation["outcome"] if situation else None)
 
 
 def received(jobs: Iterable[Job]) -> dict[int, Any]:
     """{job: the last handoff that came with it to its station}, by one statement; another run of it reads the same
     again."""
-    wanted = [(job.pk, job.task_id, job.station) for job in jobs]
-    if not wanted:
+    job_rows = [(job.pk, job.task_id, job.station) for job in jobs]
+    if not job_rows:
         return {}
-    [found] = send([Statement(RECEIVED_HANDOFFS, [list(column) for column in zip(*wanted, strict=True)])])
-    return {pk: json.loads(document) for pk, document in found}
+    [handoffs] = send(
+        [Statement(RECEIVED_HANDOFFS, [list(column) for column in zip(*job_rows, strict=True)])]
+    )
+    return {pk: json.loads(document) for pk, document in handoffs}
 
 
 def declared(line: ParsedLine, station: LineStation) -> tuple[Mapping[str, Any], ...]:
     """The tools that a station runs, or of which its model is told: then it names the station that runs them."""
-    named = station.work.get("tools")
-    runs = line.stations_by_key.get(named) if isinstance(named, str) else station
+    tools_entry = station.work.get("tools")
+    runs = line.stations_by_key.get(tools_entry) if isinstance(tools_entry, str) else station
     return tuple(tools.declared(runs.work)) if runs else ()

@@ -27,8 +27,8 @@ def found(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: li
         still_held(job_id, lease)
     by_host = members_named(job.task, logins, ())
     people = by_host or members_named(job.task, (), who)
-    named = escaped(called(logins or who))
-    return engine.take_over(job.task_id, Pushed(commit, named, people, job_id, by_host=bool(by_host)))
+    pushed_by = escaped(called(logins or who))
+    return engine.take_over(job.task_id, Pushed(commit, pushed_by, people, job_id, by_host=bool(by_host)))
 
 
 def members_named(task: Task, logins: Iterable[str], addresses: Iterable[str]) -> tuple[int, ...]:

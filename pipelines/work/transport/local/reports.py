@@ -40,17 +40,19 @@ class Reports:
         fence = (started.orders.job_id, started.orders.attempt, started.lease)
         return Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
 
-    async def _sent(self, said: Sequence[Report]) -> list[ReportAnswer | Exception]:
-        answers = await self._database.insist(deliver, list(said))
+    async def _sent(self, reports: Sequence[Report]) -> list[ReportAnswer | Exception]:
+        answers = await self._database.insist(deliver, list(reports))
         following = (answer.following.orders for answer in answers if answer.following)
         self._together.expect([orders.job_id for orders in following if instant(orders.kind)])
-        return [ReportFailed(each.detail) if each.status == "error" else each for each in answers]
+        return [ReportFailed(answer.detail) if answer.status == "error" else answer for answer in answers]
 
 
 def deliver(reports: list[Report]) -> list[ReportAnswer]:
     results = engine.report(reports)
     following = jobs.resume(results)
     return [
-        ReportAnswer(each.status, each.decision, each.path, each.detail, following.get(each.next_job_id or 0))
-        for each in results
+        ReportAnswer(
+            result.status, result.decision, result.path, result.detail, following.get(result.next_job_id or 0)
+        )
+        for result in results
     ]

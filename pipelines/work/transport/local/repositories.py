@@ -19,14 +19,14 @@ def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOr
     workspace = line.workspace
     if workspace is None:
         return None
-    found = repository_of(task, line)
-    if found is None:
+    repository = repository_of(task, line)
+    if repository is None:
         return GitOrder(problem=_not_connected(task, line))
     return GitOrder(
-        repository=found.pk,
-        name=found.name,
-        address=found.address,
-        default_branch=found.default_branch,
+        repository=repository.pk,
+        name=repository.name,
+        address=repository.address,
+        default_branch=repository.default_branch,
         base=workspace.base,
         head=workspace.head,
         branch=workspace.branch,
@@ -35,10 +35,10 @@ def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOr
         author=station.agent or station.name,
         author_key=station.agent or station.key,
         sensitive=line.sensitive,
-        host=found.host,
-        page=found.page,
-        host_app=found.host_app,
-        prepare=found.prepare,
+        host=repository.host,
+        page=repository.page,
+        host_app=repository.host_app,
+        prepare=repository.prepare,
         joins=station.join is not None,
         pushed_by=BranchPush.objects.filter(job=job).values_list("who", flat=True).first() or "",
     )
@@ -47,10 +47,13 @@ def git_order(task: Task, line: ParsedLine, station: Station, job: int) -> GitOr
 def _not_connected(task: Task, line: ParsedLine) -> str:
     workspace = line.workspace
     assert workspace is not None
-    said = task.inputs.get(workspace.input) if workspace.input else workspace.repository
-    if not said:
+    repository_name = task.inputs.get(workspace.input) if workspace.input else workspace.repository
+    if not repository_name:
         return "This task names no repository. Start it again with one."
-    return f"The repository {said} is not connected to this project. Connect it under Settings, Repositories."
+    return (
+        f"The repository {repository_name} is not connected to this project. "
+        "Connect it under Settings, Repositories."
+    )
 
 
 def git_state(job_id: int) -> GitState:
@@ -61,8 +64,8 @@ def git_state(job_id: int) -> GitState:
         return state
     commit, tree = shown_on_host(job.task_id, job.pk)
     pushed = pushed_to(job.task_id, state.branch, job.pk)
-    told = state.moved and _told_of_conflict(job)
-    return replace(state, pushed=pushed, shown=commit, shown_tree=tree, conflicted=told)
+    conflicted = state.moved and _told_of_conflict(job)
+    return replace(state, pushed=pushed, shown=commit, shown_tree=tree, conflicted=conflicted)
 
 
 def _told_of_conflict(job: Job) -> bool:
@@ -70,8 +73,8 @@ def _told_of_conflict(job: Job) -> bool:
     before = Job.objects.filter(
         token=job.token_id, purpose=Purpose.STATION, state=Job.State.DONE, pk__lt=job.pk
     )
-    said = before.order_by("-pk").values_list("outcome__failure_type", flat=True).first()
-    return said == MERGE_CONFLICT
+    failure_type = before.order_by("-pk").values_list("outcome__failure_type", flat=True).first()
+    return failure_type == MERGE_CONFLICT
 
 
 def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:

@@ -26,10 +26,10 @@ def request_text(job: Job, line: ParsedLine, lacks: str = "") -> RequestText:
         .select_related("decided_by")
         .order_by("decided_at")
     )
-    said = [each for each in visits if each.reason.strip()][-MOST_SAID:]
+    commented = [visit for visit in visits if visit.reason.strip()][-MOST_SAID:]
     parts = [
         f"[{task.name}]({at}) went through {code(line.name)}: {_path(job, line, tokens, visits)}",
-        *(said_at_gate(each, line) for each in said),
+        *(said_at_gate(visit, line) for visit in commented),
         *([f"**Protected repository.** Missing: {lacks}."] if lacks else []),
         "Comments here decide nothing in Gateline: its gates do.",
         mark,
@@ -49,21 +49,21 @@ def _path(job: Job, line: ParsedLine, tokens: list[int], visits: list[GateVisit]
         if ended
     ]
     steps += [
-        (each.decided_at, f"{code(_gate(line, each.gate))} ({_word(each)})")
-        for each in visits
-        if each.decided_at
+        (visit.decided_at, f"{code(_gate(line, visit.gate))} ({_word(visit)})")
+        for visit in visits
+        if visit.decided_at
     ]
-    named = [text for _at, text in sorted(steps, key=lambda step: step[0])]
-    left_out = ["…"] if len(named) > MOST_STEPS else []
-    return " → ".join([*left_out, *named[-MOST_STEPS:]])
+    labels = [text for _at, text in sorted(steps, key=lambda step: step[0])]
+    left_out = ["…"] if len(labels) > MOST_STEPS else []
+    return " → ".join([*left_out, *labels[-MOST_STEPS:]])
 
 
 def said_at_gate(visit: GateVisit, line: ParsedLine) -> str:
     """Who decided how, and what they wrote."""
     reason = visit.reason.strip()
-    shown = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"
+    excerpt = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"
     decided = f"**{code(_gate(line, visit.gate))}: {_word(visit)}**"
-    return f"{decided}\n\n{block(shown)}" if shown else decided
+    return f"{decided}\n\n{block(excerpt)}" if excerpt else decided
 
 
 def _word(visit: GateVisit) -> str:
@@ -74,7 +74,7 @@ def _word(visit: GateVisit) -> str:
 
 
 def _station(line: ParsedLine, key: str) -> str:
-    return next((each.name for each in line.stations if each.key == key), key)
+    return next((station.name for station in line.stations if station.key == key), key)
 
 
 def _gate(line: ParsedLine, key: str) -> str:

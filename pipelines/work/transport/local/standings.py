@@ -42,7 +42,7 @@ class BranchStandings:
 
     def at(self, token: int, moment: datetime | None = None, begun: datetime | None = None) -> GitState:
         """After what was reported by a moment, and the joins by the one at which the last visit began; None: all."""
-        return self._stood(token, moment, sum(begun is None or each.at <= begun for each in self._joins))
+        return self._stood(token, moment, sum(begun is None or join.at <= begun for join in self._joins))
 
     def before(self, token: int, moment: datetime) -> dict[str, Any] | None:
         """{path: its entry at the base, or None} of what this token had changed since the base by then; None where
@@ -50,11 +50,15 @@ class BranchStandings:
         if not self._rows:
             return None
         state = self.at(token, moment, moment)
-        heads = {each.head for each in state.branches} if state.joined else {state.head}
-        found = {
-            each.head: each.before for each in self._rows if each.head in heads and each.base == state.base
+        heads = {branch.head for branch in state.branches} if state.joined else {state.head}
+        entries_by_head = {
+            row.head: row.before for row in self._rows if row.head in heads and row.base == state.base
         }
-        return {path: entry for each in found.values() for path, entry in each.items()} if found else None
+        return (
+            {path: entry for entries in entries_by_head.values() for path, entry in entries.items()}
+            if entries_by_head
+            else None
+        )
 
     @cached_property
     def _parents(self) -> dict[int, int | None]:
@@ -72,8 +76,8 @@ class BranchStandings:
     @cached_property
     def _moved(self) -> list[tuple[int, int]]:
         """Deliveries that found the base elsewhere: (token, job)."""
-        found = Delivery.objects.filter(task=self._task, moved=True)
-        return list(found.values_list("job__token_id", "job_id"))
+        deliveries = Delivery.objects.filter(task=self._task, moved=True)
+        return list(deliveries.values_list("job__token_id", "job_id"))
 
     @cached_property
     def _begun(self) -> GitState:
@@ -90,38 +94,38 @@ class BranchStandings:
     def _stood(self, token: int, moment: datetime | None, joins: int) -> GitState:
         """After the first `joins` of them at most."""
         tokens = self._chain(token)
-        rows = [each for each in self._rows if each.job.token_id in tokens and _by(each, moment)]
+        rows = [row for row in self._rows if row.job.token_id in tokens and _by(row, moment)]
         last = rows[-1] if rows else None
-        met = self._last_join(tokens, joins)
-        if met is not None and (last is None or self._joins[met].at >= _ended(last)):
-            return self._met(met)
+        join_index = self._last_join(tokens, joins)
+        if join_index is not None and (last is None or self._joins[join_index].at >= _ended(last)):
+            return self._met(join_index)
         if last is None:
             state = self._begun
         else:
             state = GitState(last.branch, last.base_branch, last.base, last.head, last.tree)
         since = last.job_id if last else 0
-        moved = any(each in tokens and job > since for each, job in self._moved)
+        moved = any(token_id in tokens and job > since for token_id, job in self._moved)
         return replace(state, packs=self._packs(moment), moved=moved)
 
     def _last_join(self, tokens: Sequence[int], joins: int) -> int | None:
         """Of branches that became one of these tokens."""
-        found = (index for index in reversed(range(joins)) if self._joins[index].token_id in tokens)
-        return next(found, None)
+        indexes = (index for index in reversed(range(joins)) if self._joins[index].token_id in tokens)
+        return next(indexes, None)
 
     def _met(self, index: int) -> GitState:
         """Where branches met. If only one of them changed something and passed, it goes on; what is more is for a
         worker to merge."""
         event = self._joins[index]
-        merged = [int(each) for each in event.data["merged"]]
+        merged = [int(token_id) for token_id in event.data["merged"]]
         before = self._stood(self._fork(event, merged), event.at, index)
-        ends = {each: self._stood(each, event.at, index) for each in merged}
-        changed = {each: state for each, state in ends.items() if _mark(state) != _mark(before)}
-        passed = [changed[each] for each in event.data.get("passed", merged) if each in changed]
-        kept = {_mark(state): state for state in passed}
-        if len(kept) < 2 and kept.keys() == {_mark(state) for state in changed.values()}:
-            return replace(next(iter(kept.values()), before), packs=self._packs(event.at))
-        branches = {each.head: each for state in kept.values() for each in self._branches(state)}
-        known = before if before.head else next(iter(kept.values()), before)
+        ends = {token_id: self._stood(token_id, event.at, index) for token_id in merged}
+        changed = {token_id: state for token_id, state in ends.items() if _mark(state) != _mark(before)}
+        passed = [changed[token_id] for token_id in event.data.get("passed", merged) if token_id in changed]
+        states = {_mark(state): state for state in passed}
+        if len(states) < 2 and states.keys() == {_mark(state) for state in changed.values()}:
+            return replace(next(iter(states.values()), before), packs=self._packs(event.at))
+        branches = {branch.head: branch for state in states.values() for branch in self._branches(state)}
+        known = before if before.head else next(iter(states.values()), before)
         return replace(
             before,
             branch=known.branch,
@@ -136,26 +140,26 @@ class BranchStandings:
     def _fork(self, event: Event, merged: Sequence[int]) -> int:
         """The token whose branches met: the one that they became, or the one above it."""
         assert event.token_id is not None
-        above = {each for token in merged for each in self._chain(token)[1:]}
+        above = {ancestor for token in merged for ancestor in self._chain(token)[1:]}
         parent = self._parents[event.token_id]
         return event.token_id if event.token_id in above or parent is None else parent
 
     def _branches(self, state: GitState) -> tuple[GitBranch, ...]:
         if state.joined:
             return state.branches
-        row = next(each for each in self._rows if each.head == state.head)
+        row = next(candidate for candidate in self._rows if candidate.head == state.head)
         line = versions.by_id(row.job.pinned_id)
         station = line.stations_by_key.get(row.job.station)
         return (GitBranch(station.name if station else row.job.station, state.base, state.head),)
 
     def _packs(self, moment: datetime | None) -> tuple[str, ...]:
-        packs = [each.pack.name for each in self._rows if each.pack and _by(each, moment)]
+        packs = [row.pack.name for row in self._rows if row.pack and _by(row, moment)]
         return tuple(dict.fromkeys((*self._begun.packs, *packs)))
 
 
 def _mark(state: GitState) -> tuple[str, tuple[str, ...]]:
     """Two states with the same have the same files."""
-    return state.head, tuple(each.head for each in state.branches)
+    return state.head, tuple(branch.head for branch in state.branches)
 
 
 def _by(row: VisitCommit, moment: datetime | None) -> bool:

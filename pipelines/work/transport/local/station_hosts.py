@@ -34,8 +34,8 @@ def _written_out(task: Task, entries: tuple[str, ...]) -> Iterator[str]:
 def host_of_repository(address: str) -> str:
     """ "" where it is a folder. Over ssh stations reach nothing: its host is meant as it answers over https."""
     try:
-        found = parsed(address, ServerFolders())
+        parsed_address = parsed(address, ServerFolders())
     except GitRefused:
         return ""
-    own = found.scheme == "https" and found.port != HTTPS
-    return f"{found.host}:{found.port}" if own else found.host
+    own = parsed_address.scheme == "https" and parsed_address.port != HTTPS
+    return f"{parsed_address.host}:{parsed_address.port}" if own else parsed_address.host

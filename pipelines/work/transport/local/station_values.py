@@ -37,27 +37,27 @@ def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Itera
     every = finding.named_by(asked_for, task.inputs)
     settings = {name for station in own for name in variables(station.work)}
     credential, of_host = _credentials(task, line)
-    named = {name for name in (credential, of_host) if name}
-    if not every and not settings and not named:
+    secret_names = {name for name in (credential, of_host) if name}
+    if not every and not settings and not secret_names:
         return NO_VALUES
-    wanted = set(finding.secrets_of(own, task.inputs))
+    needed_secrets = set(finding.secrets_of(own, task.inputs))
     reach = finding.Reach.of(task)
     stored, plain = (
-        reach.nearest(SECRET, [*every, *named]),
+        reach.nearest(SECRET, [*every, *secret_names]),
         reach.nearest(VARIABLE, settings),
     )
     known = finding.decrypted(stored)
     # Asked at each start: a secret can become a credential after the line was published.
-    withheld = credentials_among(wanted, owner=reach.owner, project=reach.project, stored=stored)
-    granted = wanted - withheld.keys()
+    withheld = credentials_among(needed_secrets, owner=reach.owner, project=reach.project, stored=stored)
+    granted = needed_secrets - withheld.keys()
     finding.used(
-        [*(each for name, each in stored.items() if name in {*granted, *named}), *plain.values()],
+        [*(secret for name, secret in stored.items() if name in {*granted, *secret_names}), *plain.values()],
         timezone.now(),
     )
     return StationValues(
         secrets={name: value for name, value in known.items() if name in granted},
         withheld=withheld,
-        variables={name: each.content for name, each in plain.items()},
+        variables={name: variable.content for name, variable in plain.items()},
         masked=tuple(known.values()),
         credential=known.get(credential, ""),
         host_credential=known.get(of_host, ""),
@@ -68,8 +68,8 @@ def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Itera
 def _names_nothing(version: int) -> bool:
     """Whether no task of the version has a secret or a variable, as neither a station nor a repository names one."""
     line = versions.by_id(version)
-    named = _asked_for(version) or any(variables(station.work) for station in line.stations)
-    return line.workspace is None and not named
+    has_names = _asked_for(version) or any(variables(station.work) for station in line.stations)
+    return line.workspace is None and not has_names
 
 
 @lru_cache(maxsize=512)
@@ -104,7 +104,7 @@ def maskers_at(tasks: Iterable[Task], ran: Mapping[int, Set[int]]) -> dict[int, 
 
 
 def _masker(task: Task, pinned: Iterable[int]) -> Masker:
-    lines = [versions.by_id(each) for each in pinned if not _names_nothing(each)]
+    lines = [versions.by_id(version) for version in pinned if not _names_nothing(version)]
     names = {name for line in lines for name in finding.secrets_of(line.stations, task.inputs)}
     names |= {name for line in lines for name in _credentials(task, line) if name}
     return Masker(finding.decrypted(finding.Reach.of(task).nearest(SECRET, names)).values())

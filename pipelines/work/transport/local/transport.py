@@ -52,8 +52,8 @@ class LocalTransport:
         await self._once(self._sign_off)
 
     def _sign_off(self) -> None:
-        for held in leases.held_by(self.worker):
-            jobs.give_back_stray(held.job_id, held.key)
+        for lease in leases.held_by(self.worker):
+            jobs.give_back_stray(lease.job_id, lease.key)
         Worker.objects.filter(pk=self.worker).update(stopped_at=jobs.later(0))
 
     async def _once(self, function: Callable[..., T], *arguments: Any, **more: Any) -> T:
@@ -142,8 +142,8 @@ class LocalTransport:
             deliveries.delivered, started.orders.job_id, started.lease, commit, request, base
         )
 
-    async def at_host(self, started: Started, said: AtHost) -> None:
-        await self.engine.insist(deliveries.at_host, started.orders.job_id, started.lease, said)
+    async def at_host(self, started: Started, host_state: AtHost) -> None:
+        await self.engine.insist(deliveries.at_host, started.orders.job_id, started.lease, host_state)
 
     async def queued(self, started: Started) -> float:
         return await self.engine.insist(deliveries.queued, started.orders.job_id)
@@ -152,8 +152,8 @@ class LocalTransport:
         await self.engine.insist(deliveries.base_moved, started.orders.job_id, started.lease, onto, tree)
 
     async def pushed(self, started: Started, commit: str, who: Sequence[str], logins: Sequence[str]) -> None:
-        said = (started.orders.job_id, started.lease, commit, list(who), list(logins))
-        await self.engine.insist(pushes.found, *said)
+        arguments = (started.orders.job_id, started.lease, commit, list(who), list(logins))
+        await self.engine.insist(pushes.found, *arguments)
 
     # Report
 

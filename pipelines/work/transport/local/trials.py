@@ -100,9 +100,9 @@ class LocalTrial:
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
         async def append(text: str) -> None:
             if self._length < LOG_CHARACTERS:
-                kept = bounded(text, LOG_CHARACTERS - self._length)
-                await self._database.insist(append_log, self._trial, self._length, kept)
-                self._length += len(kept) if kept == text else LOG_CHARACTERS
+                piece = bounded(text, LOG_CHARACTERS - self._length)
+                await self._database.insist(append_log, self._trial, self._length, piece)
+                self._length += len(piece) if piece == text else LOG_CHARACTERS
 
         return append
 
@@ -120,7 +120,7 @@ class LocalTrial:
     ) -> None:
         refuse()
 
-    async def at_host(self, started: Started, said: AtHost) -> None:
+    async def at_host(self, started: Started, host_state: AtHost) -> None:
         refuse()
 
     async def queued(self, started: Started) -> float:
@@ -273,10 +273,12 @@ class Ordered:
                 "macros": {
                     "chain": self.line.key,
                     "edges": task.edges,
-                    "tools": [each["name"] for each in runs],
+                    "tools": [tool["name"] for tool in runs],
                 },
             },
-            repositories=tuple(each.key for each in self.line.inputs if each.type == "repository"),
+            repositories=tuple(
+                line_input.key for line_input in self.line.inputs if line_input.type == "repository"
+            ),
             handoff=received([job]).get(job.pk) if job.pk else None,
             begun=job.created_at.timestamp(),
             git=git,

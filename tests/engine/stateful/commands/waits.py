@@ -132,7 +132,7 @@ def _hand_over(document: Any) -> Callable[[Scene, Subject, int], Any]:
 
 def _supply(given: dict[str, str]) -> Callable[[Scene, Subject, int], Any]:
     def do(scene: Scene, subject: Subject, version: int) -> None:
-        engine.supply(subject.id, user=scene.cast.requester, token_version=version, given=given)
+        engine.supply(subject.id, user=scene.cast.requester, token_version=version, values=given)
 
     return do
 

@@ -24,7 +24,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     bound = cost_bound(subject)
     if bound is None:
         return
-    without = next((each for each in bound.parts if each.most is None), None)
+    without = next((part for part in bound.parts if part.most is None), None)
     if bound.amount is None and without is not None:
         yield _without(subject, without)
         return
@@ -66,20 +66,20 @@ def _without(subject: LintSubject, part: StationCost) -> Finding:
 def _why(line: ParsedLine, bound: CostBound) -> str:
     if bound.by_own:
         return "that is the limit of a task"
-    told = [
+    sentences = [
         _(
             "%(station)s runs at most %(runs)s times at %(most)s",
-            station=line.station(each.station).name,
-            runs=each.runs,
-            most=_dollars(each.most or Decimal()),
+            station=line.station(part.station).name,
+            runs=part.runs,
+            most=_dollars(part.most or Decimal()),
         )
-        for each in bound.parts
+        for part in bound.parts
     ]
-    return "; ".join(map(str, told))
+    return "; ".join(map(str, sentences))
 
 
 def _hint(line: ParsedLine, bound: CostBound) -> str:
-    cycle = next((each.cycle for each in bound.parts if each.cycle), ())
+    cycle = next((part.cycle for part in bound.parts if part.cycle), ())
     if not cycle or bound.by_own:
         return ""
     names = " → ".join(line.station(key).name for key in (*cycle, cycle[0]))

@@ -17,21 +17,21 @@ CAUSE = "Rule that never matches"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for station, index, standing in subject.standings():
-        if standing.status == DEAD and not standing.never:
-            killers, rule = standing.killers, named.rule(subject.line, standing.rule.id)
+    for station, index, liveness in subject.standings():
+        if liveness.status == DEAD and not liveness.never:
+            killers, rule = liveness.killers, named.rule(subject.line, liveness.rule.id)
             yield Finding(
                 check=ID,
                 severity=ERROR,
                 path=subject.path(station, index),
-                message=_message(subject.line, standing.rule.id, killers),
+                message=_message(subject.line, liveness.rule.id, killers),
                 short=_("rule %(rule)s never matches", rule=rule),
                 why=_taken(subject.line, killers),
                 hint="move it up, narrow the rules above, or remove it",
                 station=station.key,
-                rule=standing.rule.id,
+                rule=liveness.rule.id,
                 rules=killers,
-                witness=standing.instead,
+                witness=liveness.instead,
             )
 
 

@@ -60,16 +60,16 @@ Branch = tuple[frozenset[str], frozenset[str]]
 def _branches(subject: LintSubject, rule: Rule) -> list[Branch]:
     """Each target's, up to the joins that it waits at for others; and what goes on from a join while others live."""
     begun = [target for target in rule.to if not subject.line.waits_at(target, _source(subject, rule))]
-    found = [(frozenset({target}), _reach(subject, target)) for target in begun]
+    branches = [(frozenset({target}), _reach(subject, target)) for target in begun]
     for station in subject.line.stations:
         if station.join is None:
             continue
-        fed = [each for each in found if each[1] & set(station.join.wait_for)]
+        fed = [branch for branch in branches if branch[1] & set(station.join.wait_for)]
         targets = frozenset().union(*(of for of, _ in fed))
         filled = set(station.join.wait_for) <= frozenset().union(*(reach for _, reach in fed))
         if len(fed) > 1 and filled and targets != set(rule.to):
-            found.append((targets, _reach(subject, station.key)))
-    return found
+            branches.append((targets, _reach(subject, station.key)))
+    return branches
 
 
 def _source(subject: LintSubject, rule: Rule) -> str:
@@ -86,8 +86,8 @@ def _reach(subject: LintSubject, begin: str) -> frozenset[str]:
             for transition in subject.transitions
             if transition.target in passed or not line.waits_at(transition.target, transition.source)
         ]
-        found = spread({begin}, transitions)
-        filled = {s.key for s in line.stations if s.join and set(s.join.wait_for) <= found}
+        reached = spread({begin}, transitions)
+        filled = {s.key for s in line.stations if s.join and set(s.join.wait_for) <= reached}
         if filled <= passed:
-            return found
+            return reached
         passed |= filled

@@ -22,15 +22,15 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     """A station without rules leaves everything to the policy: that is no gap. Nor is a blocked outcome that waits
     for an answer, as the law has it, where no rule speaks of blocked ones."""
     for station in subject.line.stations:
-        for standing in STANDINGS if station.rules else ():
-            rest = subject.analysis(station).rest(standing)
-            if rest is not None and is_gap(station, standing):
+        for outcome_state in STANDINGS if station.rules else ():
+            rest = subject.analysis(station).rest(outcome_state)
+            if rest is not None and is_gap(station, outcome_state):
                 yield _finding(subject, station, rest)
 
 
-def is_gap(station: Station, standing: str) -> bool:
+def is_gap(station: Station, outcome_state: str) -> bool:
     """Whether outcomes of this standing that no rule takes are worth a word."""
-    return bool(station.rules) and (standing != "blocked" or _speaks_of_blocked(station))
+    return bool(station.rules) and (outcome_state != "blocked" or _speaks_of_blocked(station))
 
 
 def _speaks_of_blocked(station: Station) -> bool:

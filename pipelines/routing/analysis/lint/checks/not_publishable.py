@@ -15,9 +15,9 @@ CAUSE = "Incomplete or invalid"
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     """Faulty rules are told by unknown-reference."""
-    told = set(subject.line.faults)
+    reported = set(subject.line.faults)
     for problem in publishing_problems(subject.line):
-        if problem not in told:
+        if problem not in reported:
             yield finding(problem)
 
 

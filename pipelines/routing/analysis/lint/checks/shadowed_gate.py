@@ -18,9 +18,9 @@ CAUSE = "Gate that can be bypassed"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    for station, index, standing in subject.standings():
-        rule = standing.rule
-        if rule.fault is not None or not rule.gates or standing.status == DEAD:
+    for station, index, liveness in subject.standings():
+        rule = liveness.rule
+        if rule.fault is not None or not rule.gates or liveness.status == DEAD:
             continue
         for shadow in subject.analysis(station).shadows(rule):
             other = subject.line.rules_by_id[shadow.by][1]

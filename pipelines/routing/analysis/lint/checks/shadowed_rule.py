@@ -20,19 +20,19 @@ MAX_NAMED = 5
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     """A rule without a condition is meant to take what is left: nothing is said of it."""
-    for station, index, standing in subject.standings():
-        if standing.status != SHADOWED or is_unconditional(standing.rule):
+    for station, index, liveness in subject.standings():
+        if liveness.status != SHADOWED or is_unconditional(liveness.rule):
             continue
-        shadows = subject.analysis(station).shadows(standing.rule)
+        shadows = subject.analysis(station).shadows(liveness.rule)
         if shadows:
             names = [shadow.by for shadow in shadows]
             yield Finding(
                 check=ID,
                 severity=INFO,
                 path=subject.path(station, index),
-                message=_message(subject.line, names, standing.rule.id),
+                message=_message(subject.line, names, liveness.rule.id),
                 station=station.key,
-                rule=standing.rule.id,
+                rule=liveness.rule.id,
                 rules=tuple(names),
                 witness=shadows[0].witness,
             )

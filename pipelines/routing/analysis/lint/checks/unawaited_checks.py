@@ -11,7 +11,7 @@ from pipelines.routing.document.kinds import deliver, wait_for_checks
 
 ID = "unawaited-checks"
 CAUSE = "Merge without the required checks"
-NAMED = 5
+MAX_NAMES = 5
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
@@ -21,14 +21,18 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     required = () if git is None else subject.required.get((git.repository, git.base), ())
     if git is None or not required:
         return
-    waits = {each.key for each in subject.line.stations if each.kind == wait_for_checks.KIND.key}
-    ways = [(each.source, each.target) for each in subject.transitions if each.source not in waits]
+    waits = {station.key for station in subject.line.stations if station.kind == wait_for_checks.KIND.key}
+    ways = [
+        (transition.source, transition.target)
+        for transition in subject.transitions
+        if transition.source not in waits
+    ]
     unchecked = spread({subject.line.start}, ways)
     for station in subject.line.stations:
         merges = station.kind == deliver.KIND.key and station.work.get("to", deliver.MERGE) == deliver.MERGE
         if merges and station.key in unchecked:
-            more = len(required) - NAMED
-            names = ", ".join(required[:NAMED]) + (f" +{more}" if more > 0 else "")
+            more = len(required) - MAX_NAMES
+            names = ", ".join(required[:MAX_NAMES]) + (f" +{more}" if more > 0 else "")
             yield Finding(
                 check=ID,
                 severity=WARNING,

@@ -17,20 +17,20 @@ CAUSE = "Rule that could not be analysed"
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     """Of a rule without a condition, which is meant to take what is left, a part that is taken is no matter."""
-    for station, index, standing in subject.standings():
-        if standing.status == UNKNOWN or (standing.why and not is_unconditional(standing.rule)):
+    for station, index, liveness in subject.standings():
+        if liveness.status == UNKNOWN or (liveness.why and not is_unconditional(liveness.rule)):
             yield Finding(
                 check=ID,
                 severity=INFO,
                 path=subject.path(station, index),
-                message=_said(subject.line, standing),
+                message=_said(subject.line, liveness),
                 station=station.key,
-                rule=standing.rule.id,
+                rule=liveness.rule.id,
             )
 
 
-def _said(line: ParsedLine, standing: Liveness) -> str:
-    words = {"rule": named.rule(line, standing.rule.id), "why": standing.why}
-    if standing.status == UNKNOWN:
+def _said(line: ParsedLine, liveness: Liveness) -> str:
+    words = {"rule": named.rule(line, liveness.rule.id), "why": liveness.why}
+    if liveness.status == UNKNOWN:
         return _("Unknown whether rule %(rule)s can be taken: %(why)s", **words)
     return _("Unknown whether an earlier rule takes a part of rule %(rule)s: %(why)s", **words)

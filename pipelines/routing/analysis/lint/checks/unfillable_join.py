@@ -66,7 +66,7 @@ def _apart(subject: LintSubject, here: str, wait_for: tuple[str, ...]) -> Iterat
                 "fork to both before it, or wait for one",
             )
             return
-    if len(wait_for) > 1 and not any(set(wait_for) <= frozenset().union(*each) for each in forks):
+    if len(wait_for) > 1 and not any(set(wait_for) <= frozenset().union(*branches) for branches in forks):
         yield (
             _(
                 "The join of %(here)s waits for %(names)s, which no fork leads to together",

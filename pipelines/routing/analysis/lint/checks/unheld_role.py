@@ -22,10 +22,10 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     people = subject.people
     if people is None:
         return
-    found: dict[str, str] = {}
+    path_by_role: dict[str, str] = {}
     for path, role in _named(subject.line):
-        found.setdefault(role, path)
-    for role, path in found.items():
+        path_by_role.setdefault(role, path)
+    for role, path in path_by_role.items():
         if not people.hold(role):
             by_preset = path == "preset"
             yield Finding(
@@ -44,9 +44,11 @@ def _named(line: ParsedLine) -> Iterator[tuple[str, str]]:
     for index, rule in enumerate(line.escalations):
         if not cannot(line, rule.trigger):
             yield f"escalations[{index}].role", rule.role
-            told = {"notify", "convene_review"} & {*rule.on_breach, *rule.at_once}
+            notifying_actions = {"notify", "convene_review"} & {*rule.on_breach, *rule.at_once}
             yield from (
-                (f"escalations[{index}].notify[{n}]", role) for n, role in enumerate(rule.notify) if told
+                (f"escalations[{index}].notify[{n}]", role)
+                for n, role in enumerate(rule.notify)
+                if notifying_actions
             )
     declared = {budget.key: index for index, budget in enumerate(line.budgets)}
     for budget in line.named_limits:

@@ -55,9 +55,9 @@ def meetings(subject: LintSubject, station: Station, rule: Rule) -> Iterator[tup
         if place.join is not None or place.stage or place.key in targets:
             continue
         own = [[key for key in branch if key in sources and _alone(key, branches)] for branch in branches]
-        met = [key for keys in own for key in keys]
+        joining_keys = [key for keys in own for key in keys]
         if sum(bool(keys) for keys in own) > 1:
-            yield place.key, sorted(met, key=line.position)
+            yield place.key, sorted(joining_keys, key=line.position)
 
 
 def _alone(key: str, branches: list[frozenset[str]]) -> bool:

@@ -20,7 +20,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _rules(subject: LintSubject) -> Iterator[Finding]:
-    taken = {(transition.source, transition.target) for transition in subject.transitions}
+    edges = {(transition.source, transition.target) for transition in subject.transitions}
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
             place = subject.path(station, index)
@@ -29,7 +29,7 @@ def _rules(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(ID, ERROR, fault.path, fault.message, fault.hint, station.key, rule.id)
                 continue
             for edge in edges_in(rule.when):
-                if edge.at_least and not taken & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
+                if edge.at_least and not edges & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
                     message = _(
                         "Rule %(rule)s counts %(source)s → %(target)s, and no way leads there",
                         rule=named.rule(subject.line, rule.id),

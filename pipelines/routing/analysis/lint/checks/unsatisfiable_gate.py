@@ -64,8 +64,8 @@ def _faults(gate: Gate, line: ParsedLine) -> Iterator[GateFault]:
     """What the document itself tells."""
     if gate.has_people and "approve" not in gate.offers:
         yield GateFault(".offers", "a person is always asked, but cannot approve", "offer approve")
-    asked = Counter(need.name for need in gate.approval.who if need.kind == "user")
-    for user, times in asked.items():
+    user_counts = Counter(need.name for need in gate.approval.who if need.kind == "user")
+    for user, times in user_counts.items():
         if times > 1 and gate.has_people:
             message = _(
                 "%(user)s is wanted %(times)s times, and one person fills one place", user=user, times=times
@@ -82,12 +82,12 @@ def _faults(gate: Gate, line: ParsedLine) -> Iterator[GateFault]:
 
 
 def _unknown_fields(gate: Gate) -> Iterator[str]:
-    for each in gate.checks.checks() if gate.checks and gate.enforces_checks else ():
-        name = ALIASES.get(each.field, each.field)
+    for gate_check in gate.checks.checks() if gate.checks and gate.enforces_checks else ():
+        name = ALIASES.get(gate_check.field, gate_check.field)
         family, _dot, rest = name.partition(".")
         known = name in SINGLE or name in USAGE or (rest and family in FAMILIES)
-        if not known and each.severity != "warn":
-            yield each.field
+        if not known and gate_check.severity != "warn":
+            yield gate_check.field
 
 
 # Checks that contradict each other
@@ -95,14 +95,14 @@ def _unknown_fields(gate: Gate) -> Iterator[str]:
 
 def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
     """What is proved within the bound; the gates are looked at in their order."""
-    found: dict[str, list[GateFault]] = {}
+    faults: dict[str, list[GateFault]] = {}
     with at_most(MAX_CHECKS):
         for gate in gates:
             try:
-                found[gate.key] = list(_contradiction(gate))
+                faults[gate.key] = list(_contradiction(gate))
             except EffortExhausted:
                 break
-    return found
+    return faults
 
 
 def _contradiction(gate: Gate) -> Iterator[GateFault]:
@@ -117,8 +117,8 @@ def _contradiction(gate: Gate) -> Iterator[GateFault]:
 
 
 def _contradicting(action: str, checks: tuple[Check, ...]) -> GateFault:
-    said = joined((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), " and ")
-    words = {"checks": said, "then": THEN[action]}
+    conditions = joined((f"{c.field} {c.operator} {c.value!r}" for c in checks[:4]), " and ")
+    words = {"checks": conditions, "then": THEN[action]}
     if len(checks) == 1:
         message = _("%(checks)s cannot hold, %(then)s", **words)
     elif len(checks) <= 4:
@@ -150,28 +150,32 @@ def _lacks(subject: LintSubject) -> dict[str, list[GateFault]]:
 
 def _used(subject: LintSubject) -> dict[str, bool]:
     """The gates that something waits at, and whether a person may have produced what is decided there."""
-    found: dict[str, bool] = {}
+    produced_by_people: dict[str, bool] = {}
     for station in subject.line.stations:
         by_rules = (key for rule in station.rules if rule.fault is None for key in rule.gates)
         for key in (station.gate, *by_rules):
             if key is not None:
-                found[key] = found.get(key, False) or by_people(station)
-    return found
+                produced_by_people[key] = produced_by_people.get(key, False) or by_people(station)
+    return produced_by_people
 
 
 def _may_ask(gate: Gate) -> bool:
-    held = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
-    return gate.has_people or "hold" in gate.tool_asks_for or any(RANK.get(each.action) for each in held)
+    checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
+    return (
+        gate.has_people
+        or "hold" in gate.tool_asks_for
+        or any(RANK.get(gate_check.action) for gate_check in checks)
+    )
 
 
 def _lack(gate: Gate, people: People, by_hand: bool) -> Iterator[GateFault]:
     """A warning, since people come and go without a new version, and a line may be published before they come."""
-    found = lack(gate.approval, people, by_hand=by_hand)
-    if found is not None:
-        yield GateFault(".approval.who", found.words, _remedy(found), WARNING, bool(found.barred))
+    shortage = lack(gate.approval, people, by_hand=by_hand)
+    if shortage is not None:
+        yield GateFault(".approval.who", shortage.words, _remedy(shortage), WARNING, bool(shortage.barred))
 
 
-def _remedy(found: Lack) -> str:
-    if found.barred:
-        return _("add reviewers, or let %(who)s decide", who=found.remedy)
+def _remedy(shortage: Lack) -> str:
+    if shortage.barred:
+        return _("add reviewers, or let %(who)s decide", who=shortage.remedy)
     return "add people in the settings of the project, or ask others"

@@ -62,7 +62,14 @@ def _finding(path: str, message: str, hint: str) -> Finding:
 def _meant(trigger: str) -> str:
     """The word of the engine that this one is but for its spelling; "" where it is one, or something else."""
     plain = _plain(trigger)
-    return next((each for each in OF_THE_ENGINE if _plain(each) == plain and each != trigger), "")
+    return next(
+        (
+            engine_trigger
+            for engine_trigger in OF_THE_ENGINE
+            if _plain(engine_trigger) == plain and engine_trigger != trigger
+        ),
+        "",
+    )
 
 
 def _plain(word: str) -> str:

@@ -16,12 +16,12 @@ CAUSE = "Gate setting without effect"
 
 def check(subject: LintSubject) -> Iterator[Finding]:
     for index, gate in enumerate(subject.line.gates):
-        said = {
+        messages = {
             "fields": _("Nobody fills in the fields of %(gate)s: it asks no person", gate=gate.name),
             "sample": _("Nothing is sampled at %(gate)s: it asks no person", gate=gate.name),
             "channels": _("Nobody approves at %(gate)s: it asks no person", gate=gate.name),
         }
-        for key, message in said.items():
+        for key, message in messages.items():
             unused = not gate.has_people if key == "sample" else not _asks(gate)
             if getattr(gate, key) and unused:
                 hint = _("let a person approve there, or remove %(key)s", key=key)
@@ -32,6 +32,6 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 def _asks(gate: Gate) -> bool:
     """Whether a person may be asked to approve: always, of a sample, or where a check or a tool says hold."""
-    held = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
-    holds = "hold" in gate.tool_asks_for or any(RANK.get(each.action) == 1 for each in held)
+    checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
+    holds = "hold" in gate.tool_asks_for or any(RANK.get(gate_check.action) == 1 for gate_check in checks)
     return "approve" in gate.offers and (gate.has_people or holds)

@@ -31,10 +31,10 @@ class Words(SeveralField):
 
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)
-        said = [value] if type(value) is str else list(value or ())
+        words = [value] if type(value) is str else list(value or ())
         return list(
             dict.fromkeys(
-                [each for each in said if each != "any"] + list(self.any_of if "any" in said else ())
+                [word for word in words if word != "any"] + list(self.any_of if "any" in words else ())
             )
         )
 
@@ -57,10 +57,10 @@ class Types(ListedField):
         return super().text([value] if type(value) is str else value)
 
     def value(self, typed: str) -> Any:
-        found = super().value(typed)
-        if not found or found is MISSING:
+        failure_type = super().value(typed)
+        if not failure_type or failure_type is MISSING:
             raise FieldRefused("names no failure type, so it would never be true", "for example flaky")
-        return found
+        return failure_type
 
 
 @dataclass(frozen=True, kw_only=True)

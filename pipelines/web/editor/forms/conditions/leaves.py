@@ -53,12 +53,12 @@ class ConditionKind:
 
 
 def _words(value: Any, known: Sequence[str]) -> bool:
-    said = [value] if type(value) is str else value
-    return type(said) is list and all(type(each) is str and each in (*known, "any") for each in said)
+    words = [value] if type(value) is str else value
+    return type(words) is list and all(type(word) is str and word in (*known, "any") for word in words)
 
 
 def _texts(value: Any) -> bool:
-    return type(value) is str or (type(value) is list and all(type(each) is str for each in value))
+    return type(value) is str or (type(value) is list and all(type(text) is str for text in value))
 
 
 def _result(fragment: Any, at: Place, around: ConditionSetting) -> Items:
@@ -68,13 +68,13 @@ def _result(fragment: Any, at: Place, around: ConditionSetting) -> Items:
         "cancelled": "cancelled",
         "blocked": "blocked",
     }
-    options = [(each, words[each]) for each in RESULTS]
+    options = [(word, words[word]) for word in RESULTS]
     return [Words(at=(*at, "result"), label="Result is", options=options, any_of=ANY_RESULT)]
 
 
 def _verdict(fragment: Any, at: Place, around: ConditionSetting) -> Items:
     words = {"pass": "pass", "fail": "fail", "blocked": "blocked"}
-    options = [(each, words[each]) for each in VERDICTS]
+    options = [(word, words[word]) for word in VERDICTS]
     return [Words(at=(*at, "verdict"), label="Verdict is", options=options, any_of=ANY_VERDICT)]
 
 
@@ -107,7 +107,7 @@ def _eval(fragment: Any, at: Place, around: ConditionSetting) -> Items:
 
 def _evals(around: ConditionSetting) -> tuple[tuple[str, str], ...]:
     """What a station of this kind says by itself (dialects B11)."""
-    kind = next((each.kind for each in around.names.stations if each.key == around.station), "")
+    kind = next((station.kind for station in around.names.stations if station.key == around.station), "")
     own = KINDS[kind].evals if kind in KINDS else ()
     return tuple((word, "") for word in dict.fromkeys((*own, *DERIVED))) if own else ()
 
@@ -135,7 +135,7 @@ def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) ->
     test = places.get(fragment, place)
     op = test.get("op")
     path = test.get("path")
-    found: Items = [
+    fields: Items = [
         PathField(
             at=(*place, "path"),
             label="Path",
@@ -151,15 +151,15 @@ def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) ->
             ("every", "every one of them"),
             ("count", "how many there are"),
         ]
-        found.append(ChoiceField(at=(*place, "of"), label="Of what it finds", options=some))
+        fields.append(ChoiceField(at=(*place, "of"), label="Of what it finds", options=some))
     ops = _operators((*operators.OUTPUT, *operators.ALONE))
-    found.append(OperatorField(at=(*place, "op"), label="Comparison", options=ops))
+    fields.append(OperatorField(at=(*place, "op"), label="Comparison", options=ops))
     if op == "type":
-        types = [(each, each) for each in TYPES]
-        found.append(ChoiceField(at=(*place, "value"), label="Type", options=types, needed=True))
+        types = [(type_name, type_name) for type_name in TYPES]
+        fields.append(ChoiceField(at=(*place, "value"), label="Type", options=types, needed=True))
     elif op not in operators.ALONE:
-        found.append(Value(at=(*place, "value"), label="Value", op=op, needed=True))
-    return found
+        fields.append(Value(at=(*place, "value"), label="Value", op=op, needed=True))
+    return fields
 
 
 def _edge(fragment: Any, at: Place, around: ConditionSetting) -> Items:
@@ -202,7 +202,7 @@ def _hook(fragment: Any, at: Place, around: ConditionSetting) -> Items:
 
 def _usual_edge(around: ConditionSetting) -> dict[str, Any]:
     stations = around.names.stations
-    after = next((each.key for each in stations if each.key != around.station), around.station)
+    after = next((station.key for station in stations if station.key != around.station), around.station)
     return {"from": around.station, "to": after, "at_least": 1}
 
 

@@ -49,9 +49,9 @@ def kind_of(condition: Any) -> str:
         return ""
     kind = kinds[0]
     leaf = LEAVES.get(kind)
-    beside = set(condition) - {kind} - ({"answer"} if leaf and leaf.answer else set())
+    extra_keys = set(condition) - {kind} - ({"answer"} if leaf and leaf.answer else set())
     fits = leaf.fits(condition[kind]) if leaf else type(condition[kind]) is (dict if kind == "not" else list)
-    return kind if fits and not beside else ""
+    return kind if fits and not extra_keys else ""
 
 
 def items(fragment: Any, at: Place, around: ConditionSetting, depth: int = 0) -> list[FormField | Rows]:
@@ -95,9 +95,9 @@ class ConditionKindField(ChoiceField):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         before = places.get(fragment, self.at)
         after = turned(before, typed[0] if typed else "", self.around)
-        whole = len(self.at) == 1
+        is_root = len(self.at) == 1
         return places.put(
-            fragment, self.at, MISSING if whole and after == {"always": True} != before else after
+            fragment, self.at, MISSING if is_root and after == {"always": True} != before else after
         )
 
 

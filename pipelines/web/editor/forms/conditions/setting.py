@@ -44,9 +44,9 @@ def refuse_faulty(condition: Any, around: ConditionSetting) -> None:
     problems = Problems()
     read_condition(condition, "when", problems, _places(around))
     for problem in problems.found[:1]:
-        said = {"place": problem.path, "message": words(problem.message)}
-        raise FieldRefused("at {place}: {message}".format(**said), problem.hint)
+        values = {"place": problem.path, "message": words(problem.message)}
+        raise FieldRefused("at {place}: {message}".format(**values), problem.hint)
 
 
 def _places(around: ConditionSetting) -> list[str]:
-    return [each.key for each in (*around.names.stations, *around.names.ends)]
+    return [part.key for part in (*around.names.stations, *around.names.ends)]

@@ -43,4 +43,4 @@ def is_json_list(typed: str) -> bool:
 
 
 def _is_deep(value: Any) -> bool:
-    return type(value) is list and any(type(each) in (dict, list) for each in value)
+    return type(value) is list and any(type(member) in (dict, list) for member in value)

@@ -29,11 +29,13 @@ class ListedField(FormField):
         return [] if self.needed else MISSING
 
     def text(self, value: Any) -> str:
-        plain = type(value) is list and all(type(each) is str and each.strip() == each for each in value)
-        if not plain or any("\n" in each or self.between in each or not each for each in value):
+        plain = type(value) is list and all(
+            type(member) is str and member.strip() == member for member in value
+        )
+        if not plain or any("\n" in member or self.between in member or not member for member in value):
             return as_json(value)
-        said = (", " if self.between == "," else self.between).join(value)
-        return as_json(value) if is_json_list(said) else said
+        joined = (", " if self.between == "," else self.between).join(value)
+        return as_json(value) if is_json_list(joined) else joined
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,10 +58,12 @@ class ArgumentsField(FormField):
     reading: ClassVar[Reading] = Reading(json_from="[", form="arguments")
 
     def text(self, value: Any) -> str:
-        if type(value) is not list or not all(type(each) is str for each in value):
+        if type(value) is not list or not all(type(member) is str for member in value):
             return as_json(value)
-        said = " ".join(each if PLAIN_ARGUMENT.fullmatch(each) else shlex.quote(each) for each in value)
-        return as_json(value) if is_json_list(said) else said
+        quoted = " ".join(
+            argument if PLAIN_ARGUMENT.fullmatch(argument) else shlex.quote(argument) for argument in value
+        )
+        return as_json(value) if is_json_list(quoted) else quoted
 
 
 PLAIN_ARGUMENT = re.compile(r"(?:[\w@%+=:,./-]|\{\{[\w.-]+\}\})+", re.ASCII)
@@ -73,11 +77,11 @@ class PairsField(FormField):
     reading: ClassVar[Reading] = Reading(json_from="{", strict=True, form="pairs")
 
     def text(self, value: Any) -> str:
-        if type(value) is not dict or not all(_is_line(name, said) for name, said in value.items()):
+        if type(value) is not dict or not all(_is_line(name, member) for name, member in value.items()):
             return as_json(value)
-        return "\n".join(f"{name}={said}" for name, said in value.items())
+        return "\n".join(f"{name}={member}" for name, member in value.items())
 
 
-def _is_line(name: str, said: Any) -> bool:
-    plain = type(said) is str and "\n" not in said and "\r" not in said
+def _is_line(name: str, text: Any) -> bool:
+    plain = type(text) is str and "\n" not in text and "\r" not in text
     return plain and name.strip() == name and bool(name) and "=" not in name and name[0] != "{"

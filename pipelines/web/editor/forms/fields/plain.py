@@ -85,10 +85,10 @@ class ChoiceField(FormField):
         at, new = places.changed(fragment, changed)
         return {"at": places.name(at)} | ({} if new is MISSING else {"value": new})
 
-    def choices(self, shown: str) -> Options:
+    def choices(self, current: str) -> Options:
         """With what stands there now, also where it is none of them."""
-        known = any(value == shown for value, words in self.options)
-        return self.options if known or not shown else [*self.options, (shown, shown)]
+        known = any(value == current for value, words in self.options)
+        return self.options if known or not current else [*self.options, (current, current)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,20 +123,20 @@ class SeveralField(FormField):
 
     def shown(self, fragment: Any) -> list[str]:
         value = places.get(fragment, self.at)
-        return [self.text(each) for each in value] if type(value) is list else list(self.usual)
+        return [self.text(member) for member in value] if type(value) is list else list(self.usual)
 
-    def choices(self, shown: Sequence[str]) -> Options:
+    def choices(self, current: Sequence[str]) -> Options:
         known = {value for value, words in self.options}
-        return [*self.options, *((value, value) for value in dict.fromkeys(shown) if value not in known)]
+        return [*self.options, *((value, value) for value in dict.fromkeys(current) if value not in known)]
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         """In the order in which they stood, what is new in the order of the options."""
         before = self.shown(fragment)
         if set(before) == set(typed):
             return fragment
-        kept = [value for value in before if value in typed]
-        chosen = kept + [
-            value for value, words in self.choices(typed) if value in typed and value not in kept
+        remaining = [value for value in before if value in typed]
+        chosen = remaining + [
+            value for value, words in self.choices(typed) if value in typed and value not in remaining
         ]
         usual = set(chosen) == set(self.usual)
         return self.put(fragment, MISSING if usual or not chosen else chosen)

@@ -52,21 +52,21 @@ class RestField(FormField):
         return places.without(places.get(fragment, self.at), self.covered)
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        said = parsed(typed[0]) if typed and typed[0].strip() else {}
-        if type(said) is not dict:
+        document = parsed(typed[0]) if typed and typed[0].strip() else {}
+        if type(document) is not dict:
             raise FieldRefused("has to be an object", 'for example {"extra": {}}')
-        kept = _minus(places.get(fragment, self.at), self.left(fragment))
-        return places.put(fragment, self.at, places.overlaid(kept, said))
+        covered = _minus(places.get(fragment, self.at), self.left(fragment))
+        return places.put(fragment, self.at, places.overlaid(covered, document))
 
 
 def _minus(value: Any, left: Any) -> Any:
     """`value` without what `left` holds of it."""
     if type(value) is not dict or type(left) is not dict:
         return {} if left is not MISSING else value
-    found = {}
+    remaining = {}
     for key, member in value.items():
         if key not in left:
-            found[key] = member
+            remaining[key] = member
         elif type(member) is dict and type(left[key]) is dict and left[key] != member:
-            found[key] = _minus(member, left[key])
-    return found
+            remaining[key] = _minus(member, left[key])
+    return remaining
