@@ -56,7 +56,8 @@ def nat64_prefixes(name: str) -> list[ipaddress.IPv6Network]:
 
 
 def certificates() -> authorities.Authorities:
-    """Whom every call and every station of this process trusts, besides the public authorities."""
+    """Return the authorities that every call and every station of this process trusts, besides the public
+    ones."""
     try:
         return authorities.of_environment(os.environ)
     except authorities.WrongBundle as error:

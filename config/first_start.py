@@ -1,5 +1,5 @@
-"""What a database needs before web and worker can start: its tables and, while nobody is in it, an administrator with
-the demo project."""
+"""Preparation of a database before web and worker can start: its tables and, while it has no users, an
+administrator with the demo project."""
 
 from __future__ import annotations
 

@@ -98,7 +98,8 @@ class OneThread(ASGIHandler):
             self._leave(thread)
 
     async def _answer_a_runner(self, path: str, scope: Any, receive: Any, send: Any) -> None:
-        """What such a call does is done even if the runner has hung up, so nobody listens for that."""
+        """Answer the call of a runner. Its work is done even if the runner has hung up, so nobody listens for
+        a disconnect."""
         try:
             body = await self.read_body(receive)
         except RequestAborted:
@@ -119,7 +120,7 @@ class OneThread(ASGIHandler):
             self._leave(thread)
 
     def _answered(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
-        """One change of thread, from the signal that begins a request to the one that ends it."""
+        """Answer a request with one change of thread, from the signal that begins it to the one that ends it."""
         with body:
             set_script_prefix(get_script_prefix(scope))
             request_started.send(sender=self.__class__, scope=scope)
@@ -176,7 +177,8 @@ class OneThread(ASGIHandler):
         return replace(answer, response=self._through_middleware(request, answer.response))
 
     def _is_let_in(self, request: HttpRequest) -> bool:
-        """By the middleware of reports, the check of the host among it. Who is not is told by all of the middleware."""
+        """Return whether the middleware of reports lets the request in, the check of the host among it. A
+        refused request gets its answer from all of the middleware."""
         try:
             return all(middleware.process_request(request) is None for middleware in self._asked)
         except (SuspiciousOperation, PermissionDenied):
@@ -206,7 +208,8 @@ class OneThread(ASGIHandler):
 
 
 def _no_view(request: HttpRequest) -> HttpResponseBase:
-    """What middleware is made around that is asked before and after, and never called."""
+    """Stand in for the view that middleware is built around: only its hooks before and after run, and this is
+    never called."""
     raise NotImplementedError
 
 

@@ -22,8 +22,8 @@ def sign_in_address(user: User, now: datetime, port: int) -> str:
 
 
 def stays_private(output: int, isolation: str, places: Places) -> bool:
-    """Whether what is written to this descriptor stays out of reach of stations: no file, or one that is hidden from
-    them. `isolation`: what is in force for them, "" if no worker says."""
+    """Return whether output to this descriptor stays out of reach of stations: it is no file, or one that is
+    hidden from them. `isolation`: the isolation in force for them, "" if no worker reports one."""
     if not stat.S_ISREG(os.fstat(output).st_mode):
         return True
     try:

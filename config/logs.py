@@ -16,7 +16,8 @@ from pipelines.routing.basics.visible import visible
 
 
 class RefusedWithoutTraceback(logging.Filter):
-    """What a client is refused (4xx) is a line: where in our code it was noticed is no news."""
+    """Log filter that reduces refusals to a client (4xx) to one line: the place in our code that noticed it
+    is no news."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", 500) < 500:
@@ -25,7 +26,8 @@ class RefusedWithoutTraceback(logging.Filter):
 
 
 class BusAwayWithoutTraceback(logging.Filter):
-    """While Redis is away its client says so every second, and the sockets heal from the database meanwhile."""
+    """Log filter that drops tracebacks while Redis is away: its client reports it every second, and the
+    sockets heal from the database meanwhile."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None

@@ -9,8 +9,8 @@ from pathlib import Path
 
 
 def keep_once(path: Path, value: str) -> str:
-    """What the file holds; written with the value if it is not there. Several processes may start at once: one wins
-    and all read the same."""
+    """Return the content of the file; write the value first if the file is missing. Several processes may
+    start at once: one wins and all read the same."""
     if not path.exists():
         path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

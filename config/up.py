@@ -48,7 +48,7 @@ def run(host: str, port: int) -> None:
 
 
 def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str, Sequence[str]]:
-    """What is to be kept running, once the database is ready for it."""
+    """Return the commands to keep running, once the database is ready for them."""
     answers, tell = os.pipe()
     preparing = supervisor.helped_by([*MANAGE, "announce", *address, "--tell", str(tell)], tell)
     os.close(tell)
@@ -71,7 +71,7 @@ def worker_commands(count: int) -> dict[str, Sequence[str]]:
 
 
 def _code(ended: subprocess.Popen[bytes]) -> int:
-    """As a shell has it: 128 and the signal where one ended it."""
+    """Return the exit code as a shell reports it: 128 and the signal if one ended the process."""
     code = ended.wait()
     return 128 - code if code < 0 else code
 

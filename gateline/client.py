@@ -31,7 +31,7 @@ BASE = "/api/v1"
 
 
 class Client:
-    """One server, as the person or machine of a profile. Paths are those below /api/v1."""
+    """HTTP client of one server, as the person or machine of a profile. Paths are those below /api/v1."""
 
     def __init__(self, profile: Profile, timeout: httpx2.Timeout = TIMEOUT) -> None:
         self.profile = profile
@@ -53,15 +53,15 @@ class Client:
         self._http.close()
 
     def get(self, path: str, **query: object) -> Any:
-        """What a GET answers, as JSON. Raises a CommandFailure."""
+        """Return the answer to a GET, as JSON. Raises a CommandFailure."""
         return _json(self._send("GET", path, params=_given(query)), self.profile.url)
 
     def text(self, path: str, **query: object) -> str:
-        """What a GET answers, as text. Raises a CommandFailure."""
+        """Return the answer to a GET, as text. Raises a CommandFailure."""
         return self._send("GET", path, params=_given(query)).text
 
     def post(self, path: str, body: object = None, **more: Any) -> Any:
-        """What a POST answers, as JSON. `more`: as httpx2 takes it. Raises a CommandFailure."""
+        """Return the answer to a POST, as JSON. `more`: arguments of httpx2. Raises a CommandFailure."""
         return self.send("POST", path, **({"json": body} if body is not None else {}), **more)
 
     def send(self, method: str, path: str, **more: Any) -> Any:
@@ -123,7 +123,7 @@ def reaching(url: str) -> Iterator[None]:
 
 
 def failure_of(response: httpx2.Response, profile: Profile) -> CommandFailure:
-    """What a refusal means here."""
+    """Return the command failure for a refusal."""
     status = response.status_code
     if status < 400:
         to = response.headers.get("location", "another address")
@@ -189,7 +189,7 @@ def _given(query: dict[str, object]) -> dict[str, Any]:
 
 
 def _root(fault: BaseException) -> BaseException | None:
-    """What is at the bottom of an error: the system's own word."""
+    """Return the root cause of an error: the system's own message."""
     while (inner := fault.__cause__ or fault.__context__) is not None:
         fault = inner
     return fault

@@ -19,7 +19,8 @@ Candidates = list[tuple[str, str]]
 
 
 def line(ctx: typer.Context, incomplete: str) -> Candidates:
-    """By its key where it is the only one, else as owner/project/line; whole names once a slash was typed."""
+    """Complete a line by its key if that is unique, else as owner/project/line; whole names once a slash was
+    typed."""
 
     def ask(server: Client) -> Iterable[tuple[str, str]]:
         known = server.get("/lines")
@@ -53,7 +54,7 @@ def project(ctx: typer.Context, incomplete: str) -> Candidates:
 
 
 def profile(ctx: typer.Context, incomplete: str) -> Candidates:
-    """Of those that are stored: no server is asked."""
+    """Complete a profile from the stored ones: no server is called."""
     try:
         known = profiles.load().by_name.values()
     except CommandFailure:
@@ -64,7 +65,7 @@ def profile(ctx: typer.Context, incomplete: str) -> Candidates:
 def _offered(
     ctx: typer.Context, incomplete: str, ask: Callable[[Client], Iterable[tuple[str, str]]]
 ) -> Candidates:
-    """Without a word to the terminal, whatever goes wrong: somebody is typing there."""
+    """Return the candidates without a word to the terminal, whatever goes wrong: somebody is typing there."""
     profile_name: Any = ctx.find_root().params.get("profile") or ""
     try:
         with Client(profiles.current(str(profile_name)), SECONDS) as server:

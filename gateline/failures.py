@@ -1,4 +1,4 @@
-"""What ends a command early. Each failure has an exit code of its own, so that a script can tell them apart."""
+"""Failures that end a command early. Each has an exit code of its own, so that a script can distinguish them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True)
 class FaultPlace:
-    """One thing that is wrong: where, what, and what to do about it."""
+    """Place of one fault: where, what, and what to do about it."""
 
     message: str
     path: str = ""
@@ -52,7 +52,7 @@ class CommandFailure(Exception):
 
 
 class Usage(CommandFailure):
-    """What was typed cannot be meant."""
+    """Usage failure: the typed command makes no sense."""
 
     code = Exit.USAGE
 

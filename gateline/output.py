@@ -1,7 +1,7 @@
-"""What is printed: for people with colours where there is a terminal, for programs as JSON.
+"""Output of commands: for people with colours where there is a terminal, for programs as JSON.
 
-Results go to standard output, everything else to standard error: a result can be piped. NO_COLOR, TERM=dumb and a pipe
-take the colours away (rich sees to it), and without a terminal nothing is drawn anew.
+Results go to standard output, everything else to standard error: a result can be piped. NO_COLOR,
+TERM=dumb and a pipe take the colours away (rich sees to it), and without a terminal nothing is drawn anew.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ errors = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty()
 
 
 class State:
-    """What holds for the whole run of one command."""
+    """State for the whole run of one command."""
 
     json: bool = False
 
@@ -45,12 +45,12 @@ Json = Annotated[
 
 
 def as_json(value: object) -> None:
-    """One JSON value, indented for a person who looks and readable for every program."""
+    """Print one JSON value, indented for a person who looks and readable for every program."""
     sys.stdout.write(_spelt(json.dumps(value, indent=2, ensure_ascii=False)) + "\n")
 
 
 def json_line(value: object) -> None:
-    """One of several, each on a line of its own, at once."""
+    """Print one of several JSON values, each on a line of its own, at once."""
     sys.stdout.write(_spelt(json.dumps(value, ensure_ascii=False)) + "\n")
     sys.stdout.flush()
 
@@ -72,13 +72,13 @@ def raw(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """What is no result: progress, a hint. Not said where a program reads."""
+    """Print a text that is no result: progress, a hint. Silent where a program reads."""
     if not State.json:
         errors.print(text)
 
 
 def asks() -> bool:
-    """Whether a person can be asked here."""
+    """Return whether a person can answer questions here."""
     return sys.stdin.isatty() and sys.stderr.isatty() and not State.json
 
 
@@ -97,7 +97,7 @@ def plain(text: object) -> str:
 
 
 def visible(sign: str) -> str:
-    """One sign as a terminal may get it."""
+    """Return one sign in a form that is safe for a terminal."""
     if sign.isprintable() or sign in "\n\t":
         return sign
     return " " if sign.isspace() else f"\\u{ord(sign):04x}"
@@ -135,7 +135,7 @@ def fail(failure: CommandFailure) -> None:
 
 
 def ago(at: str | int | None) -> str:
-    """How long ago, of an ISO instant or of Unix milliseconds: “3 min ago”."""
+    """Return the age of an ISO instant or of Unix milliseconds: “3 min ago”."""
     if at is None:
         return ""
     then = datetime.fromtimestamp(at / 1000, UTC) if isinstance(at, int) else datetime.fromisoformat(at)
@@ -149,7 +149,7 @@ def when(at: str) -> str:
 
 
 def between(start: str | None, end: str | None) -> str:
-    """How long from one instant to the other, or until now."""
+    """Return the duration from one instant to the other, or until now."""
     if start is None:
         return ""
     until = datetime.fromisoformat(end) if end else datetime.now(UTC)

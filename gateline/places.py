@@ -73,7 +73,7 @@ def project_of(client: Client, project: str = "") -> tuple[str, str]:
 
 
 def lines(client: Client, project: str = "") -> list[LinePlace]:
-    """All lines of the caller's projects, or of one of them. Raises NotFoundFailure."""
+    """Return all lines of the caller's projects, or of one of them. Raises NotFoundFailure."""
     only = project_of(client, project) if project else None
     every = [LinePlace(row["owner"], row["project"], row["key"], row) for row in client.get("/lines")]
     return [line_place for line_place in every if only in (None, (line_place.owner, line_place.project))]

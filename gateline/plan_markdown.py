@@ -1,6 +1,8 @@
-"""What publishing a file would do, as a comment on a merge request: GitHub, GitLab and Forgejo render it alike.
+"""Effects of publishing a file, as a comment on a merge request: GitHub, GitLab and Forgejo render it alike.
 
-What a server said is text, never markup: signs that would format, mention somebody or refer to an issue are escaped."""
+Messages of a server are text, never markup: signs that would format, mention somebody or refer to an issue
+are escaped.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ def markdown(plan: dict[str, Any], name: str) -> str:
 
 
 def text(value: object) -> str:
-    """As plain text of one line."""
+    """Return the value as plain text of one line."""
     one = " ".join(str(value).split())
     return _MENTIONS.sub(
         lambda match: "".join(f"{sign}\u200b" for sign in match.group(0)), _SIGNS.sub(r"\\\1", one)

@@ -33,7 +33,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Profiles:
-    """What is stored: profiles by name, and the one that is used where none is named."""
+    """Stored profiles by name, and the default for when none is named."""
 
     by_name: dict[str, Profile]
     default: str = ""
@@ -59,13 +59,14 @@ class Profiles:
 
 
 def file() -> Path:
-    """Where they are stored: GATELINE_CONFIG, else the folder that this system has for it."""
+    """Return the file of the profiles: GATELINE_CONFIG, else in the folder that this system has for it."""
     override = os.environ.get("GATELINE_CONFIG")
     return Path(override) if override else Path(typer.get_app_dir("gateline")) / "profiles.json"
 
 
 def load() -> Profiles:
-    """What is stored; nothing is stored at first. Raises Usage: the file cannot be read, or others may read it."""
+    """Return the stored profiles; nothing is stored at first. Raises Usage: the file cannot be read, or
+    others may read it."""
     path = file()
     try:
         with path.open(encoding="utf-8") as stored:
@@ -109,7 +110,8 @@ def current(name: str = "") -> Profile:
 
 
 def address_of(url: str) -> str:
-    """As it is stored, and as requests go to it. A token travels in clear only within this machine. Raises Usage."""
+    """Return the address as it is stored, and as requests go to it. A token travels in clear only within this
+    machine. Raises Usage."""
     parts = urlsplit(url if "://" in url else f"https://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise Usage(f"“{url}” is not the address of a server.", "Use https://…")

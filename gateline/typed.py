@@ -21,8 +21,8 @@ def pair(assignment: str) -> tuple[str, str]:
 
 
 def typed(field: dict[str, Any] | None, key: str, text: str, where: str = "inputs") -> Any:
-    """As a form takes it. Keys that it does not have are left to the server, which names those that it has.
-    Raises Usage, InvalidFailure."""
+    """Return the text as the value that a form takes. Keys that the form lacks are left to the server, which
+    names those that it has. Raises Usage, InvalidFailure."""
     kind = field["type"] if field else "text"
     if kind == "repository" and text.startswith((".", "~")):
         # The server has another working folder, and another home.

@@ -1,7 +1,9 @@
-"""Who may see and act: one table, used by every window (house §1). Superuser status gives nothing in a project.
+"""Permissions to see and act: one table, used by every window (house §1). Superuser status gives nothing in a
+project.
 
-Roles are a set (`models.people.expand`). What a gate asks for is the engine's to settle (`engine/entitlement.py`): here
-`decide` only says who may try."""
+Roles are a set (`models.people.expand`). Requirements of a gate are the engine's to settle
+(`engine/entitlement.py`): here `decide` only covers who may try.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ NEVER_BY_MACHINE = ("decide", "execute", "comment", "secrets", "repositories", "
 
 
 def can(who: Who, action: str, project: Project) -> bool:
-    """Whether `who` may do `action` (a key of TABLE) in this project."""
+    """Return whether `who` may do `action` (a key of TABLE) in this project."""
     needed, scope = TABLE[action]
     if isinstance(who, ApiToken):
         return _token_may(who, action, needed, scope, project)
@@ -82,14 +84,15 @@ def roles_in(who: Who, project: Project) -> frozenset[str]:
 
 
 def can_in_owner(who: Who, action: str, owner: Owner) -> bool:
-    """Whether `who` may do `action` for all projects of an owner: in each of them, those that are archived too."""
+    """Return whether `who` may do `action` for all projects of an owner: in each of them, those that are
+    archived too."""
     projects = list(owner.projects.all())
     return bool(projects) and all(can(who, action, project) for project in projects)
 
 
 def owners_to_create_in(who: Who) -> QuerySet[Owner]:
-    """Where a person may put a project: beside one that they administer, since its secrets reach them there already.
-    An administrator of the installation may put one anywhere."""
+    """Return the owners under which a person may create a project: beside one that they administer, since its
+    secrets reach them there already. An administrator of the installation may create one anywhere."""
     person = _whole_person(who) if isinstance(who, ApiToken) else who
     if person is None or not person.is_authenticated or not person.is_active:
         return Owner.objects.none()
@@ -100,7 +103,8 @@ def owners_to_create_in(who: Who) -> QuerySet[Owner]:
 
 
 def people_known_to(person: User) -> QuerySet[User]:
-    """Whom somebody may name: who shares a project with them. An administrator of the installation knows everybody."""
+    """Return the people whom somebody may name: those who share a project with them. An administrator of the
+    installation knows everybody."""
     active = User.objects.filter(is_active=True)
     if person.is_staff:
         return active
@@ -108,7 +112,8 @@ def people_known_to(person: User) -> QuerySet[User]:
 
 
 def _whole_person(token: ApiToken) -> User | None:
-    """Whom a token acts as outside of any project that there is: none if it is bound to one, or lacks the scope."""
+    """Return the person that a token acts as outside of any existing project: None if it is bound to one, or
+    lacks the scope."""
     scope = TABLE["settings"][1]
     return token.user if token.project_id is None and scope in token.scopes else None
 
@@ -139,7 +144,7 @@ def ids_of_projects(user: Any, action: str) -> QuerySet[Membership, Any]:
 
 
 def projects_seen_by(person: User | AnonymousUser) -> list[Project]:
-    """What `visible_projects` has for a person who is signed in."""
+    """Return `visible_projects` for a person who is signed in."""
     return _projects_of(user=person.pk) if person.is_active else []
 
 
@@ -172,7 +177,7 @@ def get_line(who: Who, owner_key: str, project_key: str, line_key: str) -> Line:
 
 
 def line_in(project: Project, key: str) -> Line:
-    """Of a project that was found by `get_project`. Raises NotFound."""
+    """Return the line of a project from `get_project`. Raises NotFound."""
     line = _line_of(project=project.pk, key=key)
     if not line:
         raise NotFound
@@ -181,7 +186,7 @@ def line_in(project: Project, key: str) -> Line:
 
 
 def version_in(line: Line, number: str | int) -> LineVersion:
-    """Of a line that was found by `get_line`. Raises NotFound."""
+    """Return the version of a line from `get_line`. Raises NotFound."""
     text = str(number)
     plain = text.isascii() and text.isdigit() and len(text) < 9
     rows = line.versions.select_related("published_by")
@@ -225,8 +230,8 @@ def _lacking(memberships: QuerySet[Membership]) -> QuerySet[Membership]:
 
 
 def members(user_ids: Collection[int], project_ids: Collection[int] | None) -> set[tuple[int, int]]:
-    """Which of these people may see which of these projects, or of all: (user id, project id). Who lacks a
-    second factor that a project of theirs requires sees none, until it is set up."""
+    """Return which of these people may see which of these projects, or of all: (user id, project id). People
+    who lack a second factor that a project of theirs requires see none, until it is set up."""
     memberships = Membership.objects.filter(user__in=user_ids, user__is_active=True)
     memberships = memberships.exclude(user__in=without_required_factor(user_ids).values("user"))
     if project_ids is not None:
@@ -312,7 +317,8 @@ def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: 
 
 
 def _of_token(token: ApiToken, projects: QuerySet[Project]) -> QuerySet[Project]:
-    """What its bearer may see. Every scope shows the projects that it acts in; `read` alone shows what is in them."""
+    """Return the projects that the token's bearer may see. Every scope shows the projects that it acts in;
+    `read` alone shows what is in them."""
     if token.revoked_at is not None or not token.scopes:
         return projects.none()
     if token.project_id is not None:

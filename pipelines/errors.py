@@ -1,4 +1,4 @@
-"""What is refused. Small classes that have their message; `pipelines/api/problems.py` maps them to HTTP."""
+"""Refusals. Small classes that have their message; `pipelines/api/problems.py` maps them to HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Forbidden(Refused):
 
 
 class Conflict(Refused):
-    """`by` and `at` name who was first, where somebody was."""
+    """Conflict: something else changed first. `by` and `at` name who was first, where somebody was."""
 
     says = "Something else changed first. Check the current state."
 
@@ -62,7 +62,7 @@ class NotThisVisit(Conflict):
 
 
 class Invalid(Refused):
-    """What was sent is malformed. `problems` says where, and what to do."""
+    """Refusal of malformed input. `problems` says where, and what to do."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)

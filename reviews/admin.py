@@ -53,8 +53,8 @@ class FollowAdmin(ReadOnly):
 
 @admin.register(ChannelConnection)
 class ChannelConnectionAdmin(ReadOnly):
-    """Which there are; neither a token nor a signing secret, nor what they are encrypted to, nor the address, which of
-    a webhook is a secret too."""
+    """Connections of channels: which there are; neither a token nor a signing secret, nor what they are
+    encrypted to, nor the address, which of a webhook is a secret too."""
 
     list_display = ["name", "kind", "project", "enabled", "created_by", "created_at"]
     list_filter = ["kind", "enabled"]

@@ -32,12 +32,14 @@ def decide(
     payload: GateIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
-    """One vote, on the gate visit that `visit` or `evidence` names; without either, only on the task's first visit of
-    this gate. With an `Idempotency-Key` a repeated request gets the first answer and does not vote again.
+    """Vote on the gate visit that `visit` or `evidence` names; without either, only on the task's first visit
+    of this gate. With an `Idempotency-Key` a repeated request gets the first answer and does not vote
+    again.
 
-    400: unknown action, a reason is missing, or `visit` is of another task or gate · 401: no valid token · 403: a
-    machine, or a person whom this gate does not ask · 404: unknown ids · 409: not waiting there, decided already, or
-    another visit is open than the one that the vote names: the problem has the open one as `visit` and `evidence`.
+    400: unknown action, a reason is missing, or `visit` is of another task or gate · 401: no valid token ·
+    403: a machine, or a person whom this gate does not ask · 404: unknown ids · 409: not waiting there,
+    decided already, or another visit is open than the one that the vote names: the problem has the open
+    one as `visit` and `evidence`.
     """
     user = person_of(request.auth)
     if gate not in parsed(task.pinned).gates_by_key and not task.gate_visits.filter(gate=gate).exists():

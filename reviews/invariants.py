@@ -88,7 +88,8 @@ def _facts(row: AskedPlace) -> tuple[Any, ...]:
 
 
 def asked_people_match(task_ids: Sequence[int] | None) -> Iterable[Violation]:
-    """For every member of a project, SQL finds the open visits where the engine lets them decide, and no others."""
+    """Check that for every member of a project, SQL selects the open visits where the engine lets them
+    decide, and no others."""
     if not _any():
         return
     visits = GateVisit.objects.filter(state=GateVisit.State.OPEN).select_related("task", "job", "asked_by")

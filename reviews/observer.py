@@ -1,4 +1,5 @@
-"""How this app learns what has happened: it writes rows of its own and tickets, inside the transaction of the move."""
+"""Observer by which this app learns what has happened: it writes rows of its own and tickets, inside the
+transaction of the move."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""As which user of the system the server runs. PostgreSQL refuses root, and initdb wants an entry in passwd."""
+"""Choice of the system user that the server runs as. PostgreSQL refuses root, and initdb needs an entry in
+passwd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a PostgreSQL is found: PG_BIN, then the wheel among our requirements, then the system's."""
+"""Search for a PostgreSQL: PG_BIN, then the wheel among our requirements, then the system's."""
 
 from __future__ import annotations
 

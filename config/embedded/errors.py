@@ -1,4 +1,4 @@
-"""What the launcher cannot do, and what to do about it."""
+"""Errors of the launcher: what it cannot do, and what to do about it."""
 
 from __future__ import annotations
 

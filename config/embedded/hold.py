@@ -57,7 +57,7 @@ def hold(home: Path, *, durable: bool = True) -> Share:
 
 
 def unused(place: layout.Layout) -> bool:
-    """Whether no process holds a share. Asked under the start lock, so that none can come in between."""
+    """Return whether no process has a share. Called under the start lock, so that none can come in between."""
     probe = os.open(place.users_lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(probe, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -92,7 +92,8 @@ def _await_keeper(place: layout.Layout) -> None:
 
 
 def _start_keeper(place: layout.Layout, durable: bool) -> None:
-    """One keeper per state folder: it takes its lock itself and goes when another one has it."""
+    """Start the keeper of the state folder, one per folder: it takes its lock itself and exits when another
+    one has it."""
     try:
         with exclusive(place.keeper_lock, wait=False):
             pass

@@ -1,4 +1,5 @@
-"""Beside a running server: starts it again when it was killed, and stops it when all its users were.
+"""Keeper process beside a running server: restarts it when it was killed, and stops it when all its users
+were.
 
 python -m config.embedded.keeper HOME durable|throwaway
 """

@@ -1,5 +1,5 @@
-"""Which file lies where. The state folder holds everything; only a server that runs as another user, who cannot enter
-it, keeps its data in a folder that this user can enter, and the state folder says where."""
+"""Layout of the files. The state folder contains everything; only a server that runs as another user, who
+cannot enter it, stores its data in a folder that this user can enter, and the state folder records where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where data and binaries go when the user who runs the server cannot reach the project's folder."""
+"""Placement of data and binaries when the user who runs the server cannot reach the project's folder."""
 
 from __future__ import annotations
 

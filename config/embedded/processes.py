@@ -1,4 +1,4 @@
-"""Whether a pid is alive and ours: pids are used again, and a zombie is not alive."""
+"""Checks that a pid is alive and ours: pids are used again, and a zombie is not alive."""
 
 from __future__ import annotations
 

@@ -198,9 +198,9 @@ def _pid_file(data: Path) -> tuple[int | None, bool]:
 
 
 def _bury(data: Path, socket: Path) -> None:
-    """After a killed postmaster: waits until the processes that it left have gone, since two generations on one data
-    folder would destroy it. Only a pid that lives on as somebody else (or as a zombie) makes its lock files go: for a
-    dead one PostgreSQL's own check is the safer one."""
+    """Clean up after a killed postmaster: wait until the processes that it left have ended, since two
+    generations on one data folder would destroy it. Its lock files are removed only if their pid lives on
+    as another process (or as a zombie): for a dead one PostgreSQL's own check is the safer one."""
     if not _wait(lambda: not processes.workers_of(data), 3):
         for pid in processes.workers_of(data):
             os.kill(pid, signal.SIGQUIT)

@@ -1,4 +1,4 @@
-"""What `make` does before Django can run: the standard library only.
+"""Steps of `make` before Django can run, with the standard library only.
 
 steps      a step of the set-up: skipped when its inputs have not changed, shown while it runs
 machine    what this machine must have: platform, port

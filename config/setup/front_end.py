@@ -64,7 +64,8 @@ def _generate() -> None:
 
 
 def node_environment() -> dict[str, str]:
-    """With a PATH on which a Node that is recent enough comes first; installs one if there is none."""
+    """Return an environment with a PATH on which a recent enough Node comes first; install one if there is
+    none."""
     env = environment(PATH=os.environ.get("PATH", os.defpath))
     if _recent_enough(env):
         return env
@@ -99,7 +100,8 @@ def _npm(label: str, words: list[str], env: dict[str, str]) -> None:
 
 
 def _npm_log(output: str) -> str:
-    """What npm wrote to its own log: some versions end there with “Exit handler never called!” and nothing else."""
+    """Return the content of npm's own log: some versions end the output with “Exit handler never called!” and
+    nothing else."""
     match = re.search(r"complete log of this run can be found in: (\S+)", output)
     log = Path(match[1]) if match else None
     return log.read_text(errors="replace") if log and log.is_file() else ""

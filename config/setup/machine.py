@@ -1,4 +1,4 @@
-"""What this machine must have: a platform that the binaries exist for, and a free port."""
+"""Requirements on this machine: a platform that the binaries exist for, and a free port."""
 
 from __future__ import annotations
 

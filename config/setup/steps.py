@@ -34,7 +34,7 @@ class StepFailed(SetupError):
 
 
 def digest(*inputs: Path | str) -> str:
-    """One hash over texts, files and whole folders, by names relative to the project."""
+    """Return one hash over texts, files and whole folders, by names relative to the project."""
     total = hashlib.sha256()
     for item in inputs:
         for path in _files(item) if isinstance(item, Path) else ():
@@ -71,8 +71,8 @@ def one_at_a_time() -> Iterator[None]:
 
 
 class SetupStep:
-    """One named step of the set-up as a newcomer sees it: one line, which ends with the seconds that all of it took.
-    Nothing is printed while nothing has to be done."""
+    """Named step of the set-up as a newcomer sees it: one line, which ends with the seconds that all of it
+    took. Nothing is printed while nothing has to be done."""
 
     def __init__(self, name: str) -> None:
         self.name = name

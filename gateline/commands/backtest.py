@@ -65,7 +65,7 @@ def backtest(
 
 
 def _told(server: Client, path: str, query: dict[str, Any], text: str | None) -> Iterator[dict[str, Any]]:
-    """What the server says while it decides, one object a line."""
+    """Yield the server's messages while it decides, one object a line."""
     body = {} if text is None else {"content": text.encode()}
     with server.stream("GET" if text is None else "POST", path, params=query, **body) as response:
         yield from map(texts.loads, response.iter_lines())

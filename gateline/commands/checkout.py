@@ -37,7 +37,7 @@ class Clone:
     folder: Path
 
     def git(self, *words: str) -> str:
-        """What git says on standard output. Raises GitFailed."""
+        """Return git's standard output. Raises GitFailed."""
         return git("-C", str(self.folder), *words)
 
     def has(self, commit: str) -> bool:
@@ -91,9 +91,11 @@ def checkout(
 
 
 def _check(branch: dict[str, Any], name: str) -> None:
-    """What a server says is words for git, and a folder here: none may be an option, nor lead elsewhere.
+    """Check the server's values, which become arguments for git and a folder here: none may be an option, nor
+    lead elsewhere.
 
-    Raises CommandFailure."""
+    Raises CommandFailure.
+    """
     names = branch["branch"], branch["base_branch"]
     ids = branch["head"], branch["base"], branch["pushed"] or branch["base"]
     well = (
@@ -110,7 +112,8 @@ def _check(branch: dict[str, Any], name: str) -> None:
 
 
 def _clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
-    """Where the branch goes, and the remote of the repository there. Raises Usage, GitFailed."""
+    """Return the clone that the branch goes to, and the remote of the repository there. Raises Usage,
+    GitFailed."""
     here = None if folder else _around(Path.cwd())
     if here is not None and (remote := here.remote_of(address)):
         return here, remote
@@ -151,9 +154,11 @@ def _fetch(server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clon
 
 
 def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
-    """To a local branch of this name, at the head of the task. One that has commits of its own is left where it is.
+    """Switch to a local branch of this name, at the head of the task. A branch with commits of its own is
+    left where it is.
 
-    Raises ConflictFailure, GitFailed."""
+    Raises ConflictFailure, GitFailed.
+    """
     name, head = branch["branch"], branch["head"]
     if not _ends_well("-C", str(clone.folder), "show-ref", "--verify", "--quiet", f"refs/heads/{name}"):
         clone.git("switch", "--quiet", "--create", name, "--no-track", head)
@@ -171,7 +176,7 @@ def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
 
 
 def same_repository(one: str, other: str) -> bool:
-    """Whether two addresses lead to the same repository, as git@host:a/b and https://host/a/b.git do."""
+    """Return whether two addresses lead to the same repository, as git@host:a/b and https://host/a/b.git do."""
     return _plain(one) == _plain(other)
 
 
@@ -189,7 +194,7 @@ def _plain(address: str) -> str:
 
 
 def git(*words: str) -> str:
-    """What git says on standard output; it may ask for credentials at the terminal. Raises GitFailed."""
+    """Return git's standard output; git may ask for credentials at the terminal. Raises GitFailed."""
     done = _run(*words)
     if done.returncode:
         message = (done.stderr or done.stdout).strip()

@@ -66,7 +66,8 @@ def _around(project: tuple[str, str]) -> tuple[str, str, str]:
 
 
 def found(what: Path) -> list[tuple[str, dict[str, str]]]:
-    """Each document with its files: name, and texts by path. A folder of an assembly line is one. Raises Usage."""
+    """Return each document with its files: name, and texts by path. A folder of an assembly line is one
+    document. Raises Usage."""
     if what.is_file():
         return [(str(what), {what.name: _text(what)})]
     if not what.is_dir():

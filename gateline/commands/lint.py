@@ -72,7 +72,7 @@ def read(what: str) -> str | None:
 
 
 def examine(server: Client, project: tuple[str, str], text: str) -> dict[str, Any]:
-    """What the server's lint says of a document that it does not store."""
+    """Return the server's lint report on a document that it does not store."""
     report: dict[str, Any] = server.post(
         path("owners", project[0], "projects", project[1], "lint"),
         content=text.encode(),
@@ -102,7 +102,7 @@ def counted(counts: dict[str, int]) -> str:
 
 
 def errors_of(report: dict[str, Any]) -> list[FaultPlace]:
-    """Those that keep a line from being published."""
+    """Return the findings that prevent a line from being published."""
     return [
         FaultPlace(finding["message"], finding["path"], finding["hint"], finding["line"], finding["column"])
         for finding in report["findings"]

@@ -80,7 +80,7 @@ def _migrated(
 
 
 def _show(impact: dict[str, Any]) -> None:
-    """One line a position, the worst first; then the sums."""
+    """Print one line a position, the worst first; then the sums."""
     order = list(EFFECTS)
     for task in sorted(impact["tasks"], key=lambda row: order.index(row["effect"])):
         for position in task["positions"]:

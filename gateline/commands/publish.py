@@ -23,7 +23,8 @@ LAYOUT = "layout"
 
 @dataclass(frozen=True)
 class PublishProposal:
-    """What would be published: a line's draft, or the text of a file. `line` is None where the file begins a line."""
+    """Proposal to publish: a line's draft, or the text of a file. `line` is None where the file begins a
+    line."""
 
     owner: str
     project: str

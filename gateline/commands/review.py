@@ -225,8 +225,8 @@ def _decide(
     yes: bool,
     json: bool,
 ) -> None:
-    """What was shown before is what is decided: here, or earlier, by the digest that was noted then. Raises Usage,
-    ConflictFailure."""
+    """Send a decision on exactly what was displayed: here, or earlier, by the digest that was noted then.
+    Raises Usage, ConflictFailure."""
     offer = next((candidate for candidate in details["offers"] if candidate["action"] == word), None)
     if offer is None:
         words = ", ".join(_flag(choice["action"]) for choice in details["offers"])
@@ -280,7 +280,8 @@ def _decide(
 
 
 def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[str, str]:
-    """What an approval fills in, of the person at this terminal; nothing where they leave a field empty."""
+    """Return what the person at this terminal fills in for an approval; nothing for fields that they leave
+    empty."""
     answers = {}
     for field in fields:
         if field["key"] in filled_keys:
@@ -295,7 +296,7 @@ def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[st
 
 
 def _since(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[FaultPlace]:
-    """What is otherwise than it was shown, as far as that can still be looked at."""
+    """Return what changed since it was displayed, as far as that can still be looked at."""
     try:
         now = server.get(place.path("gates", details["gate"], "review"))
     except CommandFailure:

@@ -30,7 +30,7 @@ def runner(ctx: typer.Context) -> None:
 
 
 def start(module: str, words: list[str]) -> NoReturn:
-    """In place of this process. Raises Usage."""
+    """Replace this process with the module. Raises Usage."""
     place = _place()
     if place is None:
         raise Usage(

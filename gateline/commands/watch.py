@@ -90,7 +90,7 @@ def follow(
 
 @dataclass
 class Watched:
-    """What is known of a task, and since when it changed."""
+    """State of a watched task, and since when it changed."""
 
     server: Client
     place: TaskPlace
@@ -107,7 +107,7 @@ class Watched:
         return str(self.task["display_status"])
 
     def look(self) -> list[dict[str, Any]]:
-        """What is new since the last look, oldest first. A server that went away is waited for."""
+        """Return what is new since the last look, oldest first. Waits for a server that went away."""
         task = self._patiently()
         news: list[dict[str, Any]] = []
         if task.get("events") != self.task.get("events") or task["display_status"] != self.task.get(
@@ -127,7 +127,7 @@ class Watched:
         return sum(priced) if priced else None
 
     def drawn(self) -> RenderableType:
-        """What is known, as a picture that is drawn anew."""
+        """Return the state of the task as a picture that is drawn anew."""
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
         for visit in self.visits.values():
             table.add_row(*self._row(visit))
@@ -228,7 +228,7 @@ def cost_of(visit: dict[str, Any]) -> float | None:
 
 
 def names_of(server: Client, task: TaskPlace, version: int) -> dict[str, str]:
-    """Of the stations of this version, by their keys."""
+    """Return the names of the stations of this version, by their keys."""
     line = places.LinePlace(task.owner, task.project, task.line, {})
     try:
         document = server.get(line.path("picture"), from_=version, to=version)["document"]

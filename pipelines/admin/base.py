@@ -1,4 +1,4 @@
-"""What is shown in the admin and changed elsewhere."""
+"""Admin views of what is changed elsewhere."""
 
 from __future__ import annotations
 

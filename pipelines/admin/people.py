@@ -1,4 +1,4 @@
-"""Who there is, what they may do, and what they sign in with."""
+"""Admin of people, what they may do, and what they sign in with."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ApiTokenAdmin(ReadOnly):
 
 @admin.register(StoredValue)
 class StoredValueAdmin(ReadOnly):
-    """Which there are; neither a value nor what a secret is encrypted to."""
+    """List of the stored values; neither a value nor what a secret is encrypted to."""
 
     list_display = ("name", "kind", "owner", "project", "line", "changed_by", "changed_at", "last_used_at")
     list_filter = ("kind",)

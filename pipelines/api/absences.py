@@ -44,8 +44,8 @@ def index(request: Request) -> list[AbsenceOut]:
 
 @router.post("/absences", response={201: AbsenceOut}, summary="Name a stand-in")
 def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
-    """In place of the one of before for the same project, or for all. 403: a machine, or a token for one project that
-    names no project or another."""
+    """Name a stand-in, in place of the previous one for the same project, or for all. 403: a machine, or a
+    token for one project that names no project or another."""
     user = _person(request, ApiToken.Scope.DECIDE)
     project = _project(request, payload.project)
     stand_in = access.people_known_to(user).filter(username=payload.stand_in.replace("\0", "")).first()

@@ -89,7 +89,8 @@ class NumbersOut(BaseModel):
 
 @router.get(PATH, response=NumbersOut, summary="What the recorded decisions say of a line")
 def analytics(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
-    """Of one version, or of all. The rules listed are those of that version, else of the live one."""
+    """Return the numbers of one version, or of all. The rules listed are those of that version, else of the
+    live one."""
     numbers = query.of_line(line, version)
     if numbers is None:
         raise NotFound("This line has no such version.")

@@ -1,4 +1,4 @@
-"""Who asks the API: a program with a bearer token, or a page of somebody who is signed in."""
+"""Authentication of the API: a program with a bearer token, or a page of somebody who is signed in."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Presented:
 
 
 class ReportBearer(RunnerBearer):
-    """Of calls that bring reports: `request.auth` is Presented. Of which project a token is that is in force is
-    remembered, for the next call to go together with others (runner_calls)."""
+    """Bearer of calls that bring reports: `request.auth` is Presented. The project of a token in force is
+    remembered, so that the next call can go together with others (runner_calls)."""
 
     def authenticate(self, request: HttpRequest, token: str) -> Presented | None:  # type: ignore[override]
         api_token = super().authenticate(request, token)
@@ -78,7 +78,7 @@ class ReportBearer(RunnerBearer):
 
 
 def project_of(token: str) -> int | None:
-    """Of which project it was when it was last in force; None: nobody has looked at it yet."""
+    """Return the project of the token when it was last in force; None: nobody has looked at it yet."""
     return _PROJECTS.get(accounts.digest_of(token))
 
 
@@ -115,7 +115,7 @@ class Session(APIKeyCookie):
 
 
 def actor_of(who: Caller) -> Actor:
-    """Who acts: the person, also through a token of theirs, or the machine itself."""
+    """Return the actor: the person, also through a token of theirs, or the machine itself."""
     if isinstance(who, User):
         return Actor.person(who)
     if who.user is not None:

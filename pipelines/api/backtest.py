@@ -19,7 +19,7 @@ PATH = LINE + "/backtest"
 
 
 class Selected(BaseModel):
-    """Which decisions; see `Selection`. `each_task`: tell each task that does not come out the same."""
+    """Selection of decisions; see `Selection`. `each_task`: report each task that does not come out the same."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -44,8 +44,8 @@ class Selected(BaseModel):
 def of_version(
     request: Request, line: Line, selected: Query[Selected], to: str = "draft"
 ) -> StreamingHttpResponse:
-    """`to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of type progress and task,
-    at the end one of type result or problem. Nothing is changed."""
+    """Backtest against `to`: draft, live or the number of a version. Answers `application/x-ndjson`: lines of
+    type progress and task, at the end one of type result or problem. Nothing is changed."""
     selection = read_selection(selected.texts())
     return streamed(line, target_of(line, to), selection, each_task=selected.each_task)
 

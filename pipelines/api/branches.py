@@ -51,7 +51,8 @@ def show(request: Request, task: Task) -> BranchOut:
 
 @router.get(HERE + "/bundle", response={200: None}, summary="Its commits, as a git bundle")
 def bundle(request: Request, task: Task) -> FileResponse:
-    """For `git fetch <file> <branch>` in a clone that has `base`. 409 where nothing was committed, or beyond 64 MB."""
+    """Return the bundle for `git fetch <file> <branch>` in a clone that has `base`. 409 where nothing was
+    committed, or beyond 64 MB."""
     branch, packs = _branch(task), packs_of(task)
     if not packs or not branch.changed:
         raise Conflict(f"Nothing was committed yet: the branch is at {branch.base}.")

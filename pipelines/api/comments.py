@@ -27,7 +27,8 @@ class PersonOut(BaseModel):
 
 
 class AnswerOut(BaseModel):
-    """`by` is absent where the account is gone; `revision` counts the changes of this comment."""
+    """Comment, or answer to one. `by` is absent where the account is gone; `revision` counts the changes of
+    this comment."""
 
     id: uuid.UUID
     kind: Kind
@@ -49,8 +50,8 @@ class ThreadOut(AnswerOut):
 
 
 class CommentIn(Strict):
-    """On a part: `kind` and, but for the line itself, `key` (of a rule its id). Or an answer: `parent`. `id`: a UUID of
-    your own makes sending it twice harmless."""
+    """Comment on a part: `kind` and, but for the line itself, `key` (of a rule its id). Or an answer:
+    `parent`. `id`: a UUID of your own makes sending it twice harmless."""
 
     text: str
     kind: Kind | None = None

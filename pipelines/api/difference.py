@@ -100,18 +100,18 @@ def difference(
     before: str = Query("live", alias="from"),
     now: str = Query("draft", alias="to"),
 ) -> dict[str, Any]:
-    """`from` and `to`: the number of a version, `live` or `draft`. One sample for each region that changed, run
-    under both."""
+    """Return the changes between `from` and `to`: the number of a version, `live` or `draft`. One sample for
+    each region that changed, run under both."""
     return comparing.compared(comparing.named(line, before), comparing.named(line, now)).to_dict()
 
 
 class PictureOut(BaseModel):
-    """Both sides in one document, with the mark of each part. `onward`: where the policy leads passed outcomes that
-    no rule takes, `otherwise` in words where rules stand before it; `rejected`: by gate, the station that a rejection
-    leads to; `limits`: how often rules may be taken, `before`
-    where that was another number; `letters`: where something changed, as the list of changes calls it; `taken`:
-    ranks of rules, 0 what most tasks took, where they clearly differ. `icons` and `kinds` of work: of the script that
-    draws it."""
+    """Picture of both sides in one document, with the mark of each part. `onward`: where the policy leads
+    passed outcomes that no rule takes, `otherwise` in words where rules stand before it; `rejected`: by
+    gate, the station that a rejection leads to; `limits`: how often rules may be taken, `before` where
+    that was another number; `letters`: where something changed, as the list of changes calls it; `taken`:
+    ranks of rules, 0 for the one that most tasks took, where they clearly differ. `icons` and `kinds` of
+    work: for the script that draws it."""
 
     document: dict[str, Any]
     marks: dict[str, dict[str, str]]
@@ -138,7 +138,7 @@ def picture(
     before: str = Query("", alias="from"),
     now: str = Query("draft", alias="to"),
 ) -> dict[str, Any]:
-    """`from` and `to` as in the changes. 400: a draft that cannot be read."""
+    """Return the picture of the changes, with `from` and `to` as there. 400: a draft that cannot be read."""
     before = before or (comparing.LIVE if line.live else comparing.DRAFT)
     apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
     return {**picture_of(apart, line.pk), "icons": asset("static/icons.json"), "kinds": kinds()}

@@ -72,7 +72,8 @@ class CoverageOut(BaseModel):
 
 
 class DraftScenariosOut(BaseModel):
-    """With their last runs, and of how many of `total`. `failed` and `at` where they were run just now."""
+    """Scenarios with their last runs, and of how many of `total`. `failed` and `at` where they were run just
+    now."""
 
     scenarios: list[DraftScenarioOut]
     total: int
@@ -98,7 +99,7 @@ class KeptOut(DraftScenariosOut):
 @router.get(SCENARIOS, response=DraftScenariosOut, summary="Scenarios beside the canvas")
 @in_turn
 def index(request: Request, line: Line) -> dict[str, Any]:
-    """With their last runs against the stored draft."""
+    """Return the scenarios with their last runs against the stored draft."""
     return _listed(line)
 
 
@@ -119,7 +120,7 @@ def run_all(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
 @may("design")
 @in_turn
 def generate(request: Request, line: Line, payload: DrawnIn) -> dict[str, Any]:
-    """In the place of those generated before; all are run."""
+    """Generate scenarios in place of those generated before, and run all."""
     user, now = person_of(request.auth), timezone.now()
     subject = _subject(line, payload.document)
     rows, made = scenarios.generate_for(line, subject, user, now, scenarios.for_seconds())

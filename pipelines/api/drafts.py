@@ -107,8 +107,8 @@ class BehindOut(BaseModel):
 )
 @in_turn
 def read(request: Request, line: Line, since: int | None = None, alone: bool = False) -> DraftOut:
-    """With what lint finds. `since`: the number that the asker has; the same one comes without document, and with
-    `alone` every one does."""
+    """Return the draft with lint's findings. `since`: the number that the caller has; the same one comes
+    without document, and with `alone` every one does."""
     response = DraftOut(
         draft=WhoseOut(**drafts.told(line, since)),
         mayEdit=access.can(request.auth, "design", line.project),

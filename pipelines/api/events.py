@@ -19,7 +19,8 @@ router = Operations("events")
 
 @router.get(TASK + "/events", summary="Events of a task", response={200: None})
 def of_task(request: Request, task: Task, transitions: bool = False) -> StreamingHttpResponse:
-    """One event a line, oldest first (law §9). `transitions`: only those that lead from one state to another."""
+    """Return one event a line, oldest first (law §9). `transitions`: only those that lead from one state to
+    another."""
     return ndjson(exported(task, transitions=transitions))
 
 

@@ -39,7 +39,7 @@ class NamedTaskOut(BaseModel):
 
 @router.get("/lines", response={200: list[PlacedLineOut], **ERRORS}, summary="All lines", tags=["lines"])
 def lines(request: Request) -> list[PlacedLineOut]:
-    """Of all projects that the caller may look at and that are not archived."""
+    """List the lines of all projects that the caller may look at and that are not archived."""
     project_ids = [
         project.pk
         for project in access.visible_projects(request.auth)
@@ -60,7 +60,7 @@ def lines(request: Request) -> list[PlacedLineOut]:
     summary="Tasks whose number begins so",
 )
 def tasks(request: Request, begins: str = "", limit: int = 50) -> list[NamedTaskOut]:
-    """Of all projects that the caller may look at; the newest first, at most 200."""
+    """List the tasks of all projects that the caller may look at; the newest first, at most 200."""
     condition = Q()
     projects = [
         project

@@ -58,7 +58,8 @@ class FormOut(BaseModel):
     summary="What was typed into a form of the editor",
 )
 def form(request: Request, owner: str, project: str, line: str, what: str, payload: FormIn) -> FormOut:
-    """`what`: line, station, rule, gate, … With `save` in it the request needs what saving needs."""
+    """Return the form of `what`: line, station, rule, gate, … With `save` in it the request needs what saving
+    needs."""
     line_row = access.get_line(request.auth, owner, project, line)
     access.require(request.auth, "design" if payload.save else "view", line_row.project)
     if what not in FORMS:
@@ -82,7 +83,8 @@ def form(request: Request, owner: str, project: str, line: str, what: str, paylo
 
 
 def _saved(request: Request, line: Line, payload: FormIn, form_answer: FormAnswer) -> SavedOut | None:
-    """Where it cannot be saved just so, the editor does it: it knows what else waits, and asks the person."""
+    """Save the form's answer. If it cannot be saved as it is, the editor does it: it knows what else waits,
+    and asks the person."""
     if payload.save is None or (form_answer.refused and not payload.peek):
         return None
     try:

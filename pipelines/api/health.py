@@ -32,7 +32,7 @@ class FigureOut(BaseModel):
     summary="How a project does",
 )
 def health(request: Request, project: Project, line: str = "") -> list[FigureOut]:
-    """Of all lines, or of the one named."""
+    """Return the figures of all lines, or of the one named."""
     return [
         FigureOut(
             key=figure.key,

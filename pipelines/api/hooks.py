@@ -1,4 +1,5 @@
-"""What hosts send of their issues. Nobody is signed in: the body is signed with the secret of the repository."""
+"""Webhooks of hosts about their issues. Nobody is signed in: the body is signed with the secret of the
+repository."""
 
 from __future__ import annotations
 
@@ -30,8 +31,9 @@ class TakenOut(BaseModel):
     summary="A delivery of the host of a repository",
 )
 def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
-    """For the webhooks of GitHub, GitLab, Gitea and Forgejo: issues that are labelled or assigned start tasks. 401
-    without a right signature; 409 for a delivery that was taken already. Everything else changes nothing."""
+    """Receive the webhooks of GitHub, GitLab, Gitea and Forgejo: issues that are labelled or assigned start
+    tasks. 401 without a right signature; 409 for a delivery that was processed already. Everything else
+    changes nothing."""
     repository = (
         Repository.objects.select_related("project__owner")
         .filter(project__owner__key=owner, project__key=project, project__archived_at=None, name=name)

@@ -51,7 +51,7 @@ class StarterOut(BaseModel):
 
 
 class ChangesOut(BaseModel):
-    """What changes, in words, by what it affects."""
+    """Changes in words, by what they affect."""
 
     affects: str
     title: str
@@ -128,7 +128,7 @@ def _read(line: Line, sent: ImportIn) -> dict[str, Any]:
 
 
 def _losses(opened: opening.Opened) -> list[dict[str, Any]]:
-    """What a document of another system says otherwise, before the changes."""
+    """Return what a document of another system expresses otherwise, before the changes."""
     if not opened.losses:
         return []
     rows = [
@@ -153,7 +153,8 @@ def _problems(document: dict[str, Any]) -> list[Problem]:
 
 
 def drawable(document: Any) -> bool:
-    """As `canBeDrawn` of static/editor/store/document.ts says it."""
+    """Return whether the document can be drawn, by the rules of `canBeDrawn` of
+    static/editor/store/document.ts."""
     if not isinstance(document, Mapping) or not _all_with(document.get("stations"), "key"):
         return False
     others = [document[part] for part in ("gates", "ends") if document.get(part) is not None]
@@ -169,7 +170,8 @@ def _all_with(members: Any, key: str) -> bool:
 
 
 def _alike(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Both in full, so that what is only written differently is no change; of what is no line yet, with its parts."""
+    """Return both documents in full, so that a mere difference in notation is no change; if one is no line
+    yet, with its parts."""
     try:
         return read_line(old).to_document(), read_line(new).to_document()
     except DocumentError:

@@ -37,7 +37,7 @@ def index(request: Request, project: Project) -> list[LineOut]:
 
 
 class LineChange(Strict):
-    """What is left out stays."""
+    """Change of a line. Omitted fields stay."""
 
     name: str | None = None
     archived: bool | None = None
@@ -92,8 +92,8 @@ def document(request: Request, line: Line, version: int | None = None) -> HttpRe
 @may("publish")
 @saving_in_turn
 def publish(request: Request, line: Line, payload: PublishIn) -> Status[Any]:
-    """Where the protection of a repository asks for four eyes, and nobody else asked, or you wrote a part of the draft:
-    202, and another designer publishes it by the same call."""
+    """Publish the draft. If the protection of a repository asks for four eyes, and nobody else requested
+    this, or you wrote a part of the draft: 202, and another designer publishes it by the same call."""
     who = request.auth
     _acknowledged(line, payload.acknowledge)
     made = asking.publish_or_ask(line, user=person_of(who), name=payload.name, based_on=payload.draft)
@@ -120,7 +120,7 @@ def waiting(request: Request, line: Line) -> PublishRequestOut | None:
 )
 @may("publish")
 def send_back(request: Request, line: Line, payload: SendBackIn) -> PublishRequestOut:
-    """With a reason; whoever asked takes it back so."""
+    """Send a request to publish back with a reason; its requester takes it back the same way."""
     by = person_of(request.auth)
     return PublishRequestOut.of(
         asking.send_back(line, user=by, reason=payload.reason, based_on=payload.draft)

@@ -133,7 +133,8 @@ class LintOut(BaseModel):
 )
 @in_turn
 def stored(request: Request, line: Line, version: int | None = None) -> dict[str, Any]:
-    """Of the stored draft, or of the version with this number. Line and column are those of the draft's text."""
+    """Return the lint of the stored draft, or of the version with this number. Line and column are those of
+    the draft's text."""
     return _of(line, version).to_dict()
 
 

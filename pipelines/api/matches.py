@@ -1,4 +1,4 @@
-"""How many recorded outcomes of a station its rules match, over HTTP: for the editor, of what is drawn."""
+"""Counts of a station's recorded outcomes that its rules match, over HTTP: for the editor, of what is drawn."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class StationMatchesOut(BaseModel):
 )
 @in_turn
 def matches(request: Request, line: Line, payload: MatchesIn) -> StationMatchesOut:
-    """Each condition is asked by itself, whatever the rules before it say. Nothing is stored."""
+    """Return the matches of each condition by itself, whatever the rules before it decide. Nothing is stored."""
     payloads.accept(payload.document, "document")
     drawn = read_line(payload.document, keep_faulty_rules=True)
     if payload.station not in drawn.stations_by_key:

@@ -1,4 +1,4 @@
-"""Who is in a project over HTTP."""
+"""Members of a project over HTTP."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class MemberOut(BaseModel):
     summary="Members of a project",
 )
 def index(request: Request, project: Project) -> list[MemberOut]:
-    """By the names they sign in with. What a socket says of somebody is an id; here is whose."""
+    """List the members by the names they sign in with. A socket names somebody by an id; this call tells
+    whose it is."""
     rows = project.memberships.select_related("user").order_by("user__username")
     return [
         MemberOut(id=row.user_id, name=str(row.user), watches=Role.DESIGNER not in expand(row.roles))

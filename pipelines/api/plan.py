@@ -1,4 +1,4 @@
-"""What publishing a document would do, over HTTP: for a check on a merge request that changes one."""
+"""Effects of publishing a document, over HTTP: for a check on a merge request that changes one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What people do to a position of a task over HTTP: complete a manual station, answer a question, hold, release, supply
-metadata or a handoff.
+"""Commands of people on a position of a task over HTTP: complete a manual station, answer a question, hold,
+release, supply metadata or a handoff.
 
-Where a call gives the word of a person it names the version of the position that the person saw. Sent again later it is
-refused, never applied to another question."""
+A call that passes on the word of a person names the version of the position that the person saw. Sent
+again later it is refused, never applied to another question.
+"""
 
 from __future__ import annotations
 
@@ -169,8 +170,8 @@ def answer(
     payload: AnswerIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
-    """Of a blocked position: the answer is added to the prompt and the station runs again, or the condition is decided
-    with it."""
+    """Answer the question of a blocked position: the answer is added to the prompt and the station runs
+    again, or the condition is decided with it."""
     return _run(ANSWER, request, task, payload, idempotency_key)
 
 
@@ -206,7 +207,8 @@ def supply(
     payload: MetadataIn,
     idempotency_key: str | None = IDEMPOTENCY_KEY,
 ) -> HttpResponse:
-    """What a held position misses, by name. Then it is decided again; what is still missing holds it as before."""
+    """Supply what a position on hold misses, by name. Then it is decided again; anything still missing holds
+    it as before."""
     return _run(SUPPLY, request, task, payload, idempotency_key)
 
 

@@ -1,4 +1,4 @@
-"""One shape for every error of the API: `application/problem+json` (RFC 9457), from one table."""
+"""Shape of every error of the API: `application/problem+json` (RFC 9457), from one table."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ STATUS: tuple[tuple[type[Exception], int], ...] = (
 
 
 class PlaceOut(BaseModel):
-    """Where something is wrong, and what to do about it. What keeps a line from being published is a finding of lint:
-    it has its check besides, the rules that it speaks of, and a situation that shows it."""
+    """Place of a fault, and what to do about it. A fault that prevents a line from being published is a
+    finding of lint: it has its check besides, the rules that it speaks of, and a situation that shows it."""
 
     path: str
     message: str
@@ -168,7 +168,7 @@ def _away(api: NinjaAPI, request: HttpRequest, problem: Exception) -> HttpRespon
 
 
 def _first(problem: Exception) -> dict[str, Any]:
-    """What a conflict says besides its sentence."""
+    """Return the details of a conflict besides its sentence."""
     if not isinstance(problem, Conflict):
         return {}
     first: dict[str, Any] = {"by": problem.by, "at": problem.at.isoformat() if problem.at else None}

@@ -30,7 +30,7 @@ class WorkingTimeOut(BaseModel):
 
 
 class WorkingTimeIn(Strict):
-    """All of it; what was due before stays so."""
+    """Working time, complete; existing due times stay as they are."""
 
     time_zone: str
     work_days: list[int]
@@ -70,7 +70,7 @@ class ProjectIn(Strict):
 
 
 class ProjectChange(Strict):
-    """What is left out stays; `month_cost_usd` null removes the limit."""
+    """Change of a project. Omitted fields stay; `month_cost_usd` null removes the limit."""
 
     name: str | None = None
     archived: bool | None = None
@@ -87,7 +87,7 @@ class TransferIn(Strict):
 
 @router.get("/projects", response=list[ProjectOut], summary="List projects")
 def index(request: Request) -> list[ProjectOut]:
-    """Those of which the caller is a member, the archived ones too."""
+    """List the projects of which the caller is a member, the archived ones too."""
     return [ProjectOut.of(project) for project in access.visible_projects(request.auth)]
 
 
@@ -132,6 +132,7 @@ def change(request: Request, project: Project, payload: ProjectChange) -> Projec
 @router.post(PROJECT + "/transfer", response=ProjectOut, summary="Transfer a project")
 @may("settings")
 def transfer(request: Request, project: Project, payload: TransferIn) -> ProjectOut:
-    """To another owner in whose projects the caller has the role Admin. Its addresses change."""
+    """Transfer the project to another owner in whose projects the caller has the role Admin. Its addresses
+    change."""
     projects.transfer(project, payload.owner, by=person_of(request.auth))
     return ProjectOut.of(project)

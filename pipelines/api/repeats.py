@@ -71,8 +71,8 @@ def _repeat(first: RecordedAnswer, digest: str) -> HttpResponse:
 
 
 def _digest(request: Request) -> str:
-    """Of what is asked: the address, by either of its names, and the body as it was sent. Reading it again would meet
-    its depth again."""
+    """Return the digest of a request: the address, by either of its names, and the body as it was sent.
+    Reading the body again would meet its depth again."""
     address = request.get_full_path().replace("/api/v1/", "/api/", 1)
     request_line = f"{request.method} {address}\n".encode("utf-8", "surrogatepass")
     return hashlib.sha256(request_line + request.body).hexdigest()

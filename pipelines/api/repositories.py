@@ -184,7 +184,7 @@ def delete(request: Request, project: Project, name: str) -> None:
 @may("repositories")
 @in_turn
 def test(request: Request, project: Project, name: str) -> list[FoundOut]:
-    """What was found, one by one; it takes as long as the server does."""
+    """Test the repository and list the results, one by one; it takes as long as the server does."""
     known = _known(project, name)
     by = person_of(request.auth)
     return [FoundOut(**check) for check in repositories.test(known, by=by, now=timezone.now())]

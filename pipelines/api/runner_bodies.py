@@ -1,4 +1,4 @@
-"""What runners send as JSON: read and checked."""
+"""JSON bodies that runners send: read and checked."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def said(job: int, lease: uuid.UUID, plain: dict[str, Any], place: str = "") -> 
 
 
 def alone(request: HttpRequest, job: int, lease: uuid.UUID) -> SentReport | Faulty:
-    """What a call about one job says."""
+    """Return the report of a call about one job."""
     try:
         return said(job, lease, document(request))
     except Invalid as error:
@@ -82,7 +82,7 @@ def alone(request: HttpRequest, job: int, lease: uuid.UUID) -> SentReport | Faul
 
 
 def together(request: HttpRequest) -> tuple[SentReport | Faulty, ...]:
-    """What a call about several says. :raises Invalid: not even which they are"""
+    """Return the reports of a call about several jobs. :raises Invalid: not even the jobs can be read"""
     plain = document(request).get("reports")
     if not isinstance(plain, list) or len(plain) > LARGEST_BATCH:
         raise Invalid.at("reports", f"is no list of up to {LARGEST_BATCH} reports")

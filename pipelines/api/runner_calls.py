@@ -54,8 +54,8 @@ class CallAnswer:
 
 
 def short(request: HttpRequest) -> SentCall | None:
-    """One that may go together with others: it is not long, and its token was in force when it was last looked at. Asks
-    no database."""
+    """Return a call that may go together with others: it is not long, and its token was in force when it was
+    last looked at. Queries no database."""
     match = ADDRESS.fullmatch(request.path_info)
     secret = request.META.get("HTTP_AUTHORIZATION", "")
     if match is None or not secret.startswith(BEARER) or not _is_short(request):
@@ -85,7 +85,7 @@ def _is_short(request: HttpRequest) -> bool:
 
 
 def answer(calls: Sequence[SentCall]) -> list[CallAnswer | Exception]:
-    """Of calls of one project, each in its place: its answer, or why it is refused."""
+    """Return for calls of one project, each in its place, the answer, or why the call is refused."""
     answers = runner_reports.answer(calls[0].project, [call.said for call in calls])
     return [_response(call, call_answer) for call, call_answer in zip(calls, answers, strict=True)]
 
@@ -116,7 +116,7 @@ def _instant(answers: Sequence[ReportAnswer]) -> frozenset[int]:
 
 
 def plain(document: dict[str, Any]) -> HttpResponse:
-    """What the library would write, once it had looked at every value twice."""
+    """Return the response that the library would write, once it had looked at every value twice."""
     return HttpResponse(
         json.dumps(document, cls=NinjaJSONEncoder), content_type="application/json; charset=utf-8"
     )

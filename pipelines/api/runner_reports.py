@@ -1,5 +1,5 @@
-"""What calls of one project answer that bring reports, each as by itself: one statement looks up their tokens, one
-their runners and jobs, one transaction records them. Which calls go together: `runner_calls.py`."""
+"""Answers to calls of one project that bring reports, each as by itself: one statement looks up their tokens,
+one their runners and jobs, one transaction records them. Which calls go together: `runner_calls.py`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class SentReport:
 
 @dataclass(frozen=True)
 class Faulty:
-    """One that cannot be read, and why: told to those alone whose job it is."""
+    """Report that cannot be read, and why: returned only to the caller whose job it is."""
 
     job: int
     fault: Invalid
@@ -57,7 +57,7 @@ class Faulty:
 
 @dataclass(frozen=True)
 class ReportCall:
-    """What one request brings. `fault`: it cannot be read at all."""
+    """Request that brings reports. `fault`: it cannot be read at all."""
 
     secret: str = field(repr=False)
     runner: uuid.UUID
@@ -67,7 +67,8 @@ class ReportCall:
 
 @sensitive_variables("tokens")
 def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
-    """Each in its place; what is refused of one is a value, and keeps no other from being answered."""
+    """Return the answers, each in its place; a refusal is a value, and prevents no other call from being
+    answered."""
     tokens = accounts.runners({call.secret for call in calls}, timezone.now())
     known = _known(project, calls, tokens)
     checked: list[list[Told | ReportAnswer] | Refusal] = [
@@ -86,7 +87,8 @@ def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
 def _known(
     project: int, calls: Sequence[ReportCall], tokens: Mapping[str, ApiToken]
 ) -> list[Reported | None]:
-    """What each is judged by; None of one whose token is not in force, or whose runner is not known."""
+    """Return what each call is judged by; None for one whose token is not in force, or whose runner is not
+    known."""
     reporters = {
         at: Reporter(tokens[call.secret], call.runner, {report.job for report in call.said})
         for at, call in enumerate(calls)

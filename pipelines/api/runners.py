@@ -1,7 +1,9 @@
-"""What a runner on another machine asks of the server: claim, renew, fetch, store, log, report (docs/runners.md).
+"""Calls of a runner on another machine to the server: claim, renew, fetch, store, log, report
+(docs/runners.md).
 
-Each call names the runner; one about a job carries its lease in `Gateline-Lease`. 409: the lease is not in force, and
-nothing was changed. 422: what was stored is refused."""
+Each call names the runner; one about a job carries its lease in `Gateline-Lease`. 409: the lease is not in
+force, and nothing was changed. 422: the stored data is refused.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ class ReportRequest(HttpRequest):
 
 
 class RegisterIn(BaseModel):
-    """What it is, and what it offers. `labels`: of those of its token the ones that it wants; none: all."""
+    """Registration of a runner: what it is, and what it offers. `labels`: those of its token's labels that it
+    requests; none: all."""
 
     protocol: StrictInt
     name: Annotated[str, Field(min_length=1, max_length=200)]
@@ -121,7 +124,7 @@ class ClaimsIn(BaseModel):
 
 
 class AllStartedOut(BaseModel):
-    """Of each job in its place, as one claim answers it."""
+    """Answers for several claims: for each job, in its place, as one claim answers it."""
 
     started: list[dict[str, Any] | None]
 
@@ -154,7 +157,7 @@ class WantedOut(BaseModel):
 
 @contextmanager
 def as_problems() -> Iterator[None]:
-    """What the rooms of work raise."""
+    """Turn the errors of the rooms of work into problems."""
     try:
         yield
     except LeaseLost as error:
@@ -166,7 +169,7 @@ def as_problems() -> Iterator[None]:
 
 
 def answered(view: F) -> F:
-    """With what the rooms of work raise as problems."""
+    """Wrap a view so that errors of the rooms of work become problems."""
 
     @wraps(view)
     def call(*arguments: Any, **more: Any) -> Any:
@@ -203,7 +206,7 @@ def register(request: RunnerRequest, runner: uuid.UUID, payload: RegisterIn) -> 
 
 @router.post(RUNNER + "/tell", response={204: None}, url_name="runner-tell")
 def tell(request: RunnerRequest, runner: uuid.UUID, payload: TellIn) -> None:
-    """That it stops, that its disk is full, which agents and tools it has."""
+    """Report that the runner stops, that its disk is full, which agents and tools it has."""
     worker, fields = _runner(request, runner), payload.model_dump(exclude_none=True)
     if fields:
         presence.tell(worker, fields, request.auth)
@@ -228,7 +231,7 @@ def renew(request: RunnerRequest, runner: uuid.UUID, payload: LeasesIn) -> Lease
 
 @router.post(RUNNER + "/waiting", response=WaitingOut, url_name="runner-waiting")
 def waiting(request: RunnerRequest, runner: uuid.UUID, payload: WaitingIn) -> WaitingOut:
-    """What waits and it may have: by priority, then by age. Nothing where it is drained."""
+    """List the waiting jobs that the runner may have: by priority, then by age. Empty where it is drained."""
     worker = _runner(request, runner)
     jobs = {} if worker.stopping else claimable(claim_of(worker), payload.room)
     return WaitingOut(jobs=[WaitingJob(job=job, queue=queue) for job, queue in jobs.items()])
@@ -267,7 +270,7 @@ def give_back(
 @router.post(JOB + "/material", response=dict[str, Any], url_name="runner-material")
 @answered
 def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
-    """What the attempt starts with; each file under a name that holds as long as the lease."""
+    """Return what the attempt starts with; each file under a name that is valid as long as the lease."""
     job_row = _held(request, runner, job, lease)
     inputs = job_row.task.inputs
     what = handover.material(job_row.pk, job_row.task_id, job_row.task.project_id, inputs)
@@ -277,7 +280,7 @@ def material(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UU
 @router.post(JOB + "/before", response=dict[str, Any], url_name="runner-before")
 @answered
 def before(request: RunnerRequest, runner: uuid.UUID, job: int, lease: uuid.UUID = LEASE) -> dict[str, Any]:
-    """Of the material the workspace alone."""
+    """Return only the workspace of the material."""
     _held(request, runner, job, lease)
     return {"before": wire.before_json(handover.last_snapshot(job), files.namer(job, lease))}
 

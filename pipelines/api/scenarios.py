@@ -107,7 +107,7 @@ def put_several(request: Request, line: Line) -> list[ScenarioOut]:
 @router.put(SCENARIOS + "/{key}", response=ScenarioOut, summary="Put a scenario")
 @may("design")
 def put(request: Request, line: Line, key: str, payload: Body[dict[str, Any]]) -> ScenarioOut:
-    """In the place of the one with this key, if there is one."""
+    """Store a scenario, in place of the one with this key, if there is one."""
     user = person_of(request.auth)
     return ScenarioOut.of(scenarios.put(line, {"key": key, **payload}, user, timezone.now(), key=key))
 
@@ -134,7 +134,8 @@ def run(request: Request, line: Line, payload: RunIn) -> ReportOut:
 @may("design")
 @in_turn
 def generate(request: Request, line: Line, payload: GenerateIn) -> GeneratedOut:
-    """In the place of those that were generated before. `missing` names the rules that have none, and why."""
+    """Generate scenarios in place of those that were generated before. `missing` names the rules that have
+    none, and why."""
     user = person_of(request.auth)
     rows, generated = scenarios.generate(
         line, user, timezone.now(), _against(payload.against), scenarios.for_seconds()

@@ -1,5 +1,5 @@
 # ruff: noqa: N815 - the names are ALP's
-"""What goes over the wire. A task answers under the names of ALP's TaskData, with Gateline's own beside them."""
+"""Schemas of the API. A task answers under the names of ALP's TaskData, with Gateline's own beside them."""
 
 from __future__ import annotations
 
@@ -202,7 +202,8 @@ class SendBackIn(Strict):
 
 
 class DecisionOut(BaseModel):
-    """Why a task is where it is: what was read, what was decided, every rule that was tried."""
+    """Decision that explains why a task is where it is: what was read, what was decided, every rule that was
+    tried."""
 
     id: str
     at: datetime

@@ -50,7 +50,7 @@ class StoredValueOut(BaseModel):
 @router.get(PROJECT + "/secrets", response=list[StoredValueOut], summary="Secrets and variables")
 @may("design")
 def index(request: Request, project: Project) -> list[StoredValueOut]:
-    """Those of the project, of its lines and of its owner, by name."""
+    """List the stored values of the project, of its lines and of its owner, by name."""
     values = list(store.of_project(project))
     lines, credentials = uses(project, values), credentials_of(project, values)
     return [
@@ -65,7 +65,7 @@ def index(request: Request, project: Project) -> list[StoredValueOut]:
 )
 @may("secrets")
 def put(request: Request, project: Project, name: str, payload: StoredValueIn) -> StoredValueOut:
-    """In place of the one that has this name there."""
+    """Store a value, in place of the one that has this name there."""
     place = _place(request, project, payload.place, payload.line)
     by = person_of(request.auth)
     stored = store.put(place, name, payload.value, kind=payload.kind, by=by, now=timezone.now())

@@ -71,7 +71,7 @@ def index(
     before: int = 0,
     limit: int = 50,
 ) -> list[TaskOut]:
-    """At most 200 at a time; `before` is the number of the last one seen."""
+    """List the tasks, at most 200 at a time; `before` is the number of the last one seen."""
     tasks: QuerySet[Task] = displayed(Task.objects.filter(line=line)).select_related(
         "project__owner", "line", "pinned", "follows"
     )
@@ -153,9 +153,9 @@ def _retry(who: Caller, task: Task, payload: RetryIn) -> TaskOut:
 @router.post(TASK + "/rerun-checks", response=TaskOut, summary="Run the host's checks again")
 @may("operate")
 def rerun_checks(request: Request, task: Task, payload: RetryIn) -> TaskOut:
-    """Where checks of the host failed or timed out and the task waits with that: a new visit of the station, which
-    first asks the host to run again what failed. 409 where there are none, or somebody asked already. What the host
-    says to it is the outcome of the visit."""
+    """Rerun checks of the host that failed or timed out while the task waits with that: a new visit of the
+    station, which first asks the host to run again what failed. 409 where there are none, or somebody
+    requested it already. The host's answer is the outcome of the visit."""
     who = request.auth
     token = _waiting(task, payload)
     engine.rerun_checks(token.pk, user=actor_of(who), token_version=token.version, reason=payload.reason)

@@ -1,4 +1,5 @@
-"""One station run by itself from the editor, over HTTP: what it can be given, its log while it runs, its outcome."""
+"""Trial runs of one station from the editor, over HTTP: its possible inputs, its log while it runs, its
+outcome."""
 
 from __future__ import annotations
 
@@ -101,7 +102,8 @@ def read(
     trial: int,
     position: int = Query(0, alias="from", ge=0, le=2**31 - 1),
 ) -> TrialOut:
-    """With the lines of its log from this one on. 404: it is of somebody else, or older than an hour."""
+    """Return the trial with the lines of its log from `from` on. 404: it is of somebody else, or older than
+    an hour."""
     return _told(trials.get(line, person_of(request.auth), _bounded(trial)), position)
 
 

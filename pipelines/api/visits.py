@@ -21,8 +21,8 @@ LARGE = 64 * 1024
 
 
 class VisitOut(BaseModel):
-    """One run of a station. `result`: as it was decided on. `outcome`: as it was reported, `output` apart. `omitted`:
-    the outcome is large; look at this visit alone to read it."""
+    """Run of a station. `result`: as it was decided on. `outcome`: as it was reported, `output` apart.
+    `omitted`: the outcome is large; look at this visit alone to read it."""
 
     id: int
     station: str
@@ -45,7 +45,7 @@ class VisitOut(BaseModel):
 
 @router.get(HERE, response=list[VisitOut], summary="Station visits, the oldest first")
 def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list[VisitOut]:
-    """At most 200 at a time; `after` is the id of the last one seen."""
+    """List the visits, at most 200 at a time; `after` is the id of the last one seen."""
     rows = _rows(task)
     if 0 < after < 2**63:
         rows = rows.filter(pk__gt=after)

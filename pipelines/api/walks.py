@@ -91,8 +91,8 @@ def scenario_of(payload: WalkIn, steps: list[Any], key: str = "walk", name: str 
 
 
 def state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list[Any]) -> dict[str, Any]:
-    """Where it stands after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was expected
-    otherwise, once the whole of a stored scenario was walked."""
+    """Return the state after `cursor` steps. `timeline` and `refused` are of all steps; `failures`: what was
+    expected otherwise, once the whole of a stored scenario was walked."""
     if result.walk is None:
         return {"timeline": [], "cursor": 0, "refused": {"step": 0, "message": result.failures[0].message}}
     records = result.steps
@@ -128,7 +128,8 @@ def _rules(record: StepRecord) -> list[Any]:
 
 
 def _next(line: ParsedLine, here: StepRecord, index: int) -> dict[str, Any]:
-    """What may happen to a token: nothing to one that has ended, or that has the station of an earlier one."""
+    """Return what may happen to a token: nothing to one that has ended, or that has the station of an earlier
+    one."""
     positions = here.walk.positions
     position = positions[index]
     before = [earlier.station for earlier in positions[:index] if earlier.here]

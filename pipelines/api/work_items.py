@@ -55,11 +55,11 @@ def of_task(request: Request, task: Task) -> dict[str, Any]:
 
 @router.get(PROJECT + "/lines/{line}/work-items", response={200: None}, summary="Work items of a line")
 def of_line(request: Request, line: Line) -> StreamingHttpResponse:
-    """One work item a line, by number."""
+    """Return one work item a line, by number."""
     return ndjson(work_items(Task.objects.filter(line=line)))
 
 
 @router.get(PROJECT + "/work-items", response={200: None}, summary="Work items of a project")
 def of_project(request: Request, project: Project) -> StreamingHttpResponse:
-    """One work item a line, by number."""
+    """Return one work item a line, by number."""
     return ndjson(work_items(Task.objects.filter(project=project)))

@@ -1,7 +1,7 @@
-"""Who changed what in a draft since its line was last published: for each place that was changed, by whom and when.
+"""Authorship of a draft since its line was last published: for each place that was changed, by whom and when.
 
-`{path: {person: [number of the draft, moment]}}`, as JSON keeps it. What is replaced as a whole takes what was noted
-inside it along, so this never grows beyond the document.
+`{path: {person: [number of the draft, moment]}}`, as JSON keeps it. A value that is replaced as a whole
+takes what was noted inside it along, so this never grows beyond the document.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Author:
 
 
 def noted(before: Noted, old: Mapping[str, Any], new: Mapping[str, Any], hand: Author) -> dict[str, Any]:
-    """What was noted before, and that this hand made `new` of `old`."""
+    """Return what was noted before, and that this hand made `new` of `old`."""
     authors_by_path = {path: dict(hands) for path, hands in before.items()}
     for change in changes(old, new):
         path = change.path

@@ -1,8 +1,8 @@
-"""What differs between two documents of one line: typed changes, each with its place, and whether it decides where
-tasks go. Pure: any JSON will do, so that an unfinished draft can be compared too.
+"""Differences between two documents of one line: typed changes, each with its place, and whether it decides
+where tasks go. Pure: any JSON will do, so that an unfinished draft can be compared too.
 
-Members of lists are known by their identity, as in `merging`. An empty answer means that the documents are the same,
-and the changes put into the first document give the second.
+Members of lists are known by their identity, as in `merging`. An empty answer means that the documents are
+the same, and the changes put into the first document give the second.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def path_of(steps: tuple[Step, ...]) -> str:
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[DocumentChange, ...]:
-    """In the order of the new document, what is gone last. Raises nothing."""
+    """Return the changes in the order of the new document, removals last. Raises nothing."""
     return tuple(_object((), old, new))
 
 
 def touches(one: str, other: str) -> bool:
-    """Whether one of two paths is the other, or leads to it."""
+    """Return whether one of two paths is the other, or leads to it."""
     short, long = sorted((one, other), key=len)
     return long == short or not short or (long.startswith(short) and long[len(short)] in ".[")
 
@@ -204,7 +204,7 @@ def _limits(value: Any) -> set[str]:
 
 
 def _is_layout(rest: tuple[Step, ...], value: Any) -> bool:
-    """Of what stands at these steps: whether all of it is where things stand on the canvas."""
+    """Return whether all of the value at these steps is layout: where things stand on the canvas."""
     for step in ("extra", "editor", "positions")[len(rest) :]:
         if value is GONE or value == {}:
             return True

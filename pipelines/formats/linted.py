@@ -1,4 +1,4 @@
-"""From the text of a line document to everything that lint says of it, with line and column."""
+"""Lint of a line document from its text, with line and column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipelines.routing.guarantees.proving import answers
 
 
 def linted(text: str | bytes) -> Examination:
-    """Of a text that is no line the findings say why. Raises nothing."""
+    """Return the lint of a text; of one that is no line the findings say why. Raises nothing."""
     line = _read(text)
     if not isinstance(line, ParsedLine):
         return unreadable(line)

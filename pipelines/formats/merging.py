@@ -19,7 +19,7 @@ ORDER = "(order)"
 
 
 class Gone:
-    """What is not there: never part of a document."""
+    """Sentinel for a missing value: never part of a document."""
 
     def __repr__(self) -> str:
         return "GONE"
@@ -30,7 +30,8 @@ GONE: Final = Gone()
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Both changed the same place: `base` before, `mine` and `theirs` after; None where it is not there."""
+    """Clash of two changes of the same place: `base` before, `mine` and `theirs` after; None where it is not
+    there."""
 
     path: str
     base: Any
@@ -47,7 +48,7 @@ class Merged:
 
 
 def merge(base: Mapping[str, Any], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> Merged:
-    """Of three documents: `base` is what both started from. Raises nothing: any JSON will do."""
+    """Merge three documents: `base` is what both started from. Raises nothing: any JSON will do."""
     clashes: list[Clash] = []
     document = _merged("", "", base, mine, theirs, clashes)
     return Merged(dict(document), tuple(clashes))
@@ -133,7 +134,7 @@ def _list(
 
 
 def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool) -> list[str] | None:
-    """All keys of both, in an order that keeps both; None where there is none."""
+    """Return all keys of both, in an order that keeps both; None where there is none."""
     common = set(mine) & set(theirs)
     if kept(mine, common) != kept(theirs, common):
         moved_by_me = kept(mine, common) != kept(base, common)
@@ -153,7 +154,7 @@ def kept(keys: Sequence[str], among: set[str]) -> list[str]:
 
 
 def _added(keys: Sequence[str], base: Sequence[str], common: set[str]) -> Iterator[str | None]:
-    """Behind which of what both have this side alone added something."""
+    """Yield the common keys behind which this side alone added something."""
     before = None
     for key in keys:
         if key in common:

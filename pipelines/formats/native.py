@@ -51,7 +51,7 @@ def loads(text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
 
 
 def value_of(text: str | bytes, *, exact: bool = False) -> Any:
-    """Any JSON value, of YAML or JSON. Raises DocumentError with line and column in the problem."""
+    """Return any JSON value, of YAML or JSON. Raises DocumentError with line and column in the problem."""
     try:
         return _value(as_text(text), exact)
     except Malformed as error:

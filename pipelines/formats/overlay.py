@@ -31,7 +31,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class PicturePlace:
-    """Where a change is seen in the picture: a station or an end, and a rule of it; "" for none."""
+    """Place of a change in the picture: a station or an end, and a rule of it; "" for none."""
 
     node: str = ""
     rule: str = ""
@@ -82,7 +82,8 @@ def _put(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
 
 
 def _pass_on(picture: Overlay, gates: Mapping[str, Mark]) -> None:
-    """What is told apart nowhere else: rules of a station that is new or gone, gates on what asks them, old targets."""
+    """Mark what has no mark elsewhere: rules of a station that is new or gone, gates on what asks them, old
+    targets."""
     for station in picture.document["stations"]:
         station_mark = picture.stations.get(station["key"])
         for rule in station["rules"]:
@@ -120,7 +121,7 @@ def _union(old: Document, new: Document) -> dict[str, Any]:
 
 
 def _station(old: Document | None, new: Document) -> dict[str, Any]:
-    """With the rules that are gone behind those that there are, so that these keep their numbers."""
+    """Return the station with the removed rules behind the existing ones, so that these keep their numbers."""
     now = {rule["id"]: rule for rule in new["rules"]}
     ghosts = []
     for rule in old["rules"] if old else ():
@@ -139,7 +140,7 @@ def _targets(rule: Document) -> Sequence[str]:
 
 
 def _with_ghosts(now: Sequence[Document], before: Sequence[Document]) -> list[Document]:
-    """Each that is gone stands behind what it stood behind."""
+    """Return the members with each removed one behind what it stood behind."""
     merged = list(now)
     there = {member["key"] for member in now}
     for index, member in enumerate(before):

@@ -61,12 +61,12 @@ class ReceiptApproval:
 
 @dataclass(frozen=True)
 class LandedChange:
-    """What landed where. Times are ISO 8601 in UTC. `to`: merge, request or push. `rebase`: same_patch where the
-    approval is of the same change on another base; `host`: which host merged it, by its own call or queue.
-    `too_large_to_read`: {files, bytes} of a change of which no person can have read everything (law §6);
-    `requester`, `producers`: user names of who asked for the change and who made it; `protection`: {approvals, groups,
-    gates, changed_by, and four_eyes where that is true} of the repository, kept when it was delivered. The statement
-    has these keys only then."""
+    """Landed change: what landed where. Times are ISO 8601 in UTC. `to`: merge, request or push. `rebase`:
+    same_patch where the approval is of the same change on another base; `host`: which host merged it, by
+    its own call or queue. `too_large_to_read`: {files, bytes} of a change of which no person can have read
+    everything (law §6); `requester`, `producers`: user names of who asked for the change and who made it;
+    `protection`: {approvals, groups, gates, changed_by, and four_eyes where that is true} of the
+    repository, stored when it was delivered. The statement has these keys only then."""
 
     project: str
     task: str
@@ -90,12 +90,13 @@ class LandedChange:
 
     @property
     def same_patch(self) -> bool:
-        """Whether it is the approved change, hunk by hunk, on a base that moved, and was checked again there."""
+        """Return whether it is the approved change, hunk by hunk, on a base that moved, and was checked again
+        there."""
         return self.rebase == SAME_PATCH and self.approval is not None and not self.exact
 
     @property
     def exact(self) -> bool:
-        """Whether what landed is the tree that was approved."""
+        """Return whether what landed is the tree that was approved."""
         return self.approval is not None and self.approval.tree == self.tree
 
     def statement(self) -> dict[str, Any]:
@@ -177,7 +178,7 @@ def verified(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
 
 
 def _encoded(payload: bytes) -> bytes:
-    """What is signed: DSSE's PAE."""
+    """Return the bytes to sign: DSSE's PAE."""
     kind = PAYLOAD_TYPE.encode()
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
@@ -196,7 +197,7 @@ def _canonical(data: bytes, what: str) -> Any:
 
 
 def _bytes(value: Any, place: str) -> bytes:
-    """Of strict Base64: what is decoded is written in the same way again."""
+    """Return the bytes of strict Base64: encoding them again gives the same text."""
     try:
         decoded = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
     except (binascii.Error, ValueError):

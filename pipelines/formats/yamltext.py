@@ -64,7 +64,7 @@ class Parsed:
     places: dict[str, Place] = field(default_factory=dict)
 
     def place(self, path: str) -> Place:
-        """Where a path stands, or the nearest part around it."""
+        """Return the place of a path, or of the nearest part around it."""
         while path and path not in self.places:
             path = _parent(path)
         return self.places.get(path, (1, 1))
@@ -80,7 +80,7 @@ class _Node:
 
 
 def resolves_to_text(plain: str) -> bool:
-    """Whether a plain scalar reads as text."""
+    """Return whether a plain scalar reads as text."""
     patterns = (_NULL, _BOOL, _INT, _BASED, _FLOAT, _NOT_FINITE)
     return not any(pattern.match(plain) for pattern in patterns)
 

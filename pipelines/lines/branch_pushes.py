@@ -21,7 +21,7 @@ ANSWERS = {
 
 
 def taken(repository: Repository, push: PushHeard) -> tuple[str, Task | None]:
-    """What became of it, and of which task."""
+    """Process a push; return what became of it, and the task that it concerns."""
     tasks = Task.objects.filter(
         visit_commits__repository=repository, visit_commits__branch=push.branch[:200]
     ).exclude(status__in=ENDED)

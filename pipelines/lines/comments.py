@@ -1,5 +1,5 @@
-"""What members say about the parts of a line. It belongs to the line, not to its document: publishing, restoring and
-undoing leave it alone, and a part that is gone keeps what was said about it."""
+"""Comments of members on the parts of a line. They belong to the line, not to its document: publishing,
+restoring and undoing leave them alone, and a part that is gone keeps its comments."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def listed(line: Line) -> list[dict[str, Any]]:
 
 
 def told(row: Comment) -> dict[str, Any]:
-    """One comment in plain values; of a deleted one neither text nor author."""
+    """Return one comment in plain values; a deleted one has neither text nor author."""
     deleted = row.deleted_at is not None
     return {
         "id": str(row.pk),
@@ -139,9 +139,10 @@ def resolve(line: Line, pk: uuid.UUID, user: User, resolved: bool, now: datetime
 
 
 def delete(line: Line, pk: uuid.UUID, user: User, now: datetime) -> None:
-    """What one wrote oneself: the text goes, the answers stay.
+    """Delete a comment of one's own: the text goes, the answers stay.
 
-    Raises Forbidden, NotFound."""
+    Raises Forbidden, NotFound.
+    """
     with transaction.atomic():
         row = _own(line, pk, user)
         row.text, row.deleted_at = "", now
@@ -174,7 +175,8 @@ def _thread(line: Line, pk: uuid.UUID) -> Comment:
 
 
 def _place(kind: str, key: str) -> tuple[str, str]:
-    """Whether the part is there is not asked: the draft of who writes may be ahead of the stored one."""
+    """Return the kind and key of a part, checked. Whether the part exists is not checked: the draft of the
+    author may be ahead of the stored one."""
     if kind not in Comment.PartKind.values:
         raise Invalid.at("kind", f"has to be one of {', '.join(Comment.PartKind.values)}")
     if (kind == Comment.PartKind.LINE) != (key == ""):

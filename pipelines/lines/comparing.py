@@ -27,8 +27,8 @@ PLACES = len(("extra", "editor", "positions"))
 
 @dataclass(frozen=True)
 class ComparedSide:
-    """One of the two: `name` is a number, draft, or aside-<id> of a draft that was put aside when another was restored.
-    Equal documents are one."""
+    """Side of a comparison: `name` is a number, draft, or aside-<id> of a draft that was put aside when
+    another was restored. Sides with equal documents are equal."""
 
     name: str = field(compare=False)
     digest: str = ""
@@ -62,7 +62,7 @@ def put_aside(line: Line, name: str) -> LineEvent:
 
 @dataclass(frozen=True)
 class Apart:
-    """Both as whole documents, what differs, and both in one picture."""
+    """Comparison of two documents: both as a whole, what differs, and both in one picture."""
 
     old: Mapping[str, Any]
     new: Mapping[str, Any]
@@ -79,7 +79,7 @@ def apart(old: ComparedSide, new: ComparedSide) -> Apart:
 
 
 def _of_nothing(change: DocumentChange, now: Mapping[str, Any]) -> bool:
-    """Whether it is the place on the canvas of a station or an end that is not there any more."""
+    """Return whether a change is the place on the canvas of a station or an end that no longer exists."""
     if change.affects != "layout" or len(change.steps) <= PLACES:
         return False
     key = str(change.steps[PLACES])

@@ -22,7 +22,7 @@ TRIES = 3
 
 
 class DraftClash(Conflict):
-    """Both changed the same places: `clashes`; the stored draft is `line`."""
+    """Conflict of two drafts that changed the same places: `clashes`; the stored draft is `line`."""
 
     def __init__(self, conflict: publishing.DraftConflict, line: Line, clashes: tuple[Clash, ...]) -> None:
         super().__init__(conflict.detail, by=conflict.by, at=conflict.at)
@@ -74,8 +74,8 @@ def save(
 
 
 def _is_behind(text: str, proposed: Mapping[str, Any], stored: Line) -> bool:
-    """Whether storing `text` would lose something: it does not say `wanted`, or somebody typed another text, whose
-    comments no document shows."""
+    """Return whether storing `text` would lose something: it does not express `proposed`, or somebody typed
+    another text, whose comments no document shows."""
     if stored.draft_text and stored.draft_text != text:
         return True
     return bool(text) and not same(native.loads(text), proposed)
@@ -135,8 +135,8 @@ def _members(of: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
 
 
 def told(line: Line, since: int | None = None) -> dict[str, Any]:
-    """Whose draft it is: its number, who saved it last and when, `people`: who has changed it since the live version.
-    `others`: who has after the draft with the number `since`."""
+    """Return the authorship of the draft: its number, who saved it last and when, `people`: who has changed
+    it since the live version. `others`: who has changed it after the draft with the number `since`."""
     last = _last(line.draft_hands)
     names = {
         str(user.pk): str(user) for user in User.objects.filter(pk__in=[int(person_id) for person_id in last])
@@ -154,7 +154,7 @@ def told(line: Line, since: int | None = None) -> dict[str, Any]:
 
 
 def _last(notes: Noted) -> dict[str, int]:
-    """Of each person who is noted, the number of the draft that they changed last."""
+    """Return, for each person who is noted, the number of the draft that they changed last."""
     numbers: dict[str, int] = {}
     for hands in notes.values():
         for person, (number, _at) in hands.items():

@@ -1,4 +1,4 @@
-"""What can be done with the versions of a line afterwards: one put back as the draft, one given another name."""
+"""Later changes to the versions of a line: putting one back as the draft, giving one another name."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def restore(line: Line, source: str, user: User, based_on: int) -> Line:
 
 
 def unpublished(line: Line) -> bool:
-    """Whether the draft holds anything that the live version does not: a document, or a text with its comments."""
+    """Return whether the draft holds anything that the live version does not: a document, or a text with its
+    comments."""
     if line.live is None or line.draft_text:
         return True
     try:

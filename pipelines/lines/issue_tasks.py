@@ -53,7 +53,7 @@ class Unsigned(Refused):
 
 @dataclass(frozen=True)
 class HookAnswer:
-    """What became of a delivery: the task that it started, if it did, and a sentence."""
+    """Answer to a delivery of a hook: a sentence, and the task that it started, if it did."""
 
     said: str
     task: Task | None = None
@@ -177,8 +177,8 @@ def requesters_of(project_id: int, issue: IssueHeard) -> list[str]:
 def inputs_of(
     line: routing.ParsedLine, repository: Repository, title: str, body: str, url: str
 ) -> dict[str, Any]:
-    """What the start form of a line gets of an issue: the repository in the first input for one, the address as
-    `issue`, and as the first other required text what it says."""
+    """Return the inputs that the start form of a line gets from an issue: the repository in the first input
+    for one, the address as `issue`, and the text of the issue in the first other required text."""
     first = next((candidate.key for candidate in line.inputs if candidate.type == "repository"), None)
     input_values: dict[str, Any] = {}
     for field in line.inputs:

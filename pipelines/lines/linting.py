@@ -32,9 +32,9 @@ REMEMBERED = 8
 
 
 def examined(document: Mapping[str, Any], project: Project, text: str | bytes = "") -> Examination:
-    """All that lint says of a document, for the people of this project. With `text`, the one that the document was
-    read from, every finding has its line and column. A document that is no line has its problems as findings.
-    Raises Invalid: what no draft may hold."""
+    """Return all findings of lint on a document, for the people of this project. With `text`, the one that
+    the document was read from, every finding has its line and column. A document that is no line has its
+    problems as findings. Raises Invalid: what no draft may hold."""
     question = _Question(
         payload.accept(document), people(project), required(project), protections(project), document
     )
@@ -57,7 +57,7 @@ def examined_text(text: str | bytes, project: Project) -> Examination:
 
 
 def people(project: Project) -> People:
-    """Who there is to decide in a project at this moment."""
+    """Return the people who can decide in a project at this moment."""
     members = sorted(people_of(project.pk).values(), key=lambda person: person.username)
     return People(
         voters=tuple(person.voter for person in members),
@@ -67,8 +67,8 @@ def people(project: Project) -> People:
 
 
 def required(project: Project) -> Required:
-    """What hosts require before they merge, as the last test of each connection found it; of the default branch, which
-    a line may also name."""
+    """Return the checks that hosts require before they merge, as the last test of each connection reported
+    them; those of the default branch too, which a line may also name."""
     requirements: list[tuple[tuple[str, str], tuple[str, ...]]] = []
     rows = Repository.objects.filter(project=project, tested__isnull=False).order_by("name")
     for name, tested in rows.values_list("name", "tested"):
@@ -80,7 +80,7 @@ def required(project: Project) -> Required:
 
 
 def protections(project: Project) -> Protections:
-    """What each repository asks for that is protected, by its name."""
+    """Return the protections that each repository asks for, by its name."""
     return tuple(sorted(protections_of(project).items()))
 
 

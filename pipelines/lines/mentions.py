@@ -1,4 +1,4 @@
-"""Who is named in a comment: `@` and the name that somebody signs in with, of a member who may see the line."""
+"""Mentions in a comment: `@` and the name that somebody signs in with, of a member who may see the line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUOTED = 500
 
 
 def members(project: Project) -> list[User]:
-    """Whom a comment of this project can name, by name."""
+    """Return the members whom a comment of this project can name, ordered by name."""
     # Every role may see the lines of its project.
     roles = Membership.objects.filter(project=project, user__is_active=True).exclude(roles=[])
     return [

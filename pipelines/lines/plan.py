@@ -1,4 +1,4 @@
-"""What publishing a document would do, told before anything of it is stored: its findings, what changes, where recorded
+"""Plan of publishing a document, before anything of it is stored: its findings, what changes, where recorded
 outcomes would go now, what becomes of running tasks, what it promises and what it may cost."""
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class PublishPlan:
 
 
 def plan_of(project: Project, text: str) -> PublishPlan:
-    """Of a text that is stored nowhere. One that cannot be read has its problems as findings. Raises nothing."""
+    """Return the plan of a text that is stored nowhere. A text that cannot be read has its problems as
+    findings. Raises nothing."""
     examination = examined_text(text, project)
     key = examination.line.key if examination.line else ""
     line = Line.objects.select_related("live").filter(project=project, key=key).first() if key else None
@@ -136,13 +137,13 @@ def _difference(old: comparing.ComparedSide, new: comparing.ComparedSide) -> dic
 
 
 def _named(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What has sentences, with names in place of keys in them: a plan is read by people on a merge request. Its other
-    values keep the keys."""
+    """Return a row with names in place of keys in its sentences: a plan is read by people on a merge request.
+    Its other values keep the keys."""
     return {**row, **{key: words(row[key]) for key in ("message", "hint", "sentence") if key in row}}
 
 
 def _backtest(line: Line) -> dict[str, Any] | None:
-    """Of the newest recorded decisions; None where the document could not decide them."""
+    """Return a back-test of the newest recorded decisions; None where the document could not decide them."""
     try:
         target = of_document(line.draft)
     except (DocumentError, Invalid):

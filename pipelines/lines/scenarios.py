@@ -49,8 +49,8 @@ class DraftUnreadable(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSubject:
-    """What scenarios are run against. `mark`: draft, live, or "" for another version; `number`: of the draft or of
-    the version."""
+    """Subject that scenarios are run against. `mark`: draft, live, or "" for another version; `number`: of
+    the draft or of the version."""
 
     mark: str
     number: int
@@ -196,9 +196,11 @@ def delete(line: Line, key: str, user: User) -> None:
 def generate(
     line: Line, user: User, now: datetime, against: str | int = "", going: Going = always
 ) -> tuple[list[Scenario], Generated]:
-    """One scenario per rule that can be taken, in the place of those generated before; and why some rules have none.
+    """Generate one scenario per rule that can be taken, in place of those generated before; return also why
+    some rules have none.
 
-    Raises Forbidden, NotFound, DraftUnreadable."""
+    Raises Forbidden, NotFound, DraftUnreadable.
+    """
     return generate_for(line, subject_of(line, against), user, now, going)
 
 
@@ -216,7 +218,7 @@ def generate_for(
 
 
 def for_seconds() -> Going:
-    """Until so much time has passed as generating may take."""
+    """Return a condition that holds until the time that generating may take has passed."""
     end = monotonic() + GENERATING
     return lambda: monotonic() < end
 
@@ -290,7 +292,7 @@ def last_run(scenario: Scenario, mark: str, number: int | None) -> LastRun | Non
 
 
 def coverage(line: Line, subject: ScenarioSubject) -> Coverage:
-    """What the last runs against this draft or version show together."""
+    """Return what the last runs against this draft or version show together."""
     exercised = ShownScenarios()
     for scenario in line.scenarios.all():
         latest = last_run(scenario, subject.mark, subject.number)

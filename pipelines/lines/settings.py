@@ -1,4 +1,4 @@
-"""What may happen to a line as a whole: renamed, archived, restored, duplicated to another project."""
+"""Operations on a line as a whole: rename, archive, restore, duplicate to another project."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""One station run by itself from the editor: asked for, cancelled, and over after an hour. A worker runs it
-(`pipelines.work.worker.trials`); no task has any part in it."""
+"""Trial of one station by itself from the editor: requested, cancelled, and over after an hour. A worker runs
+it (`pipelines.work.worker.trials`); no task has any part in it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _station(line: Line, user: User, trial_request: TrialRequest) -> Station:
 
 
 def _inputs(line: Line, trial_request: TrialRequest) -> dict[str, Any]:
-    """As a task would have them, but that none is required."""
+    """Return the inputs as a task would have them, except that none is required."""
     drawn = read_line(trial_request.document, keep_faulty_rules=True)
     fields = [replace(field, required=False) for field in drawn.inputs]
     return forms.fill(fields, trial_request.inputs, Reach(line.project.owner_id, line.project_id, line.pk))
@@ -142,7 +142,7 @@ def _recorded(line: Line, station: str):  # type: ignore[no-untyped-def]  # a qu
 
 
 def newest(line: Line, user: User, station: str) -> StationTrial | None:
-    """Of this person at this station, within the hour."""
+    """Return the newest trial of this person at this station, within the hour."""
     return _own(line, user).filter(station=station).order_by("-pk").first()
 
 
@@ -152,7 +152,7 @@ def get(line: Line, user: User, trial: int) -> StationTrial:
 
 
 def _own(line: Line, user: User):  # type: ignore[no-untyped-def]  # a queryset
-    """Of the last hour, whether or not the older ones are deleted yet."""
+    """Return this person's trials of the last hour, whether or not the older ones are deleted yet."""
     now = clock.now()
     close_lost(now)
     return StationTrial.objects.filter(line=line, by=user, created_at__gte=now - RETENTION)
@@ -167,7 +167,7 @@ def cancel(line: Line, user: User, trial: int) -> StationTrial:
 
 
 def close_lost(now: datetime) -> None:
-    """Those that nobody works on any more, or ever will."""
+    """Close the trials that nobody works on any more, or ever will."""
     running = StationTrial.objects.filter(state=StationTrial.State.RUNNING, seen_at__lt=now - LOST)
     queued = StationTrial.objects.filter(state=StationTrial.State.QUEUED, created_at__lt=now - UNTAKEN)
     _close(running, "lost", now)

@@ -1,6 +1,6 @@
-"""What our commands share. What they print may come from a title, a log or a document: no hidden character of it acts
-on a terminal. Of Django's checks they make those that load neither pages nor the API, which takes as long as all else
-that most of them need; `web`, `prepare` and `check` make all."""
+"""Shared parts of our commands. What they print may come from a title, a log or a document: no hidden
+character of it acts on a terminal. Of Django's checks they run those that load neither pages nor the API,
+which takes as long as all else that most of them need; `web`, `prepare` and `check` run all."""
 
 from __future__ import annotations
 

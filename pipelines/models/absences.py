@@ -1,4 +1,4 @@
-"""Who is away, and who stands in for them at gates."""
+"""Absences of people, and who stands in for them at gates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pipelines.models.people import Project
 
 
 class Absence(models.Model):
-    """One person is away until a time, and another may decide in their place (law §6, Absence). `project`: None for
-    every project; one of a project counts there instead."""
+    """Absence of a person until a time; another may decide in their place (law §6, Absence). `project`: None
+    for every project; an absence of one project counts there instead."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="absences", db_index=False

@@ -60,7 +60,7 @@ class Agent(models.Model):
         return self.name or self.key
 
     def has_contract(self, now: Any) -> bool:
-        """Whether its contract is complete and in force at this instant."""
+        """Return whether the contract of the agent is complete and in force at this instant."""
         complete = self.contract_version and all(
             (self.allowed_inputs, self.allowed_outputs, self.required_checks)
         )

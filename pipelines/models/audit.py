@@ -8,7 +8,7 @@ from pipelines.models.people import Project
 
 
 class AdministrativeAct(models.Model):
-    """Who changed what about people, their permissions or their credentials."""
+    """Record of who changed what about people, their permissions or their credentials."""
 
     at = models.DateTimeField()
     actor = models.CharField(max_length=200, help_text="person:7, or command for the shell")

@@ -1,4 +1,4 @@
-"""What each reader has seen of a task's changes. Theirs alone; it decides nothing."""
+"""Records of what each reader has seen of a task's changes. They are the reader's alone and decide nothing."""
 
 from __future__ import annotations
 

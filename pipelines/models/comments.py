@@ -1,4 +1,5 @@
-"""What people say about the parts of a line: beside the document, so no version and no digest holds any of it."""
+"""Comments of people on the parts of a line: beside the document, so no version and no digest holds any of
+them."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from pipelines.models.lines import Line
 
 
 class Comment(models.Model):
-    """On a station, a rule, a gate or the whole line; answers go one level deep. What was deleted keeps its row
-    without its text, so that answers keep their place and the record says who wrote and who deleted."""
+    """Comment on a station, a rule, a gate or the whole line; answers go one level deep. A deleted comment
+    keeps its row without its text, so that answers keep their place and the record says who wrote and who
+    deleted."""
 
     class PartKind(models.TextChoices):
         LINE = "line", "Line"

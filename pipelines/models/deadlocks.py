@@ -32,9 +32,10 @@ class Dependency(models.Model):
 
 
 class Deadlock(models.Model):
-    """Until it is resolved its parties do no work, and their agents get none. `task`: where it was found; `parties`:
-    [{task, name, token, station, agent, status}] as they were then; `handoffs`: what they handed over last.
-    `escalation`: of branches that contradict each other; whoever resolves it resolves this."""
+    """Deadlock: until it is resolved its parties do no work, and their agents get none. `task`: where it was
+    detected; `parties`: [{task, name, token, station, agent, status}] as they were then; `handoffs`: what
+    they handed over last. `escalation`: of branches that contradict each other; whoever resolves it
+    resolves this."""
 
     class State(models.TextChoices):
         OPEN = "open", "Open"
@@ -83,5 +84,5 @@ class Deadlock(models.Model):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Who may resolve it."""
+        """Roles that may resolve the deadlock."""
         return (self.role,)

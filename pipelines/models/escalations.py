@@ -1,4 +1,4 @@
-"""What was escalated to somebody responsible, and the incidents that came of it (law §8)."""
+"""Escalations to somebody responsible, and the incidents that came of them (law §8)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from pipelines.models.tasks import Task, Token
 
 
 class Escalation(models.Model):
-    """While it is open its task may not go forward. `token`: where it arose, if at a position; `visit`: the gate whose
-    time had passed. What is done on a breach is written down as the line said when it opened."""
+    """Escalation of a task, which may not go forward while it is open. `token`: where it arose, if at a
+    position; `visit`: the gate whose time had passed. What is done on a breach is stored as the line
+    defined it when the escalation opened."""
 
     class State(models.TextChoices):
         OPEN = "open", "Open"
         RESOLVED = "resolved", "Resolved"
 
     class How(models.TextChoices):
-        """How it was resolved: the words of a person, then what does it without one."""
+        """Resolutions of an escalation: the decisions of a person, then what resolves it without one."""
 
         GO_ON = "go_on", "Go on"
         CHOOSE = "choose", "Choose a branch"
@@ -75,7 +76,8 @@ class Escalation(models.Model):
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Who may resolve it: of branches that contradict each other whoever resolves deadlocks, too."""
+        """Roles that may resolve the escalation; of branches that contradict each other also the role that
+        resolves deadlocks."""
         conflict = getattr(self, "deadlock", None)
         return (self.role, conflict.role) if conflict else (self.role,)
 

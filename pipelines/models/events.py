@@ -14,7 +14,7 @@ from pipelines.models.tasks import Task
 
 
 class Decision(models.Model):
-    """What `decide` answered, with all it read: enough to decide again (house §3 I9)."""
+    """Answer of `decide`, with all it read: enough to decide again (house §3 I9)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="decisions", db_index=False)
@@ -52,7 +52,7 @@ class Decision(models.Model):
 
 
 class Event(models.Model):
-    """One line of a task's own gapless sequence (law §9)."""
+    """Entry in a task's own gapless sequence (law §9)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="events", db_index=False)

@@ -34,7 +34,7 @@ BY_DUE_TIME = "due time"
 
 
 class GateVisit(models.Model):
-    """One opening of a gate for one token. All open ones of a token belong to one decision (`asked_by`)."""
+    """Opening of a gate for one token. All open ones of a token belong to one decision (`asked_by`)."""
 
     class State(models.TextChoices):
         OPEN = "open", "Open"
@@ -119,7 +119,7 @@ class GateVisit(models.Model):
 
     @property
     def decided_words(self) -> dict[str, str]:
-        """What was decided, as a situation has it."""
+        """Decision of the visit, as a situation has it."""
         fields = {"decision": self.word, "route": self.route, "reason": self.reason}
         return {key: value for key, value in fields.items() if value}
 
@@ -141,7 +141,7 @@ class GateVisit(models.Model):
 
 
 class Vote(models.Model):
-    """One person's word on one gate visit, bound to the evidence that was shown."""
+    """Vote of one person on one gate visit, bound to the evidence that was displayed."""
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="votes")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="votes", db_index=False)
@@ -189,7 +189,7 @@ class Vote(models.Model):
 
     @property
     def seat_id(self) -> int:
-        """Whose place this vote takes. Nobody's is taken twice (law §6, Absence)."""
+        """Id of the person whose place this vote fills. Nobody's place is filled twice (law §6, Absence)."""
         return self.stands_for_id or self.user_id
 
     @property
@@ -212,9 +212,9 @@ class Vote(models.Model):
 
 
 class SampledDraw(models.Model):
-    """What a gate that asks about a sample has asked about: asked again ever after (law §15). `about`: `task:<id>`, the
-    first task of its chain, `change:<digest>`, its changed lines, or `request:<digest>`, the inputs of one that was
-    drawn and that nobody has approved."""
+    """Draw of a gate that asks about a sample: what it has asked about is asked about again ever after (law
+    §15). `about`: `task:<id>`, the first task of its chain, `change:<digest>`, its changed lines, or
+    `request:<digest>`, the inputs of one that was drawn and that nobody has approved."""
 
     line = models.ForeignKey(Line, models.CASCADE, related_name="+")
     gate = models.CharField(max_length=64)

@@ -1,4 +1,5 @@
-"""What one station handed to the next: a document, held against a schema, with a name of its own (law §9)."""
+"""Handoffs from one station to the next: a document, validated against a schema, with a name of its own (law
+§9)."""
 
 from __future__ import annotations
 

@@ -82,9 +82,9 @@ class HookReceipt(models.Model):
 
 
 class HostNotice(models.Model):
-    """What is told at an issue or a request: a comment, the status of the commit, or that a request leaves the queue.
-    `about`: started, ended, status, withdraw, or gate:<visit>; the text is made when it is sent. Only what is queued is
-    sent by itself; `error` of it says why the last attempt was in vain."""
+    """Notice at an issue or a request: a comment, the status of the commit, or that a request leaves the
+    queue. `about`: started, ended, status, withdraw, or gate:<visit>; the text is made when it is sent.
+    Only a queued notice is sent by itself; its `error` says why the last attempt was in vain."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -109,6 +109,6 @@ class HostNotice(models.Model):
 
     @property
     def subject(self) -> str:
-        """What would be told, in words."""
+        """Content of the notice, in words."""
         what = {"status": "Commit status", "withdraw": "Withdrawal from the merge queue"}
         return str(what.get(self.about, "Comment"))

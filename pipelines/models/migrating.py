@@ -15,7 +15,8 @@ from pipelines.models.tasks import Task
 
 
 class Migration(models.Model):
-    """One operation: these tasks of a line, to this version, with this mapping. An undo is one, too (`undoes`)."""
+    """Migration of tasks of a line to one version with one mapping, as one operation. An undo is one, too
+    (`undoes`)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     line = models.ForeignKey(Line, models.PROTECT, related_name="migrations")
@@ -52,7 +53,7 @@ class Migration(models.Model):
 
 
 class MigrationEntry(models.Model):
-    """What became of one task. Final once it has a result: a trigger refuses to change it."""
+    """Result of a migration for one task. Final once it has a result: a trigger refuses to change it."""
 
     class Result(models.TextChoices):
         PLANNED = "planned", "Not done yet"

@@ -1,4 +1,4 @@
-"""Who there is: the name space Owner › Project, its members and their credentials."""
+"""People: the name space Owner › Project, its members and their credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an idempotency key was answered, so that a request which comes twice is carried out once."""
+"""Recorded answers to idempotency keys, so that a request which comes twice is carried out once."""
 
 from __future__ import annotations
 

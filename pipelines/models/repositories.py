@@ -23,7 +23,7 @@ class Repository(models.Model):
     secrets. `host`: who keeps its pull or merge requests, `page` where; "" as the address says."""
 
     class Pushing(models.TextChoices):
-        """Who may publish lines that push here."""
+        """Choices of who may publish lines that push here."""
 
         EXECUTE = "execute", "Designers with the permission to run code"
         ADMIN = "admin", "Administrators of the project"

@@ -1,4 +1,4 @@
-"""What runners on other machines hand in before they report (law §15)."""
+"""Uploads of runners on other machines before they report (law §15)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ class RunnerUpload(models.Model):
 
 
 class RunnerResult(models.Model):
-    """What the server found in the files that a runner stored for a job: the facts of its report (law §13)."""
+    """Facts of a runner's report, which the server determined from the files that the runner stored for a job
+    (law §13)."""
 
     job = models.OneToOneField(Job, models.CASCADE, primary_key=True, related_name="runner_result")
     lease = models.UUIDField()

@@ -10,7 +10,7 @@ from pipelines.models.people import slug
 
 
 class Scenario(models.Model):
-    """One walk through a line, with what is expected of it (docs/testing.md)."""
+    """Scenario: a walk through a line, with what is expected of it (docs/testing.md)."""
 
     class Source(models.TextChoices):
         WRITTEN = "written", "Written"

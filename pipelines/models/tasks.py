@@ -16,7 +16,7 @@ from pipelines.models.people import Project
 
 
 class Status(models.TextChoices):
-    """Of a token, and derived from its tokens of a task (law §1)."""
+    """Status of a token; that of a task is derived from its tokens (law §1)."""
 
     QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
@@ -56,7 +56,8 @@ class Priority(models.TextChoices):
 
 
 class Task(models.Model):
-    """One work item, numbered WI-{project}-{sequence}. Its status and counters are derived: a fold of its events."""
+    """Task: a work item, numbered WI-{project}-{sequence}. Its status and counters are derived: a fold of its
+    events."""
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="tasks", db_index=False)
     line = models.ForeignKey(Line, models.PROTECT, related_name="tasks", db_index=False)
@@ -147,7 +148,7 @@ class Task(models.Model):
 
     @cached_property
     def display_status(self) -> str:
-        """What pages and the API show. A list reads it with its rows, see `displayed`."""
+        """Status that pages and the API show. A list reads it with its rows, see `displayed`."""
         if self.status not in (Status.RUNNING, Status.EVALUATING, Status.BLOCKED):
             return self.status
         status: str = (
@@ -172,8 +173,9 @@ class Task(models.Model):
 
 
 class TaskText(models.Model):
-    """What a search of tasks looks up: title, labels and number, in capitals, a line each. Written by triggers alone,
-    and apart from the task because every move would write its index there (migrations/0155_task_text)."""
+    """Text that a search of tasks looks up: title, labels and number, in capitals, a line each. Written by
+    triggers alone, and apart from the task because every move would write its index there
+    (migrations/0155_task_text)."""
 
     task = models.OneToOneField(
         Task, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="+"
@@ -242,7 +244,8 @@ class Token(models.Model):
 
 
 def displayed(rows: QuerySet[Task]) -> QuerySet[Any]:
-    """With `display_status`: the status, but *waiting for input* where that comes first among its positions."""
+    """Return the tasks with `display_status`: the status, but *waiting for input* where that comes first
+    among the positions of the task."""
     by_hand = Task.objects.filter(pk=OuterRef("pk"), jobs__state="running", jobs__kind="manual")
     foremost = Case(
         When(~ASKS, status=Status.BLOCKED, then=Value(0)),

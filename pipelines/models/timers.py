@@ -1,4 +1,5 @@
-"""What becomes due at an instant without anybody calling: one narrow table for everything that waits for a time."""
+"""Timers that become due at an instant without anybody calling: one narrow table for everything that waits
+for a time."""
 
 from __future__ import annotations
 

@@ -10,9 +10,10 @@ from pipelines.models.lines import Line
 
 
 class StationTrial(models.Model):
-    """One run of a station as it is drawn, with what it is given. Deleted an hour after it was asked for.
+    """Trial run of a station as it is drawn, with its inputs. Deleted an hour after it was requested.
 
-    `why`: how it ended without an outcome."""
+    `why`: how it ended without an outcome.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"

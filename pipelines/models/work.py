@@ -70,7 +70,7 @@ class Worker(models.Model):
 
 
 class Purpose(models.TextChoices):
-    """What a job is for: the work of its station, or a question about what that work left (law §3, §6)."""
+    """Purpose of a job: the work of its station, or a question about what that work left (law §3, §6)."""
 
     STATION = "station", "Station"
     EVALUATION = "evaluation", "Evaluation"
@@ -78,8 +78,8 @@ class Purpose(models.TextChoices):
 
 
 class Job(models.Model):
-    """One execution of one station for one token: the record of a visit. Or, of another purpose, a question that a
-    decision asks about such a visit: `kind` then says who answers it."""
+    """Job: an execution of one station for one token, the record of a visit. Or, with another purpose, a
+    question that a decision asks about such a visit: `kind` then says who answers it."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"

@@ -76,7 +76,7 @@ def redeem(secret: str, now: datetime) -> User:
 
 
 def needs_password(user: User) -> bool:
-    """Who has neither a password yet nor a provider to sign in with."""
+    """Return whether the user has neither a password yet nor a provider to sign in with."""
     return not user.has_usable_password() and not SocialAccount.objects.filter(user=user).exists()
 
 
@@ -87,7 +87,7 @@ def signs_in_by_provider(user: User) -> bool:
 
 
 def needs_second_factor(user: User) -> bool:
-    """Who has none, and is a member of a project that asks for one."""
+    """Return whether the user has no second factor, and is a member of a project that asks for one."""
     known = getattr(user, "lacks_factor", None)  # as `Backend` has read it
     return known if known is not None else access.without_required_factor([user.pk]).exists()
 
@@ -203,7 +203,8 @@ def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
 
 @transaction.atomic
 def revoke(token: ApiToken, now: datetime, by: User | None) -> None:
-    """From now on this token opens nothing. Revoking twice keeps the first time. `by`: None from the shell."""
+    """Revoke a token: from now on it opens nothing. Revoking twice keeps the first time. `by`: None from the
+    shell."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
         _record("token.revoked", token, by, now)
     token.refresh_from_db(fields=["revoked_at"])
@@ -251,5 +252,5 @@ def _check(
 
 
 def digest_of(secret: str) -> str:
-    """As which it is stored: 64 hexadecimal digits."""
+    """Return the digest as which a secret is stored: 64 hexadecimal digits."""
     return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,4 +1,5 @@
-"""Whose whole account an admin may act on: reset its password by a link, deactivate it, activate it again."""
+"""Authority of an admin over a whole account: to reset its password by a link, deactivate it, activate it
+again."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ def may_manage(admin: User, user: User) -> bool:
 
 @transaction.atomic
 def reset_key(user: User, *, by: User, now: datetime) -> tuple[str, str]:
-    """What a link to set a new password ends in. It works once, and not after the next sign-in or change of the mail
-    address. Raises Forbidden, also where a provider alone signs them in."""
+    """Return the end of a link to set a new password. It works once, and not after the next sign-in or change
+    of the mail address. Raises Forbidden, also where a provider alone signs them in."""
     if not may_manage(by, user) or not user.is_active or accounts.signs_in_by_provider(user):
         raise Forbidden
     audit.record("password.link", by=by, at=now, about=audit.ref(user), name=user.username)

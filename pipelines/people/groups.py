@@ -13,7 +13,7 @@ from pipelines.ports import audit
 
 @transaction.atomic
 def create(project: Project, key: str, name: str, *, by: User | None, now: datetime) -> Group:
-    """Of two who create it at once the second gets that of the first."""
+    """Create a group. Of two who create it at once the second gets that of the first."""
     group, made = Group.objects.get_or_create(project=project, key=key, defaults={"name": name})
     if made:
         _record("group.created", group, by, now)

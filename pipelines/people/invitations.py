@@ -42,7 +42,8 @@ def invite(
     by: User,
     now: datetime,
 ) -> list[Invitation]:
-    """One invitation for each address, mailed after the commit; without an address one whose link is handed over."""
+    """Create an invitation for each address, mailed after the commit; without an address one whose link is
+    handed over."""
     return [_invite(project, email, roles, execute, groups, by, now) for email in emails or [""]]
 
 
@@ -165,8 +166,8 @@ def _addressed_to(invitation: Invitation, user: User) -> bool:
 
 
 def secret_of(invitation: Invitation) -> str:
-    """What its link ends in. Made from the key of this installation, so that it can be shown again and never leaks
-    with the rows."""
+    """Return the secret that an invitation's link ends in. Made from the key of this installation, so that it
+    can be shown again and never leaks with the rows."""
     return _signer.sign(invitation.key)
 
 

@@ -1,4 +1,5 @@
-"""Who goes: out of one project, or altogether. What they answered for is handed on, their credentials die."""
+"""Departure of people: out of one project, or altogether. What they answered for is handed on, their
+credentials die."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ class NoHeir(Conflict):
 
 
 def agents_of(user: User, project: Project) -> QuerySet[Agent]:
-    """What a person answers for in a project, and somebody else has to when they go."""
+    """Return the agents that a person answers for in a project, and somebody else has to when they go."""
     return Agent.objects.filter(project=project, owner=user).order_by("key")
 
 
 @transaction.atomic
 def leave(project: Project, user: User, *, heir: User | None, by: User, now: datetime) -> None:
-    """`by` is the person, or an admin who removes them. Their tokens of this project die. Gates that ask for them by
-    name wait on: whom a published version names is the line's to change. Raises NotFound, LastAdmin, NeedsHeir, NoHeir.
-    """
+    """Remove a person from a project. `by` is the person, or an admin who removes them. Their tokens of this
+    project die. Gates that ask for them by name wait on: whom a published version names is the line's to
+    change. Raises NotFound, LastAdmin, NeedsHeir, NoHeir."""
     member = Membership.objects.filter(project=project, user=user).first()
     _hand_on(project, user, heir, by)
     members.remove(project, member.pk if member else 0, by=by, now=now)

@@ -1,4 +1,4 @@
-"""Who is a member of a project, and with which roles. A project always keeps an admin."""
+"""Members of a project, and their roles. A project always keeps an admin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LastAdmin(Conflict):
 def add(
     project: Project, user: User, *, roles: Collection[str], execute: bool, by: User | None, now: datetime
 ) -> Membership:
-    """Of two who add the same person at once the second changes nothing."""
+    """Add a member to a project. Of two who add the same person at once the second changes nothing."""
     member, made = Membership.objects.get_or_create(
         project=project, user=user, defaults={"roles": list(roles), "execute": execute}
     )

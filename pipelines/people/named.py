@@ -10,7 +10,8 @@ from pipelines.queries import versions
 
 @dataclass(frozen=True, slots=True)
 class NamedAt:
-    """One gate. `live`: new tasks come to it; `tasks`: how many that have not ended are on a version that has it."""
+    """Gate that names a person. `live`: new tasks come to it; `tasks`: how many that have not ended are on a
+    version that has it."""
 
     line: Line
     gate: str
@@ -19,7 +20,7 @@ class NamedAt:
 
 
 def named_at(user: User, project: Project) -> list[NamedAt]:
-    """By line and gate, in the order of their names."""
+    """Return the gates that name this user, by line and gate, in the order of their names."""
     lines = {line.pk: line for line in Line.objects.filter(project=project)}
     open_tasks = Task.objects.filter(project=project).exclude(status__in=ENDED)
     pinned = {(line.pk, line.live_id): 0 for line in lines.values() if line.live_id}

@@ -1,4 +1,5 @@
-"""How the environment of a repository is prepared: what people say of it, checked and kept. Callers ask who may."""
+"""Preparation of a repository's environment: what people enter for it, checked and stored. Callers check who
+may."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z")
 
 @dataclass(frozen=True)
 class ServiceText:
-    """As it was typed."""
+    """Service as it was typed."""
 
     name: str = ""
     image: str = ""

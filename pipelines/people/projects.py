@@ -1,4 +1,4 @@
-"""What may happen to a project as a whole: created, renamed, archived, restored, transferred to another owner."""
+"""Operations on a project as a whole: create, rename, archive, restore, transfer to another owner."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def archive(project: Project, archived: bool, *, by: User) -> None:
 
 
 def require_second_factor(project: Project, required: bool, *, by: User) -> None:
-    """From the next request on a member without one can only set one up. Raises Forbidden."""
+    """Set whether a project requires a second factor: from the next request on a member without one can only
+    set one up. Raises Forbidden."""
     access.require(by, "settings", project)
     with transaction.atomic():
         stored = _locked(project)
@@ -94,8 +95,8 @@ def require_second_factor(project: Project, required: bool, *, by: User) -> None
 
 
 def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
-    """What the runs of a month may cost together, in US dollars; None: no limit. Raises Forbidden, Invalid (path
-    `month_cost_usd`)."""
+    """Limit what the runs of a month may cost together, in US dollars; None: no limit. Raises Forbidden,
+    Invalid (path `month_cost_usd`)."""
     access.require(by, "settings", project)
     if most is not None and not (0 <= most < MOST_COST):
         raise Invalid.at("month_cost_usd", "Enter an amount from 0 to 9,999,999.99.")
@@ -159,7 +160,7 @@ def _check_key(key: str) -> None:
 
 
 def _checked(name: str) -> str:
-    """Without the blanks around it."""
+    """Return a checked name without the blanks around it."""
     if not 0 < len(name.strip()) <= LONGEST_NAME or "\x00" in name:
         raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
     return name.strip()

@@ -69,7 +69,8 @@ def _given(groups: Iterable[str], mapped: Mapped) -> dict[str, frozenset[str]]:
 
 
 def _held(user: User) -> Iterable[Membership]:
-    """Those in which a provider gave something, and all others of the user: their own roles stay."""
+    """Return the memberships in which a provider gave something, and all others of the user: their own roles
+    stay."""
     return (
         Membership.objects.select_for_update(of=("self",)).filter(user=user).select_related("project__owner")
     )

@@ -48,7 +48,7 @@ APP = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 @dataclass(frozen=True)
 class RepositorySettings:
-    """What people say of a repository; `name` "" is the last part of its address."""
+    """Settings of a repository as people enter them; `name` "" is the last part of its address."""
 
     address: str
     name: str = ""
@@ -90,7 +90,7 @@ class RepositorySettings:
         return replace(self, address=address.text, name=name, default_branch=branch, page=page, host_app=app)
 
     def _page(self, address: str) -> str:
-        """As it is kept: "" where the address says it."""
+        """Return the page as it is stored: "" where the address implies it."""
         page = self.page.strip()
         try:
             host_page = table.found(self.host, address, page)
@@ -179,8 +179,9 @@ def change(
     now: datetime,
     allow: bool | str = False,
 ) -> None:
-    """What was found of it before counts no longer. A folder of the server that is named by the name of its repository
-    stays as it is. `allow`: see `permitted`. Raises Forbidden, Invalid, Conflict."""
+    """Change the settings of a repository. Earlier results about it count no longer. A folder of the server
+    that is named by the name of its repository stays as it is. `allow`: see `permitted`. Raises Forbidden,
+    Invalid, Conflict."""
     if repository.is_folder and repository_settings.address.strip() == repository.name:
         repository_settings = replace(repository_settings, address=repository.address)
     permitted(repository.project, repository_settings.address, allow, by=by, now=now)
@@ -337,7 +338,7 @@ def lines_of(project: Project) -> dict[str, list[Line]]:
 
 
 def _named(document: Mapping[str, Any]) -> str:
-    """What a draft names, which may be no line."""
+    """Return the repository that a draft names; the draft may be no line."""
     workspace = document.get("workspace")
     git = workspace.get("git") if isinstance(workspace, dict) else None
     name = git.get("repository") if isinstance(git, dict) else None

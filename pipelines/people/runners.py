@@ -37,7 +37,7 @@ def add(
 
 @transaction.atomic
 def drain(token: ApiToken, by: User, now: datetime) -> None:
-    """From now on it gets no new work; what it has it ends."""
+    """Drain a runner: from now on it gets no new work; what it has it ends."""
     if ApiToken.objects.filter(pk=token.pk, drained_at=None, revoked_at=None).update(drained_at=now):
         Worker.objects.filter(token=token).update(stopping=True)
         _record("runner.drained", token, by, now)

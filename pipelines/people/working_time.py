@@ -38,7 +38,7 @@ class WorkingHours:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As the record of changes and the API have it."""
+        """Return the working hours as the record of changes and the API have them."""
         return asdict(self) | {
             "work_from": f"{self.work_from:%H:%M}",
             "work_until": f"{self.work_until:%H:%M}",

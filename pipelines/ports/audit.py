@@ -96,7 +96,8 @@ def record(
     name: str = "",
     **data: Any,
 ) -> None:
-    """`by`: None for the shell, ENGINE for what nobody did. `data`: what it was and what it became, never a secret."""
+    """Record an administrative act. `by`: None for the shell, ENGINE for what nobody did. `data`: what it was
+    and what it became, never a secret."""
     if kind not in KINDS:
         raise KeyError(kind)
     AdministrativeAct.objects.create(

@@ -25,7 +25,7 @@ State = HostNotice.State
 
 
 def note(notices: Iterable[tuple[HostLink, str]], now: datetime) -> None:
-    """Each once, but for a status: that is sent again, and says what is so when it is sent."""
+    """Queue each notice once, except a status: that is sent again, and says what is so when it is sent."""
     tickets: list[JSONDict] = []
     queued_at = clock.now()
     for link, about in notices:

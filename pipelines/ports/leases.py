@@ -31,8 +31,8 @@ AFTER_A_RESTART = 5.0
 
 @dataclass(frozen=True)
 class Claim:
-    """What a worker offers to take. `owners` None = every owner; `seconds` = how long a lease lasts unrenewed;
-    `answers`: which evaluations it can answer, of `routing.answers.MACHINES`."""
+    """Offer of a worker to take work. `owners` None = every owner; `seconds` = how long a lease lasts
+    unrenewed; `answers`: which evaluations it can answer, of `routing.answers.MACHINES`."""
 
     worker: uuid.UUID
     labels: frozenset[str] = frozenset()
@@ -53,8 +53,8 @@ class Claim:
     def can(
         self, owner: str, station: Station, brought: Collection[str] = (), besides: Collection[str] = ()
     ) -> bool:
-        """Whether this worker does the work of a station, of a task of this owner. `brought`: needs that come with the
-        job; `besides`: what the environment of its repository asks for."""
+        """Return whether this worker does the work of a station, of a task of this owner. `brought`: needs
+        that come with the job; `besides`: what the environment of its repository asks for."""
         lacking = (need for need in (*needs(station), *besides) if need not in brought)
         return self.takes(owner, station.labels) and all(map(self.has, lacking))
 
@@ -79,12 +79,13 @@ class Held:
 
 
 def able(owner: str, project: int) -> frozenset[str]:
-    """Which evaluations the workers that are alive can answer for this project of the owner, all together."""
+    """Return the evaluations that the workers that are alive can answer for this project of the owner, all
+    together."""
     return frozenset(row[0] for row in fetch(ANSWERS_OF_WORKERS, [owner, project, ALIVE_SECONDS]))
 
 
 def claims() -> list[Claim]:
-    """What the workers that are alive offer."""
+    """Return the offers of the workers that are alive."""
     rows = fetch(OFFERS_OF_WORKERS, [ALIVE_SECONDS])
     return [
         Claim(
@@ -127,10 +128,11 @@ def held_by(worker: uuid.UUID) -> list[Held]:
 
 
 def cut_short(worker: uuid.UUID) -> None:
-    """What a worker held whose process is known to be gone: the next sweep takes it, and counts the attempt."""
+    """Cut short the leases of a worker whose process is known to be gone: the next sweep takes them, and
+    counts the attempt."""
     execute(CUT_LEASES_SHORT, [worker])
 
 
 def is_held(job_id: int, key: uuid.UUID, worker: uuid.UUID) -> bool:
-    """Whether this worker has this lease of the job."""
+    """Return whether this worker has this lease of the job."""
     return bool(fetch(LEASE_EXISTS, [job_id, key, worker]))

@@ -1,6 +1,7 @@
-"""What `engine` tells others: consequences inside its transaction, hints after the commit (house §1).
+"""Observers of `engine`: consequences inside its transaction, hints after the commit (house §1).
 
-An observer only inserts rows of its own and enqueues; it never reads a clock, talks to a network or changes a task.
+An observer only inserts rows of its own and enqueues; it never reads a clock, talks to a network or
+changes a task.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class GateClosed:
 
 @dataclass(frozen=True)
 class Alarm:
-    """Those who are responsible are told. `kind`: escalated, breached (not answered in time) or deadlock; `about`: the
-    id of the escalation or deadlock; `notify` are mail addresses."""
+    """Alarm for those who are responsible. `kind`: escalated, breached (not answered in time) or deadlock;
+    `about`: the id of the escalation or deadlock; `notify` are mail addresses."""
 
     kind: str
     about: uuid.UUID
@@ -171,8 +172,8 @@ class GuaranteeRefuted:
 
 @dataclass(frozen=True)
 class PublishingAsked:
-    """`by` asks for publishing the line with this key and name, and `user_id` may; with a `reason`, they sent it back
-    to this person."""
+    """Request by `by` to publish the line with this key and name, which `user_id` may do; with a `reason`,
+    `by` sent the request back to `user_id`."""
 
     request_id: int
     key: str
@@ -258,7 +259,8 @@ class InvitationAccepted:
 
 @dataclass(frozen=True)
 class RolesChanged:
-    """What a member may do. `before` is empty for who was none; `by_id` None: the shell, or a sign-in provider."""
+    """Change of what a member may do. `before` is empty for somebody who was no member; `by_id` None: the
+    shell, or a sign-in provider."""
 
     project_id: int
     user_id: int
@@ -295,7 +297,7 @@ Consequence = (
 
 @dataclass(frozen=True)
 class Hint:
-    """For the live push: this task, `WI-…`, is now at event number `seq`."""
+    """Hint for the live push: this task, `WI-…`, is now at event number `seq`."""
 
     project_id: int
     line_id: int
@@ -305,7 +307,8 @@ class Hint:
 
 @dataclass(frozen=True)
 class LineHint:
-    """For whoever has this line open: `what` (draft, comments, live) has this number now, and it only grows."""
+    """Hint for whoever has this line open: `what` (draft, comments, live) has this number now, and it only
+    grows."""
 
     project_id: int
     line_id: int
@@ -315,7 +318,7 @@ class LineHint:
 
 @dataclass(frozen=True)
 class PersonHint:
-    """For the open pages of one person: there is news for them."""
+    """Hint for the open pages of one person: there is news for them."""
 
     user_id: int
 
@@ -364,7 +367,8 @@ def observers() -> tuple[Observer, ...]:
 
 
 def tell(*batch: Consequence) -> None:
-    """What the moves of a batch, or an act outside the engine, have brought about, in its transaction."""
+    """Notify observers of what the moves of a batch, or an act outside the engine, have brought about, in its
+    transaction."""
     for observer in observers():
         if relevant := [consequence for consequence in batch if type(consequence) in observer.hears]:
             observer.consequences(relevant)

@@ -33,7 +33,7 @@ _manager = manager.JobManager(_Connector())
 
 
 def queue_of(job: Job | None) -> str:
-    """Where the ticket of a token lies whose open job this is."""
+    """Return the queue of the ticket of a token whose open job this is."""
     return DRIVE if job is None else queue_for(job.purpose, job.kind)
 
 
@@ -51,10 +51,12 @@ def drive(tokens: Iterable[int], queue: str = DRIVE, *, not_before: datetime | N
 
 
 def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | None = None) -> None:
-    """One queue job of the task named `task` for each of `arguments`, by one statement, on Django's connection, with
-    Django's errors: by these a transaction is done again, or whoever asked is told to ask again.
+    """Insert one queue job of the task named `task` for each of `arguments`, by one statement, on Django's
+    connection, with Django's errors: by these a transaction is done again, or the caller is told to try
+    again.
 
-    :raises LookupError: no worker would know this task in this queue (`queue_tasks.py`)"""
+    :raises LookupError: no worker would know this task in this queue (`queue_tasks.py`)
+    """
     if queue not in TASKS.get(task, ()):
         raise LookupError(f"{task} is no task of the queue {queue}")
     if not arguments:

@@ -138,7 +138,7 @@ class ProtectedPlaces:
         self._origins = [origin for path in (*self._paths, *inner) if (origin := self._origin(path))]
 
     def hold(self, path: str) -> bool:
-        """Whether anything at or below this resolved path is of a protected folder."""
+        """Return whether anything at or below this resolved path belongs to a protected folder."""
         if any(below(path, folder) for folder in self._paths):
             return True
         if any(inode(str(above)) in self._inodes for above in (Path(path), *Path(path).parents)):
@@ -176,7 +176,7 @@ class Mount:
 
 
 def mounts() -> list[Mount]:
-    """Those of this process, none where the system does not list them."""
+    """Return the mounts of this process, none where the system does not list them."""
     try:
         text = Path("/proc/self/mountinfo").read_text(errors="surrogateescape")
     except OSError:
@@ -289,7 +289,7 @@ def real(path: str | os.PathLike[str]) -> str:
 
 
 def below(path: str, root: str) -> bool:
-    """Whether it is the root or lies in it."""
+    """Return whether the path is the root or lies in it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 

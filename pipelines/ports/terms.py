@@ -1,4 +1,4 @@
-"""What a worker and the server agree on beforehand; plain values, for both sides."""
+"""Terms that a worker and the server agree on beforehand; plain values, for both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who works at a station, in the words of its document."""
+"""Actor that works at a station, in the words of its document."""
 
 from __future__ import annotations
 

@@ -11,12 +11,14 @@ from django.urls import get_script_prefix, reverse
 
 
 def absolute(name: str, *args: Any) -> str:
-    """Where people open this page: under BASE_URL, whose path prefix `reverse` knows in some threads only."""
+    """Return the address where people open this page: under BASE_URL, whose path prefix `reverse` knows in
+    some threads only."""
     return f"{settings.BASE_URL}/{reverse(name, args=args).removeprefix(get_script_prefix())}"
 
 
 def opens_only_here() -> bool:
-    """Whether an absolute address leads to the machine itself: sent to somebody, it opens nothing there."""
+    """Return whether an absolute address leads to the machine itself: sent to somebody, it opens nothing
+    there."""
     host = urlsplit(settings.BASE_URL).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

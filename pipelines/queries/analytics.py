@@ -1,7 +1,9 @@
-"""What the recorded decisions say of a line: rules tested and taken, time at stations and gates, the policy applied.
+"""Numbers of a line from its recorded decisions: rules tested and taken, time at stations and gates, the
+policy applied.
 
-Counted by the database, over one version or all of them; a decision, job or gate visit counts for the version that
-it was judged by. For a rule that was never taken the analysis of regions says whether it can be taken at all.
+Counted by the database, over one version or all of them; a decision, job or gate visit counts for the
+version that it was judged by. For a rule that was never taken the analysis of regions says whether it can
+be taken at all.
 """
 
 from __future__ import annotations
@@ -29,10 +31,10 @@ NO_TIMES: Sequence[Spread | None] = (None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """Of a rule that was never taken in `tasks` tasks that were decided at its station.
+    """Rule that was never taken in `tasks` tasks that were decided at its station.
 
-    `can`: True with `witness`, a situation that takes it; False with `killers`, the rules that leave it nothing
-    (none: nothing satisfies it); None with `why` it is not known.
+    `can`: True with `witness`, a situation that takes it; False with `killers`, the rules that leave it
+    nothing (none: nothing satisfies it); None with `why` it is not known.
     """
 
     tasks: int
@@ -98,7 +100,7 @@ class LineInsights:
 
 @dataclass(slots=True)
 class _Counts:
-    """What the database counted, by station and rule."""
+    """Counts of the database, by station and rule."""
 
     tasks_of_all: int = 0
     decisions: int = 0
@@ -110,8 +112,9 @@ class _Counts:
 
 
 def of_line(line: Line, number: int | None = None, dates: Dates = EVER) -> LineInsights | None:
-    """Of the version with this number; without one of all versions, listed as the live one has them. None where
-    there is no such version. `dates`: when it was decided, and jobs began."""
+    """Return the insights of the version with this number; without a number those of all versions, listed as
+    the live one has them. None where there is no such version. `dates`: when it was decided, and jobs
+    began."""
     if number is None:
         version, described_version = None, line.live
     else:
@@ -147,7 +150,7 @@ def numbers_of(line: Line, parsed: ParsedLine, version: LineVersion | None, date
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """Which rows: of these versions of a line, and of these days."""
+    """Selection of rows: of these versions of a line, and of these days."""
 
     line: int
     versions: tuple[int, ...]
@@ -176,7 +179,7 @@ def _counts(query: _Wanted) -> _Counts:
 
 
 def _having(line: Line, version: LineVersion | None) -> dict[Key, set[int]]:
-    """Which versions have a rule at all."""
+    """Return the versions that have each rule at all."""
     rows = VersionRule.objects.filter(version__line=line)
     rows = rows if version is None else rows.filter(version=version)
     versions_by_rule: dict[Key, set[int]] = {}

@@ -16,7 +16,8 @@ from pipelines.queries import people
 
 @dataclass(frozen=True, slots=True)
 class ActFilter:
-    """What does not exist narrows nothing: `who` is part of a user name, of the actor's or of whom it was about."""
+    """Filter of administrative acts. A value that does not exist narrows nothing: `who` is part of a user
+    name, of the actor's or of whom it was about."""
 
     kind: str = ""
     who: str = ""
@@ -42,7 +43,7 @@ def acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
 
 
 def exported(rows: QuerySet[AdministrativeAct]) -> Iterator[dict[str, Any]]:
-    """Each act as a flat object, for a file."""
+    """Yield each act as a flat object, for a file."""
     names: dict[str, people.Who] = {}
     for act in rows.iterator(chunk_size=500):
         if act.actor not in names:

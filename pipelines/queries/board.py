@@ -44,7 +44,7 @@ WAITING = (*REVIEWED_BY_PEOPLE, WAITING_FOR_INPUT)
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the strip and the search field narrow the board to; part of its address."""
+    """Filters of the strip and the search field that narrow the board; part of its address."""
 
     q: str = ""
     show: str = ""  # running | queued | waiting | stuck | late
@@ -54,7 +54,7 @@ class Filters:
 
 @dataclass(slots=True)
 class Card:
-    """One position of one task. `since` is when its present state began, `expected` seconds."""
+    """Card of one position of one task. `since` is when its present state began, `expected` seconds."""
 
     task: Task
     token: Token
@@ -186,7 +186,7 @@ def _narrow(tasks: QuerySet[Task], filters: Filters, user_id: int | None) -> Que
 
 
 def _tokens(board_places: BoardPlaces, project: Project) -> list[Token]:
-    """Those that are shown, in the order in which they came."""
+    """Return the tokens that are displayed, in the order in which they came."""
     tokens = [token_id for place in board_places.of.values() for token_id in place.ids]
     positions = positions_of(tokens=tokens)
     for token in positions:
@@ -293,7 +293,7 @@ def _late(card: Card, now: datetime) -> bool:
 
 
 def _counts(board_places: BoardPlaces) -> dict[str, int]:
-    """Of tasks, except what is counted by position: a forked task may run and wait at once."""
+    """Return the counts of tasks, except what is counted by position: a forked task may run and wait at once."""
     by_status = Counter(board_places.by_status)
     return {
         "tasks": board_places.tasks,
@@ -365,7 +365,7 @@ def _of_earlier(key: str, parsed: ParsedLine) -> Column:
 
 
 def _finish(columns: Sequence[Column]) -> None:
-    """What stands on a card and is not of its position, asked once for all columns."""
+    """Fill in what stands on a card and is not of its position, read once for all columns."""
     cards = [card for column in columns for card in column.cards]
     lines = log.last_lines([card.job.pk for card in cards if card.job and card.status == Status.RUNNING])
     lines |= errors(card.job for card in cards if card.job and card.status == Status.STUCK)
@@ -377,7 +377,8 @@ def _finish(columns: Sequence[Column]) -> None:
 
 
 def _retries_left(card: Card) -> int | None:
-    """Of the rule that sends a task back to its own station; None where there is no such limit."""
+    """Return the retries left to the rule that sends a task back to its own station; None where there is no
+    such limit."""
     parsed = versions.by_id(card.task.pinned_id)
     station = parsed.stations_by_key.get(card.token.station)
     if station is None:

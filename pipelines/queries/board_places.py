@@ -1,6 +1,8 @@
-"""Where the living positions of a line stand, counted by PostgreSQL: how many each column has, and which come first.
+"""Places of the living positions of a line, counted by PostgreSQL: how many each column has, and which come
+first.
 
-Only what is shown is read as rows: a line of 10,000 living tasks costs one narrow statement and its first cards.
+Only what is displayed is read as rows: a line of 10,000 living tasks costs one narrow statement and its
+first cards.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ class BoardPlace:
 
 @dataclass(slots=True)
 class BoardPlaces:
-    """`of`: by the key of the column. `by_status`, `late`: of everything, whatever is shown. `version` grows with every
-    change of a task."""
+    """Places of a board. `of`: by the key of the column. `by_status`, `late`: of everything, whatever is
+    displayed. `version` grows with every change of a task."""
 
     of: dict[str, BoardPlace] = field(default_factory=dict)
     by_status: dict[str, int] = field(default_factory=dict)
@@ -66,8 +68,8 @@ def places(
     late: bool,
     most: int,
 ) -> BoardPlaces:
-    """Of the living positions of these open tasks of the line: the first `most` of each column, among those of
-    `statuses` (None: any) or, with `late`, among those that are late."""
+    """Return the living positions of these open tasks of the line: the first `most` of each column, among
+    those of `statuses` (None: any) or, with `late`, among those that are late."""
     chosen, parameters = (
         tasks.order_by().values_list("pk", "seq", "due_at", "pinned_id").query.sql_with_params()
     )

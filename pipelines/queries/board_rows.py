@@ -1,4 +1,4 @@
-"""What a board reads of the positions that it shows: four statements, compiled once."""
+"""Rows that a board reads of the positions that it shows: four statements, compiled once."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pipelines.routing.decide.joining.branches import Arrival, Branch, Fork
 
 
 def branches_of(tokens: Iterable[Token]) -> list[Branch]:
-    """Of the living tokens of one task."""
+    """Return the branches of the living tokens of one task."""
     living = {token.pk: token for token in tokens if token.status not in ENDED}
     return [
         Branch(token.pk, token.station, _within(token, living), _arrival(token))

@@ -1,4 +1,5 @@
-"""What may happen next in a test, in words: buttons with their consequences, and the fields of an outcome."""
+"""Choices of what may happen next in a test, in words: buttons with their consequences, and the fields of an
+outcome."""
 
 from __future__ import annotations
 
@@ -114,7 +115,7 @@ def _resolution(line: ParsedLine, resolution: Mapping[str, str]) -> str:
 
 
 def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoice) -> str:
-    """What would follow, as a sentence; or why it cannot happen."""
+    """Return what would follow a choice, as a sentence; or why it cannot happen."""
     if choice.taken is None:
         return sentence(choice.refused)
     if choice.kind == choices.RESOLVE:
@@ -131,7 +132,8 @@ def _then(line: ParsedLine, position: SimulatedPosition, choice: SimulationChoic
 
 
 def _resolved(line: ParsedLine, record: StepRecord) -> str:
-    """What the answer to an escalation leads to; of one that held no station, what had only waited for it."""
+    """Return what the answer to an escalation leads to; of an escalation that held no station, what had only
+    waited for it."""
     if record.decision is None and record.walk.over:
         return sentence("the task is cancelled")
     decisions = [record.decision] if record.decision else []
@@ -158,7 +160,8 @@ def sentence(text: str) -> str:
 
 
 def form(line: ParsedLine, position: SimulatedPosition) -> dict[str, Any] | None:
-    """What rules, gates and the form of the station read, as fields; None where nothing is to be reported."""
+    """Return what rules, gates and the form of the station read, as fields; None where nothing is to be
+    reported."""
     if position.status != READY:
         return None
     station = line.station(position.station)
@@ -186,7 +189,7 @@ def _not_fields(line: ParsedLine, station: Station) -> set[str]:
 
 
 def _read(line: ParsedLine, station: Station) -> Iterator[tuple[str, str]]:
-    """Each place of the output that is read, and what for."""
+    """Yield each place of the output that is read, and what for."""
     for number, rule in enumerate(station.rules, start=1):
         for leaf in leaves(rule.when):
             if leaf.operand == "output":

@@ -1,4 +1,4 @@
-"""From one day to another, in the active time zone; a side that is not given is open."""
+"""Range from one day to another, in the active time zone; a side without a day is open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """Both days belong to it."""
+    """Range of dates, both days included."""
 
     since: date | None = None
     until: date | None = None
@@ -30,7 +30,7 @@ class Dates:
 
     @property
     def query(self) -> dict[str, str]:
-        """As it stands in an address."""
+        """Query parameters of the range, as they stand in an address."""
         days = {"since": self.since, "until": self.until}
         return {name: day.isoformat() for name, day in days.items() if day}
 

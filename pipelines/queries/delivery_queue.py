@@ -23,7 +23,8 @@ RESTS = (Status.AWAITING_REVIEW, Status.HELD, Status.BLOCKED, Status.STUCK, *END
 
 
 def lock(repository: int, branch: str) -> None:
-    """Until the end of the transaction: of two that look, the second sees what the first was cleared for."""
+    """Lock the queue of a branch until the end of the transaction: of two that look, the second sees what the
+    first was cleared for."""
     digest = sha256(f"delivery\0{repository}\0{branch}".encode()).digest()
     execute(LOCK_BRANCH, [int.from_bytes(digest[:8], signed=True)])
 
@@ -61,7 +62,7 @@ def _ahead(job: Job, repository: int, branch: str) -> list[int]:
 
 
 def _checks(delivery: Delivery) -> bool:
-    """Whether its task is on the way to deliver the same change without people."""
+    """Return whether the task of the delivery is on the way to deliver the same change without people."""
     if delivery.task.status in RESTS:
         return False
     since = Delivery.objects.filter(task=delivery.task_id, job__gt=delivery.job_id)

@@ -1,4 +1,4 @@
-"""In which repository a task works, and what its environment asks of a worker (docs/repositories.md)."""
+"""Repository in which a task works, and what its environment asks of a worker (docs/repositories.md)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def named(project: int, line: ParsedLine, inputs: Mapping[str, Any]) -> Reposito
 
 
 def asked(project: int, line: ParsedLine, station: Station, inputs: Mapping[str, Any]) -> tuple[str, ...]:
-    """What a worker has to offer besides what the station itself needs."""
+    """Return what a worker has to offer besides what the station itself needs."""
     if line.workspace is None or not executes(station.kind):
         return ()
     repository = named(project, line, inputs)

@@ -65,7 +65,8 @@ def has_failed(job: Job) -> bool:
 
 
 def causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureCause]:
-    """By the id of the run, of those that failed; one statement. `among`: all runs of their task, to be counted."""
+    """Return the causes of the runs that failed, by the id of the run; one statement. `among`: all runs of
+    their task, to be counted."""
     runs = {job.pk: job for job in jobs if has_failed(job)}
     if not runs:
         return {}
@@ -108,7 +109,7 @@ def _logs(runs: Iterable[int]) -> dict[int, list[str]]:
 
 
 def last_cause(jobs: Iterable[Job]) -> FailureCause | None:
-    """Of the run of a task that was done last, where it failed."""
+    """Return the cause of the run of a task that was done last, where it failed."""
     done = [job for job in jobs if job.purpose == Purpose.STATION and job.ended_at]
     last = max(done, key=lambda job: (job.ended_at, job.pk), default=None)
     return causes([last], done).get(last.pk) if last else None

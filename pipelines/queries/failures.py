@@ -1,4 +1,4 @@
-"""Why tasks failed to which nobody gave a reason: what their last station said."""
+"""Reasons of failed tasks for which nobody entered a reason: the report of their last station."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How a project does: what is queued, how long work takes, how often it is locked, escalated or refused (AEEF E28)."""
+"""Health of a project: what is queued, how long work takes, how often it is locked, escalated or refused
+(AEEF E28)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ MONTH = timedelta(days=28)
 
 
 def figures(project: Project, now: datetime, line: str = "") -> list[Figure]:
-    """All of them, in the order of the law; one for each gate that was decided. `line` narrows to one."""
+    """Return all figures, in the order of the law; one for each gate that was decided. `line` narrows to one."""
     tasks = Task.objects.filter(project=project)
     # Of visits by their tasks: with a set of tasks, all of the project would be read.
     of = Q(task__project=project)
@@ -50,7 +51,7 @@ def _escalated(tasks: QuerySet[Task], now: datetime) -> float | None:
 
 
 def _gates(of: Q, now: datetime) -> list[Figure]:
-    """What people or the clock refused, of all that was decided."""
+    """Return the share that people or the clock refused, of all that was decided, for each gate."""
     decided = GateVisit.objects.filter(of, state="decided", decided_at__gt=now - MONTH)
     rows: Any = decided.values("task__line__key", "gate").order_by("task__line__key", "gate")
     counted = rows.annotate(n=Count("pk"), refused=Count("pk", filter=~Q(word="approve")))

@@ -1,4 +1,4 @@
-"""What happened to a task, as people read it: moves, votes, waits and ends; the rest stands in the list of events."""
+"""History of a task, as people read it: moves, votes, waits and ends; the rest stands in the list of events."""
 
 from __future__ import annotations
 

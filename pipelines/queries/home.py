@@ -1,4 +1,4 @@
-"""What Home says of the projects in view: open tasks, what runs, what is late or stuck, what happened today."""
+"""Data of Home for the projects in view: open tasks, what runs, what is late or stuck, what happened today."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """Of the last 24 hours."""
+    """Numbers of the last 24 hours."""
 
     started: int
     completed: int
@@ -99,7 +99,7 @@ class Home:
 
     @property
     def parts(self) -> list[tuple[str, int]]:
-        """What waits for people, by status."""
+        """Counts of what waits for people, by status."""
         return [(str(status), self.open[status]) for status in WAITING if status in self.open]
 
 
@@ -182,7 +182,8 @@ def _of_tasks(tasks: Sequence[Task]) -> list[Happening]:
 
 
 def reasons_of(tasks: Iterable[Task]) -> Mapping[int, LastWords]:
-    """Why tasks failed or were cancelled, by id: the reason that somebody gave, else what the last station said."""
+    """Return why tasks failed or were cancelled, by id: the reason that somebody entered, else the last
+    report of the station."""
     ended = [task for task in tasks if task.status in (Status.FAILED, Status.CANCELLED)]
     task_reasons = {task.pk: LastWords(task.reason) for task in ended if task.reason}
     failure_words = failures(task.pk for task in ended if task.status == Status.FAILED and not task.reason)

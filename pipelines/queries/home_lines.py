@@ -66,7 +66,7 @@ class HomeLines:
 
     @property
     def most(self) -> int:
-        """On one day, of one line."""
+        """Highest number of completed tasks on one day, of one line."""
         return max((number for row in self.rows for number in row.days), default=0)
 
     @property
@@ -77,8 +77,8 @@ class HomeLines:
 def lines_of(
     projects: Sequence[Project], now: datetime, open_ones: Mapping[int, Mapping[str, int]]
 ) -> HomeLines:
-    """Of what is live and not archived, in a number of statements that does not grow. `open_ones`: by the id of a line,
-    how many of its tasks are open in each status that is shown."""
+    """Return the lines that are live and not archived, in a number of statements that does not grow.
+    `open_ones`: by the id of a line, how many of its tasks are open in each status that is displayed."""
     every = _live(projects=[project.pk for project in projects])
     open_of = {pk: sum(open_ones.get(pk, {}).values()) for pk, _ended in every}
     every.sort(key=lambda row: -open_of[row[0]])
@@ -112,7 +112,7 @@ def lines_of(
 
 @compiled(projects=ids())
 def _live(projects: Any) -> QuerySet[Line, tuple[int, datetime | None]]:
-    """Where something ended last comes first."""
+    """Select the live lines, those where something ended last first."""
     ended = Task.objects.filter(line=OuterRef("pk"), ended_at__isnull=False).order_by("-ended_at")
     live = Line.objects.filter(project__among=projects, live__isnull=False, archived_at=None)
     every = live.annotate(last_end=Subquery(ended.values("ended_at")[:1]))
@@ -126,7 +126,7 @@ def _shown(lines: Any) -> QuerySet[Line]:
 
 
 def _days(lines: Sequence[int], since: datetime) -> defaultdict[int, Counter[date]]:
-    """How many completed on each day of the active time zone."""
+    """Return how many tasks completed on each day of the active time zone, by line."""
     rows = Task.objects.filter(
         ~is_unmerged(), line__among=lines, status=Status.COMPLETED, ended_at__gte=since
     )

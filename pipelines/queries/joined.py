@@ -1,4 +1,4 @@
-"""What branches wait for at a join, and what it came to, in words."""
+"""Waits of branches at a join, and what it came to, in words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CAME = {"pass": "passed", "fail": "failed", "blocked": "blocked"}
 
 
 def waiting_at_joins(tokens: Iterable[Token]) -> dict[int, Sentence]:
-    """Of the tokens that wait at a join, by their id: the sentence. Their tasks are loaded."""
+    """Return the sentence of each token that waits at a join, by its id. Their tasks are loaded."""
     waiting = {token.task_id: token.task for token in tokens if token.waits_at_join}
     living: defaultdict[int, list[Token]] = defaultdict(list)
     if waiting:

@@ -1,4 +1,4 @@
-"""What a line did in the last days, in four figures; one statement, which reads a bounded number of tasks."""
+"""Figures of a line in the last days; four, by one statement, which reads a bounded number of tasks."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def named(value: str, offered: Sequence[tuple[str, str]], projects: Sequence[Pro
 
 
 def of_line(value: str, path: str = "line") -> Q:
-    """What narrows rows to a line; `path`: from the row to it, "" for lines themselves."""
+    """Return the condition that narrows rows to a line; `path`: from the row to it, "" for lines themselves."""
     if not value:
         return Q()
     path = f"{path}__" if path else ""

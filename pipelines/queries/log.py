@@ -1,4 +1,4 @@
-"""What cards and pages read of logs beside `pipelines.work.logs`: the last line of many jobs at once."""
+"""Logs that cards and pages read beside `pipelines.work.logs`: the last line of many jobs at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""On how many recorded outcomes of a station the condition of each of its rules is true, with an example."""
+"""Matches of each rule of a station: on how many recorded outcomes its condition is true, with an example."""
 
 from __future__ import annotations
 
@@ -168,6 +168,6 @@ def _named(row: Line, recorded: RecordedOutcome) -> tuple[str, str, str]:
 
 
 def _values(line: ParsedLine, rule_answer: AskedRule) -> list[tuple[str, str]]:
-    """What the condition asked, and what was there."""
+    """Return what the condition tested, and what was there."""
     tests = tests_of(line, rule_answer.rule, [operand.to_dict() for operand in rule_answer.saw])
     return [(test.words, test.value) for test in tests if test.value is not None][:VALUES]

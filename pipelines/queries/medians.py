@@ -1,4 +1,5 @@
-"""How long things usually take: medians of the last days, by the database. A bounded number of rows is read."""
+"""Medians of how long things usually take, of the last days, by the database. A bounded number of rows is
+read."""
 
 from __future__ import annotations
 

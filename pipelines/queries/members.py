@@ -38,12 +38,12 @@ class MemberRow:
 
     @property
     def unprotected(self) -> bool:
-        """Whether a password alone signs them in."""
+        """Return whether a password alone signs the member in."""
         return self.membership.user.is_active and self.password and not self.factors
 
 
 def members(project: Project) -> list[MemberRow]:
-    """By name; those who may not sign in any more come last."""
+    """Return the members by name; those who may not sign in any more come last."""
     memberships = Membership.objects.filter(project=project).select_related("user")
     ordered = sorted(
         memberships,
@@ -76,7 +76,7 @@ def members(project: Project) -> list[MemberRow]:
 
 
 def without_second_factor(project: Project) -> int:
-    """How many members who may sign in have none."""
+    """Return how many members who may sign in have no second factor."""
     memberships = Membership.objects.filter(project=project, user__is_active=True)
     return memberships.exclude(user__authenticator__type__in=(APP, PASSKEY)).count()
 
@@ -89,7 +89,7 @@ def _by_user(rows: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
 
 
 def _last_seen(ids: Collection[int]) -> Mapping[int, datetime]:
-    """In a browser, or by a token of theirs."""
+    """Return when each user was last seen in a browser, or by a token of theirs."""
     sessions = UserSession.objects.filter(user__in=ids).values_list("user_id").annotate(Max("last_seen_at"))
     tokens = ApiToken.objects.filter(user__in=ids, last_used_at__isnull=False).values_list("user_id")
     last_active: dict[int, datetime] = dict(sessions)

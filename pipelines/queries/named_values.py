@@ -1,4 +1,4 @@
-"""Which lines name a secret or a variable: in the version that is live, and in the draft."""
+"""Lines that name a secret or a variable: in the version that is live, and in the draft."""
 
 from __future__ import annotations
 

@@ -80,7 +80,8 @@ def facts_so_far(line: ParsedLine, jobs: Iterable[Job]) -> list[FactRow]:
 
 
 def _of_output(line: ParsedLine, job: Job) -> list[FactRow]:
-    """What the last run of a station left that is not in its output, and what its agent told went wrong."""
+    """Return the facts that the last run of a station left and that are not in its output, and the error that
+    its agent reported."""
     groups = groups_of(job.outcome)
     by = f"after {station_name(line, job.station)}"
     output, error = groups.get(OUTPUT, {}), groups.get("agent", {}).get("error")
@@ -191,8 +192,8 @@ class LimitRow:
 def limits_of(
     line: ParsedLine, token: Token, job: Job | None, spent: Spending, month: Spending | None, now: datetime
 ) -> list[LimitRow]:
-    """What is left at the station at which a token stands: of the cost of the task and of the month, of the time of the
-    run, of the runs of the station and of the retries of its rules."""
+    """Return what is left at the station at which a token stands: of the cost of the task and of the month,
+    of the time of the run, of the runs of the station and of the retries of its rules."""
     task, station = token.task, line.stations_by_key.get(token.station)
     rows = []
     if line.limits.cost_usd is not None and spent.runs:

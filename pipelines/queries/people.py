@@ -20,7 +20,7 @@ ENGINE = Who("engine", "Gateline")
 
 
 def names(actors: Iterable[str]) -> dict[str, Who]:
-    """One query per kind of actor, however many events there are."""
+    """Return the names of actors with one query per kind of actor, however many events there are."""
     actors = set(actors)
     requested = set(actors)
     ids_by_kind: dict[str, set[str]] = {}

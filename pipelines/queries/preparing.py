@@ -26,7 +26,8 @@ LINES = 12
 
 @dataclass(slots=True)
 class Preparing:
-    """`since` is None where a run has just started, and may yet prepare. `lines`: the last of its log."""
+    """Preparation of an environment during a run. `since` is None where a run has just started, and may yet
+    prepare. `lines`: the last of its log."""
 
     job: Job
     since: datetime | None = None

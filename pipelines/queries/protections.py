@@ -1,4 +1,4 @@
-"""How the repositories of a project are protected (law §14)."""
+"""Protections of the repositories of a project (law §14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a receipt says of a delivery: read from rows that never change once it has landed."""
+"""Data of a receipt of a delivery: read from rows that never change once it has landed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipelines.models import Delivery, GateVisit, Job, Task, Token, VisitCommit,
 
 
 def landed_change(task: Task, job: int = 0) -> LandedChange | None:
-    """Of the delivery of this job, else of the last one; None where nothing landed."""
+    """Return the landed change of the delivery of this job, else of the last one; None where nothing landed."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).select_related(
         "job__pinned__line", "visit__decided_by", "visit__job"
     )
@@ -80,7 +80,7 @@ def _who(vote: Vote) -> str:
 
 
 def _overridden(visit: GateVisit) -> list[SignedVote]:
-    """Whose override approved it instead of the votes that the gate asks for."""
+    """Return the override that approved the visit instead of the votes that the gate asks for."""
     if not (visit.overridden and visit.decided_by and visit.decided_at):
         return []
     return [

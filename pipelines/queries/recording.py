@@ -1,4 +1,4 @@
-"""What happened to a task as a scenario: its recorded outcomes, words at gates and answers, walked once more."""
+"""Recording of a task as a scenario: its recorded outcomes, votes at gates and answers, walked once more."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _first_version(task: Task) -> int:
 
 
 def _inputs(line: ParsedLine, task: Task) -> dict[str, Any]:
-    """Without secrets, which a file of tests is no place for."""
+    """Return the inputs without secrets, which a file of tests is no place for."""
     known = {line_input.key for line_input in line.inputs if line_input.type != "secret"}
     return {key: value for key, value in task.inputs.items() if key in known}
 
@@ -100,14 +100,15 @@ def _steps(line: ParsedLine, script: ScenarioScript, task: Task) -> tuple[tuple[
 
 
 def _named(walk: SimulatedTask, happened: _Happened) -> ScenarioStep:
-    """While branches run side by side a step names its station."""
+    """Return the step; while branches run side by side it names its station."""
     assert happened.step is not None
     several = sum(not position.over for position in walk.positions) > 1
     return replace(happened.step, at=happened.station or None) if several else happened.step
 
 
 def _included(walk: SimulatedTask, happened: _Happened) -> bool:
-    """Whether the step before was all of it: what an escalation had held up goes on by itself when that is resolved."""
+    """Return whether the step before was all of it: what an escalation had held up goes on by itself when
+    that is resolved."""
     if happened.step is None or happened.step.kind != "reconsider":
         return False
     return not any(position.lacks and position.station == happened.station for position in walk.positions)
@@ -147,7 +148,7 @@ def _cause(event: Event) -> str:
 
 
 def _lacking(happened: _Happened) -> _Happened:
-    """With what was missing then, as far as a walk does not see it for itself."""
+    """Return what happened, with what was missing then, as far as a walk does not see it for itself."""
     if (
         happened.step is None
         or happened.step.kind not in ("outcome", "reconsider")

@@ -26,7 +26,7 @@ MOST: Final = 500
 
 @dataclass(frozen=True)
 class DoingNow:
-    """One job that it holds."""
+    """Job that a runner holds."""
 
     task: str
     station: str
@@ -34,7 +34,8 @@ class DoingNow:
 
 @dataclass(frozen=True)
 class RunnerRow:
-    """One machine. `token`: None for what runs beside the server. `worker`: None where it never called."""
+    """Row of one machine. `token`: None for what runs beside the server. `worker`: None where it never
+    called."""
 
     token: ApiToken | None
     worker: Worker | None
@@ -122,7 +123,7 @@ class RunnerRow:
 
 
 def runners(project: Project, now: datetime) -> list[RunnerRow]:
-    """By name; those of the project before what runs beside the server."""
+    """Return the runners by name; those of the project before what runs beside the server."""
     tokens = list(
         ApiToken.objects.filter(project=project, kind=ApiToken.TokenKind.RUNNER, revoked_at=None).order_by(
             "name", "pk"
@@ -152,7 +153,7 @@ def _or_nobody(workers: list[Worker]) -> Sequence[Worker | None]:
 
 
 def _doing(project: Project, workers: Iterable[Worker]) -> dict[object, list[DoingNow]]:
-    """Of this project only: what a worker does for others is nobody's matter here."""
+    """Return the jobs of this project that each worker does: what it does for others is nobody's matter here."""
     leases = Lease.objects.filter(
         worker__in=list(workers), job__task__project=project, job__state=Job.State.RUNNING
     )

@@ -50,9 +50,10 @@ def _keeps(station: Station) -> bool:
 def standing_approval(
     line: ParsedLine, job: Job, gate: str, *, delivers: bool = False
 ) -> StandingApproval | None:
-    """As of `job`, whose outcome is decided about, or which `delivers`. None asks people: nobody approved, something
-    was said or pushed since, a visit since did not pass or has other files than the approved change on the moved base,
-    or a station that checked the approved files has not checked these."""
+    """Return the approval that stands as of `job`, whose outcome is decided about, or which `delivers`. None
+    asks people: nobody approved, something was said or pushed since, a visit since did not pass or has
+    other files than the approved change on the moved base, or a station that checked the approved files
+    has not checked these."""
     moved = Delivery.objects.filter(task=job.task_id, moved=True, landed_at=None, job__lt=job.pk)
     last = moved.select_related("job", "visit__job", "visit__asked_by").order_by("-job").first()
     if last is None or not last.kept_tree or last.visit is None or last.visit.gate != gate:
@@ -84,7 +85,8 @@ def standing_approval(
 
 
 def _more_was_said(visit: GateVisit) -> bool:
-    """Whether the gate was asked again, or somebody pushed to the branch of the task, after this."""
+    """Return whether the gate was opened again, or somebody pushed to the branch of the task, after this
+    visit."""
     later_visits = GateVisit.objects.filter(
         task=visit.task_id, gate=visit.gate, opened_at__gt=visit.opened_at
     )
@@ -94,7 +96,7 @@ def _more_was_said(visit: GateVisit) -> bool:
 
 
 def _approved_tree(visit: GateVisit) -> str:
-    """What people approved: the first delivery of it was cleared for exactly that."""
+    """Return the tree that people approved: the first delivery of it was cleared for exactly that."""
     first = Delivery.objects.filter(task=visit.task_id, visit=visit).order_by("job")
     return first.values_list("tree", flat=True)[0]
 

@@ -1,5 +1,6 @@
-"""Which rules of a line tasks took more often than others: by it drawings choose among ways that go equally well. Told
-as ranks, and only of what differs clearly, so that a drawing does not change with each task."""
+"""Rules of a line that tasks took more often than others: by them drawings choose among ways that go equally
+well. Expressed as ranks, and only of what differs clearly, so that a drawing does not change with each
+task."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def ranks(line: ParsedLine, line_id: int) -> dict[str, int]:
 
 
 def ranked(counts: Mapping[str, int]) -> dict[str, int]:
-    """Of the rules of one station. Those that are hardly apart share a rank."""
+    """Return the ranks of the rules of one station. Rules that are hardly apart share a rank."""
     most_first = sorted(counts.items(), key=lambda pair: -pair[1])
     rank_by_rule = {rule: 0 for rule, _ in most_first[:1]}
     rank, left = 0, sum(counts.values())

@@ -1,4 +1,4 @@
-"""One task, whole: its positions, jobs, decisions, gates, artifacts and events."""
+"""View of a whole task: its positions, jobs, decisions, gates, artifacts and events."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ class PositionView:
 
     @property
     def told_above(self) -> bool:
-        """What holds it is an escalation or a deadlock, and the page shows that with what can be done about it."""
+        """Return whether an escalation or a deadlock holds the position: the page shows that with what can be
+        done about it."""
         return self.token.status == Status.HELD and bool({"escalation", "paused_by"} & set(self.token.wait))
 
     @property
@@ -116,13 +117,14 @@ class PositionView:
 
     @property
     def remarks(self) -> list[str]:
-        """Of a blocked one: the comment of the job by which it is."""
+        """Remarks of a blocked position: the comment of the job by which it is blocked."""
         comment = self._blocking.get("comment")
         return [str(comment)] if comment else []
 
     @property
     def blockers(self) -> list[tuple[str, str]]:
-        """Of a blocked one: what its job named, each with the fields that a task of its own would start with."""
+        """Blockers of a blocked position that its job named, each with the fields that a task of its own
+        would start with."""
         name, blockers = self.token.task.name, self._blocking.get("blockers") or ()
         return [
             (blocker_words(blocker), urlencode({**_as_task(blocker), "blocks": name})) for blocker in blockers
@@ -175,17 +177,17 @@ class TaskView:
 
     @cached_property
     def preparing(self) -> dict[int, Preparing]:
-        """By the id of the run."""
+        """Preparations by the id of the run."""
         return preparing(self.line, self.jobs, self.now)
 
     @cached_property
     def spending(self) -> Spending:
-        """Of all its runs together."""
+        """Spending of all runs of the task together."""
         return usage.total(self.spending_by_station)
 
     @cached_property
     def spending_by_station(self) -> dict[str, Spending]:
-        """By the names of the stations, of those that reported anything."""
+        """Spending by the names of the stations, of those that reported anything."""
         spending: dict[str, Spending] = {}
         for job in self.jobs:
             spent = usage.reported(job.outcome)
@@ -228,7 +230,7 @@ class TaskView:
 
     @property
     def history_more(self) -> int:
-        """How many are older."""
+        """Number of older entries of the history."""
         return max(0, len(self.history) - HISTORY)
 
     @cached_property
@@ -259,7 +261,7 @@ class TaskView:
 
     @cached_property
     def _approvals(self) -> Counter[Any]:
-        """By the open visit."""
+        """Approvals by the open visit."""
         votes = Vote.objects.filter(visit__in=self.open_visits, word=Word.APPROVE)
         return Counter(votes.values_list("visit_id", flat=True))
 
@@ -297,7 +299,7 @@ class TaskView:
 
     @cached_property
     def cause(self) -> FailureCause | None:
-        """Of a failed task, where the run that was done last failed."""
+        """Cause of a failed task, where the run that was done last failed."""
         return last_cause(self.jobs) if self.task.status == Status.FAILED else None
 
     @cached_property
@@ -318,7 +320,7 @@ class TaskView:
 
     @property
     def inputs(self) -> list[tuple[str, str]]:
-        """What was filled in, shortened for the facts."""
+        """Inputs that were filled in, shortened for the facts."""
         labels = {line_input.key: line_input.label or line_input.key for line_input in self.line.inputs}
         files = {line_input.key for line_input in self.line.inputs if line_input.type == "file"}
         filled = [

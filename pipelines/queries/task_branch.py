@@ -45,12 +45,13 @@ class RequestLink:
 
 @dataclass(frozen=True)
 class DeliveryReceipt:
-    """What landed. `gate`: which approved exactly this tree, as was checked under the lock of the task before anything
-    was pushed (law §15); "" where the delivery named none. `approved`: the tree that people
-    approved, where the same change landed as another on a base that moved; else "". `host`: which merged it, by its
-    own call or queue; `as_approved`: whether its files are those that were cleared, or the host's. `too_large`: {files,
-    bytes} of what is more than a person can read, else empty. `overridden`: by an administrator, instead of the people
-    that the gate asks; `by` is "" where its due time approved it."""
+    """Receipt of what landed. `gate`: which approved exactly this tree, as was checked under the lock of the
+    task before anything was pushed (law §15); "" where the delivery named none. `approved`: the tree that
+    people approved, where the same change landed as another on a base that moved; else "". `host`: which
+    merged it, by its own call or queue; `as_approved`: whether its files are those that were cleared, or
+    the host's. `too_large`: {files, bytes} of what is more than a person can read, else empty.
+    `overridden`: by an administrator, instead of the people that the gate asks; `by` is "" where its due
+    time approved it."""
 
     repository: str
     to: str
@@ -74,7 +75,7 @@ class DeliveryReceipt:
 
 
 def branch_of(task: Task) -> TaskBranch | None:
-    """Where it stands after the last visit that was reported."""
+    """Return the branch of the task, as it stands after the last visit that was reported."""
     last = (
         VisitCommit.objects.filter(task=task, job__state=Job.State.DONE)
         .select_related("job", "repository")
@@ -131,8 +132,8 @@ def pushed_to(task: int, branch: str, before: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class PushedByPeople:
-    """`who`: as the host or the commits name them. `people`: names of the members that this is or may be. `proven`: the
-    host vouches for it."""
+    """Push to a branch by people. `who`: as the host or the commits name them. `people`: names of the members
+    that this is or may be. `proven`: the host vouches for it."""
 
     who: str
     commit: str
@@ -141,7 +142,7 @@ class PushedByPeople:
 
 
 def pushes_of(task: Task, until: datetime | None = None) -> list[PushedByPeople]:
-    """What people pushed to its branch, the oldest first; `until`: by then."""
+    """Return the pushes of people to the branch of a task, the oldest first; `until`: by then."""
     rows = BranchPush.objects.filter(task=task).order_by("job").prefetch_related("people")
     rows = rows if until is None else rows.filter(at__lte=until)
     return [
@@ -163,7 +164,7 @@ def packs_of(task: Task) -> dict[str, int]:
 
 
 def receipts_of(task: Task) -> list[DeliveryReceipt]:
-    """Of what landed, the latest first."""
+    """Return the receipts of what landed, the latest first."""
     landed = Delivery.objects.filter(task=task, landed_at__isnull=False).order_by("-landed_at")
     return [_receipt(delivery) for delivery in landed.select_related("visit__decided_by")]
 

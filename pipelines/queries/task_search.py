@@ -42,7 +42,7 @@ def _ids(rows: QuerySet[Task], order: tuple[str, ...], most: int) -> list[int]:
 
 
 def having(words: str) -> Q:
-    """By number (`WI-app-42`, `42`), title or label."""
+    """Return the condition that matches tasks by number (`WI-app-42`, `42`), title or label."""
     matches = Q(title__icontains=words) | Q(labels__contains=[words])
     number = _number(words)
     return matches if number is None else matches | Q(number=number)
@@ -65,7 +65,7 @@ def _number(words: str) -> int | None:
 
 
 class Grams(Func):
-    """What the index of texts holds of a text."""
+    """Grams that the index of texts holds of a text."""
 
     function = "gateline_grams"
     output_field = ArrayField(TextField())

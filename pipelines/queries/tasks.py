@@ -108,7 +108,7 @@ class BoundedPaginator(Paginator):
 
 
 class FoundPaginator(BoundedPaginator):
-    """Of the rows with these ids, which are in order and at most one more than `most`."""
+    """Paginator of the rows with these ids, which are in order and at most one more than `most`."""
 
     def __init__(self, rows: QuerySet[Task], most: int, ids: Sequence[int]) -> None:
         super().__init__(rows, most)
@@ -146,7 +146,8 @@ def table(projects: Sequence[Project], search: TaskFilter, user: User, page: int
 
 
 def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[Task]:
-    """By everything but words and line. The status that is shown is looked up where it is searched for alone."""
+    """Narrow tasks by everything but words and line. The status that is displayed is looked up where it is
+    searched for alone."""
     if search.status == OPEN:
         rows = rows.filter(ended_at__isnull=True)
     elif search.status == "ended":
@@ -177,7 +178,7 @@ UNLIKE = (Status.RUNNING, Status.EVALUATING, Status.BLOCKED)
 
 
 def counts(projects: Iterable[Project]) -> dict[int, Counter[str]]:
-    """By the id of each line with open tasks: how many there are in each status that is shown."""
+    """Return how many tasks there are in each displayed status, by the id of each line with open tasks."""
     lines = _lines(projects=[project.pk for project in projects])
     by_line: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for (line, status), number in _by_status(lines, set(Status.values) - {*ENDED, *UNLIKE}).items():
@@ -205,14 +206,14 @@ def _of_statuses(lines: Any, statuses: Any) -> QuerySet[Task, tuple[int, str, in
 
 
 def _by_status(lines: Collection[int], statuses: Collection[str]) -> dict[tuple[int, str], int]:
-    """Of the index of lines and statuses alone."""
+    """Return the counts by line and status, read from the index of lines and statuses alone."""
     rows = _of_statuses(lines=list(lines), statuses=[str(status) for status in statuses])
     return {(line, status): number for line, status, number in rows}
 
 
 def lines_of(project: Project) -> list[Line]:
-    """With `open_count`, `stuck_count` and `review_count` of each, those that are archived last. What has ended is not
-    read."""
+    """Return the lines with `open_count`, `stuck_count` and `review_count` of each, those that are archived
+    last. Tasks that have ended are not read."""
     lines = Line.objects.filter(project=project).select_related("live", "draft_by")
     ordered_lines = lines.defer("draft", "draft_text").order_by(
         F("archived_at").asc(nulls_first=True), "name", "key"

@@ -1,5 +1,5 @@
-"""How long outcomes wait, are worked on and are held at gates, station by station: what half of them take, and nine of
-ten, counted by the database."""
+"""Times that outcomes wait, are worked on and stay at gates, station by station: what half of them take, and
+nine of ten, counted by the database."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def narrowed(versions: Iterable[int], since: datetime | None, until: datetime | 
 def of_stations(
     versions: Iterable[int], since: datetime | None, until: datetime | None
 ) -> dict[tuple[int, str], list[Spread | None]]:
-    """By line and station: `waiting`, `working` and `gates` of the jobs that began in that time."""
+    """Return `waiting`, `working` and `gates` of the jobs that began in that time, by line and station."""
     return {
         (line, key): [
             Spread(n, *times) if n else None for n, times in zip(rest[::2], rest[1::2], strict=True)

@@ -35,9 +35,9 @@ GATES = ("station_gate", "rule_gates")
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """One entry. `rule`: the one that was tried, “rule 2 · Bad”, by its condition where it has no label.
-    `result`: true, false, ask or error, as the decision tool writes it. `micros`: how long it took, None where no clock
-    was given."""
+    """Entry of a trace. `rule`: the one that was tried, “rule 2 · Bad”, by its condition where it has no
+    label. `result`: true, false, ask or error, as the decision tool writes it. `micros`: how long it took,
+    None without a clock."""
 
     name: str
     rule: str
@@ -52,8 +52,8 @@ def trace_of(decision: Decision) -> list[dict[str, Any]]:
 
 
 def checks_of(line: ParsedLine, trace: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """How the checks of gates went, as the trace has them, with the `gate` and in `words`; an entry's sentence begins
-    with the gate's key."""
+    """Return the results of the checks of gates, as the trace has them, with the `gate` and in `words`; an
+    entry's sentence begins with the gate's key."""
     return [
         {
             **check,

@@ -1,7 +1,9 @@
-"""What work cost and how many tokens it took, as its outcomes report it: per station, task, line and month.
+"""Usage of work, as its outcomes report it: cost and tokens per station, task, line and month.
 
-Summed when it is asked: nothing that tasks share is updated by a move (house §2). A run without a price is counted as
-such and never as $0.00; one that reports neither tokens nor a cost called no model, and is not counted."""
+Summed when it is read: nothing that tasks share is updated by a move (house §2). A run without a price is
+counted as such and never as $0.00; one that reports neither tokens nor a cost called no model, and is not
+counted.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ class Spending:
 
     @property
     def tokens(self) -> str:
-        """In and out together; "" where none were reported."""
+        """Tokens in and out together; "" where none were reported."""
         total = self.tokens_in + self.tokens_out
         return f"{total:,}" if total else ""
 
@@ -69,14 +71,14 @@ class Spending:
 
     @property
     def amount(self) -> str:
-        """In dollars; of what has no price, that."""
+        """Amount in dollars; “no price” for runs without a price."""
         if self.cost is None:
             return "no price" if self.runs else ""
         return dollars(self.cost)
 
     @property
     def unpriced(self) -> str:
-        """How many runs beside those that the amount is of had no price."""
+        """Number of runs without a price beside those that the amount is of."""
         without = self.runs - self.priced if self.priced else 0
         if not without:
             return ""
@@ -84,7 +86,7 @@ class Spending:
 
     @property
     def price(self) -> str:
-        """Both in one line."""
+        """Amount and unpriced runs in one line."""
         return f"{self.amount} + {self.unpriced}" if self.unpriced else self.amount
 
 
@@ -92,7 +94,7 @@ NOTHING = Spending()
 
 
 def dollars(amount: Decimal) -> str:
-    """To the cent; what is less is said so."""
+    """Return an amount to the cent; less than a cent is marked so."""
     if 0 <= amount < CENT:
         return "under $0.01"
     return f"${amount.quantize(CENT):,}"
@@ -110,7 +112,7 @@ def short(number: int | None) -> str:
 
 
 def reported(outcome: Mapping[str, Any] | None) -> Spending:
-    """By one outcome."""
+    """Return the spending that one outcome reports."""
     usage = ((outcome or {}).get("facts") or {}).get("usage")
     if usage is None:
         return NOTHING
@@ -122,19 +124,20 @@ def reported(outcome: Mapping[str, Any] | None) -> Spending:
 
 
 def cost_of_task(task_id: int, but: int | None = None) -> float | int:
-    """What the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
+    """Return what the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
     others = "" if but is None else WITHOUT_JOB
     total: Decimal = fetch(COST_OF_TASK + others, [task_id, *([] if but is None else [but])])[0][0]
     return int(total) if total == total.to_integral_value() else float(total)
 
 
 def of_tasks(task_ids: Iterable[int]) -> dict[int, Spending]:
-    """Of each of them that reported anything."""
+    """Return the spending of each of these tasks that reported anything."""
     return _sums("job.task_id", OF_TASKS, [list(task_ids)])
 
 
 def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> dict[str, Spending]:
-    """By its stations, over all of its tasks: runs under the `version` with this number, that began in these days."""
+    """Return the spending of a line by its stations, over all of its tasks: runs under the `version` with
+    this number, that began in these days."""
     start, end = dates.bounds
     narrowed = zip(OF_LINE, (line_id, version, start, end), strict=True)
     conditions = [(condition, value) for condition, value in narrowed if value is not None]
@@ -143,20 +146,20 @@ def of_line(line_id: int, version: int | None = None, dates: Dates = EVER) -> di
 
 
 def by_month(project_id: int) -> dict[date, Spending]:
-    """Of a project, by the month in which the run ended, as UTC has it."""
+    """Return the spending of a project, by the month in which the run ended, as UTC has it."""
     return _sums(MONTH_ENDED, IN_PROJECT, [project_id], LINES)
 
 
 def of_month(project_id: int, but: int | None = None) -> Spending:
-    """Of a project in the calendar month that runs, as UTC has it, without the job `but`. What runs now counts when it
-    has reported."""
+    """Return the spending of a project in the current calendar month, as UTC has it, without the job `but`. A
+    run in progress counts when it has reported."""
     which = IN_THIS_MONTH + ("" if but is None else WITHOUT_JOB)
     values = [project_id, *([] if but is None else [but])]
     return total(_sums("line.project_id", which, values, LINES))
 
 
 def by_line(project_id: int, since: datetime, until: datetime | None) -> dict[int, Spending]:
-    """Of a project, by its lines: runs that ended in this time."""
+    """Return the spending of a project, by its lines: runs that ended in this time."""
     which = ENDED_SINCE + ("" if until is None else ENDED_BEFORE)
     return _sums("version.line_id", which, [project_id, since, *([] if until is None else [until])], LINES)
 

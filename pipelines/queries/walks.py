@@ -40,7 +40,7 @@ TONES = {
 def timeline(
     line: ParsedLine, steps: Sequence[ScenarioStep], records: Sequence[StepRecord]
 ) -> list[dict[str, Any]]:
-    """What each step did; number 0 is the start. `mark` is equal where a step went the same way."""
+    """Return what each step did; number 0 is the start. `mark` is equal where a step went the same way."""
     return [_item(line, steps[record.number - 1] if record.number else None, record) for record in records]
 
 
@@ -130,7 +130,7 @@ def _went(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> st
 
 
 def _also(line: ParsedLine, record: StepRecord) -> Iterable[str]:
-    """What had only waited for the step."""
+    """Yield sentences on what had only waited for the step."""
     for station, decision in record.also:
         yield sentence(line, station, decision.to_dict())
 
@@ -205,7 +205,8 @@ def _token(
 
 
 def _escalated(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Sentence | None:
-    """What is escalated here, or, where that holds no token, before the first one: for whom, and how soon."""
+    """Return what is escalated here, or, where that holds no token, before the first one: for whom, and how
+    soon."""
     index = walk.index_of(position.token)
     for escalation in walk.escalations:
         holds = walk.holds(escalation)
@@ -223,7 +224,7 @@ def _escalated(line: ParsedLine, walk: SimulatedTask, position: SimulatedPositio
 
 
 def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterable[str]:
-    """What was counted that decides what may happen here."""
+    """Yield the counts that decide what may happen here."""
     station = line.stations_by_key.get(position.station)
     if station is None or not position.here:
         return
@@ -267,7 +268,7 @@ def _edges(line: ParsedLine, key: str) -> list[EdgeTaken]:
 
 
 def held_again(line: ParsedLine, position: SimulatedPosition) -> str:
-    """Why a choice would only be held, where the decision alone does not say so; else ""."""
+    """Return why a choice would only be held, where the decision alone does not say so; else ""."""
     if position.status != HELD or "rejection" not in position.wait:
         return ""
     return held(position.wait, line).text

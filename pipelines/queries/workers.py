@@ -20,7 +20,7 @@ WITHOUT_PORTS = "landlock"
 
 
 def alive(now: datetime, project: int) -> list[Worker]:
-    """Those that do work of this project: of runners its own."""
+    """Return the workers that do work of this project: of runners its own."""
     return _serving(project=project, since=now - ALIVE)
 
 
@@ -48,7 +48,7 @@ def unenforced(now: datetime, project: int) -> Unenforced:
 
 
 def with_programs(now: datetime, project: int) -> list[Worker]:
-    """Those that are alive and run programs: of others it is all one what isolates them."""
+    """Return the workers that are alive and run programs: of others it does not matter what isolates them."""
     return [worker for worker in alive(now, project) if runs_programs(worker.offers)]
 
 

@@ -181,7 +181,8 @@ def source(name: str) -> bytes:
 
 
 def _bounded(file: BinaryIO) -> bytes:
-    """What never ends, like a device, is refused like what is too long."""
+    """Return the bytes of a file. A file that never ends, like a device, is refused like one that is too
+    long."""
     most = 4 * native.MAX_TEXT
     text = file.read(most + 1)
     if len(text) > most:
@@ -223,8 +224,8 @@ def _answer(line: ParsedLine, text: bytes, decided: Decided) -> tuple[dict[str, 
 
 
 def _decided(line: ParsedLine, value: Any) -> dict[str, Any]:
-    """What the situation shows is looked up, as the engine does; agents, which only an engine knows, count as available
-    unless the facts say how they are (law §12, Limits and moves)."""
+    """Decide a situation. What the situation shows is looked up, as the engine does; agents, which only an
+    engine knows, count as available unless the facts say how they are (law §12, Limits and moves)."""
     situation = read_situation(value)
     facts = situation.facts
     if not facts.agents:

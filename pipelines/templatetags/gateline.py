@@ -42,7 +42,7 @@ class UnknownIcon(ValueError):
 
 @dataclass(frozen=True)
 class Look:
-    """How a status is shown: always a tone with an icon and a word, never colour alone."""
+    """Display of a status: always a tone with an icon and a word, never colour alone."""
 
     tone: Tone
     icon: str
@@ -87,7 +87,8 @@ def _read_json(path: Path, changed: float) -> dict[str, Any]:
 
 @lru_cache(maxsize=8)
 def _changed(path: Path, second: int) -> float:
-    """When the file was last written, 0 where there is none: asked once a second, not once for each of 200 icons."""
+    """Return when the file was last written, 0 where there is none: looked up once a second, not once for
+    each of 200 icons."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -154,7 +155,7 @@ def favicon(dotted: bool = False) -> str:
 
 @register.simple_tag
 def icon(name: str, size: int = 16, label: str = "", css: str = "") -> SafeString:
-    """One icon of the sprite. Without a label it is decoration and hidden from screen readers."""
+    """Return one icon of the sprite. Without a label it is decoration and hidden from screen readers."""
     return _drawn(name, size, str(label), css, asset("static/icons.json"))
 
 
@@ -194,13 +195,13 @@ def station_icon(kind: str) -> str:
 
 @register.filter
 def result_word(result: str) -> str:
-    """What came of a run."""
+    """Return the result of a run as a word."""
     return RESULT_WORDS.get(str(result), str(result))
 
 
 @register.filter
 def failure_word(kind: str) -> str:
-    """Why a run failed, where Gateline knows the type; else the type as the line made it up."""
+    """Return why a run failed, where Gateline knows the type; else the type as the line named it."""
     return failures.failure_word(str(kind))
 
 
@@ -227,7 +228,8 @@ def _icons() -> Collection[str]:
 
 @lru_cache(maxsize=4)
 def _named(sprite: str) -> frozenset[str]:
-    """By the built sprite's address, which changes with what is in it; none where it is not built."""
+    """Return the icon names by the built sprite's address, which changes with its contents; none where it is
+    not built."""
     return _STATIONS.union(_static_json(SPRITE)) if sprite else frozenset()
 
 
@@ -301,7 +303,7 @@ def relative(value: datetime | None, now: datetime | None = None) -> str:
 
 @register.filter
 def since(value: datetime | None, now: datetime | None = None) -> str:
-    """How long it is since then, without "ago": `2 min 10 s`."""
+    """Return the time since then, without "ago": `2 min 10 s`."""
     if value is None or value == "":
         return ""
     return duration((now or timezone.now()) - value)
@@ -329,7 +331,7 @@ register.simple_tag(shapes.day_bars)
 
 @register.simple_tag
 def day_rects(bars: shapes.DayBars) -> SafeString:
-    """All bars of a line at once: fourteen of each line stand on Home."""
+    """Return all bars of a line at once: fourteen of each line appear on Home."""
     today = len(bars.parts) - 1
     return format_html_join(
         "",

@@ -19,7 +19,8 @@ MOST = 100
 
 
 class KeptNode(Node):
-    """What was drawn lives as long as its template: an edited one is drawn anew."""
+    """Template node with a cache of its output, which lives as long as its template: an edited one is
+    rendered anew."""
 
     child_nodelists = ("nodelist",)
 

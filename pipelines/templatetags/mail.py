@@ -78,7 +78,7 @@ def style(name: str) -> SafeString:
 
 @register.simple_tag
 def dark_tones() -> SafeString:
-    """What the dark theme changes, for mail programs that follow it."""
+    """Return the changes of the dark theme, for mail programs that follow it."""
     rules = "".join(
         f".gl-{name} {{ {_dark(tones)} }} " for name, (_measures, tones) in STYLES.items() if tones
     )
@@ -91,5 +91,5 @@ def _dark(tones: dict[str, str]) -> str:
 
 @register.filter
 def quoted(text: object) -> str:
-    """For plain text: each further line of what others wrote is quoted, so that none passes for one of ours."""
+    """Quote each further line of foreign text, for plain text, so that none passes for one of ours."""
     return "\n> ".join(str(text).splitlines())

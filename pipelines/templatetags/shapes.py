@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Part:
-    """One piece of a bar, in per cent of its width."""
+    """Part of a bar, in per cent of its width."""
 
     start: str
     width: str
@@ -34,7 +34,7 @@ BAR, BAR_GAP, BARS_HEIGHT = 5, 2, 20
 
 @dataclass(frozen=True)
 class DayBar:
-    """One day's bar in px; an empty day has a stroke of 1."""
+    """Bar of one day in px; an empty day has a stroke of 1."""
 
     number: int
     x: int

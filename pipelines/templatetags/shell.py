@@ -1,4 +1,4 @@
-"""What the frame of every page needs to know of its project: `{% load shell %}{% here as here %}`."""
+"""Project data for the frame of every page: `{% load shell %}{% here as here %}`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Here:
 
 @register.simple_tag(takes_context=True)
 def here(context: Context) -> Here:
-    """Of a page that names no project: the one whose page was opened last. `projects` of the context are those that the
-    reader may see, so the cookie leads nowhere else."""
+    """Return the project data of the page; without a project in the page, that whose page was opened last.
+    `projects` of the context are those that the reader may see, so the cookie leads nowhere else."""
     project, scope, projects = context.get("project"), context.get("scope"), context.get("projects") or ()
     everywhere = bool(scope and scope.several)
     others = any(other != project for other in projects) if project else len(projects) > 1

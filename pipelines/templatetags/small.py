@@ -43,13 +43,13 @@ def _classes(*names: str) -> str:
 
 
 def _attributes(attributes: object) -> SafeString:
-    """As a component hands them on: an object that only its text says is safe."""
+    """Return the attributes as a component passes them on: an object that only its text marks as safe."""
     return conditional_escape(str(attributes))
 
 
 @register.simple_tag
 def elapsed(start: datetime, css: str = "", attrs: str = "") -> SafeString:
-    """How long it is since then; it ticks."""
+    """Return the time since then as an element; it ticks."""
     return format_html(
         '<time class="{}" datetime="{}" title="{}" data-elapsed {}>{}</time>',
         _classes("time", css), start.isoformat(), exact(start), _attributes(attrs), since(start),
@@ -105,7 +105,7 @@ def _pill(value: str, word: str, plain: bool, css: str, attrs: SafeString, _spri
 
 @register.simple_tag
 def person_sign(name: str, kind: str = "person", css: str = "", attrs: str = "") -> SafeString:
-    """Who it is, beside the icon of their kind."""
+    """Return a person's name beside the icon of their kind."""
     drawn = icon(actor_icon(str(kind)), 14)
     return format_html(
         '<span class="{}" {}>{} <span>{}</span></span>',

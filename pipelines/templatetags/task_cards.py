@@ -34,7 +34,7 @@ ATTENTION = frozenset(("blocked", "held", "waiting_for_input"))
 
 @register.simple_tag(takes_context=True)
 def task_cards(context: Context, column: Any) -> SafeString:
-    """Those of a column; `task_at` is the address of a task as `at_task` wants it."""
+    """Return the cards of a column; `task_at` is the address of a task as `at_task` needs it."""
     return mark_safe("".join(_card(context, card) for card in column.cards))
 
 
@@ -78,7 +78,8 @@ def _status(card: Any) -> SafeString:
 
 
 def _more(context: Context, card: Any, address: str) -> Any:
-    """What few cards have: a bar, a cost, what they wait for and what can be done about it, the end of a log."""
+    """Return the parts that few cards have: a bar, a cost, what they wait for and what can be done about it,
+    the end of a log."""
     bar = card.expected and (card.runs or card.gate)
     if not (bar or card.spending.runs or (card.sentence and not card.gate) or card.line or card.manual):
         return NOTHING

@@ -36,7 +36,8 @@ ROW = """
 
 @register.simple_tag(takes_context=True)
 def task_rows(context: Context) -> SafeString:
-    """Of `rows`; which columns there are say `several`, `line_view`, `has_priorities` and `has_due`, as in the head."""
+    """Return the rows of `rows`; `several`, `line_view`, `has_priorities` and `has_due` decide the columns,
+    as in the head."""
     tasks: Iterable[Any] = context["rows"]
     columns = [name for name in ("several", "line_view", "has_priorities", "has_due") if context.get(name)]
     return mark_safe("".join(_row(task, columns) for task in tasks))

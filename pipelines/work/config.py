@@ -1,4 +1,4 @@
-"""What a worker is told when it starts; made from the settings by the command, handed in everywhere else."""
+"""Configuration of a worker at its start; made from the settings by the command, handed in everywhere else."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class WorkerConfig:
 
     @property
     def offers(self) -> frozenset[str]:
-        """What this worker offers of what stations need (`routing.document.kinds.needs`)."""
+        """Needs of stations that this worker offers to meet (`routing.document.kinds.needs`)."""
         endpoint = self.outgoing.endpoint
         model = {MODEL_SERVER} if endpoint.url else set()
         model |= {DEFAULT_MODEL} if endpoint.url and endpoint.model else set()
@@ -117,7 +117,7 @@ class WorkerConfig:
 
     @property
     def answers(self) -> frozenset[str]:
-        """Which questions this worker can answer (docs/workers.md, Evaluations)."""
+        """Questions that this worker can answer (docs/workers.md, Evaluations)."""
         # The server knows the labels of a runner: they are those of its token.
         labelled = self.elsewhere or EVALUATOR_LABEL in self.labels
         by_command = {WORKER} if self.evaluator and labelled else set()

@@ -28,7 +28,7 @@ def expire(now: datetime) -> int:
 
 
 def expire_some(now: datetime) -> int:
-    """At most `AT_ONCE` of them, in one transaction; 0 when none is left."""
+    """Expire at most `AT_ONCE` uploads, in one transaction; 0 when none is left."""
     if not settings.UPLOAD_DAYS:
         return 0
     before = now - timedelta(days=settings.UPLOAD_DAYS)

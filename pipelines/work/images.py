@@ -189,7 +189,8 @@ async def _ran(argv: Iterable[str], seconds: float, *, errors: bool = True) -> t
 
 
 def found(isolation: Isolation, base: Path, path: Iterable[str]) -> Images | None:
-    """What brings images on this machine; None where nothing does, or where bubblewrap could not use them."""
+    """Return what provides images on this machine; None where nothing does, or where bubblewrap could not use
+    them."""
     if isolation.name != "bubblewrap":
         return None
     for name in PROGRAMS:

@@ -34,5 +34,5 @@ def measure(file: BinaryIO, most: int | None = None) -> Measured:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether there is no room left on a disk, or in a quota of it."""
+    """Return whether the error means that there is no room left on a disk, or in a quota of it."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -27,7 +27,7 @@ def artifacts() -> Storage:
 
 
 def place(digest: str) -> str:
-    """Where the bytes lie in the storage: a few thousand files per folder at most."""
+    """Return the path of the bytes in the storage: a few thousand files per folder at most."""
     return f"{digest[:2]}/{digest[2:4]}/{digest}"
 
 
@@ -45,7 +45,7 @@ def save(storage: Storage, digest: str, file: BinaryIO) -> str:
 
 
 def has_room(storage: Storage, folder: Path) -> bool:
-    """Whether something can be written: to the storage, and to a folder on this machine."""
+    """Return whether something can be written: to the storage, and to a folder on this machine."""
     probe = folder / f".room-{uuid.uuid4().hex}"
     try:
         probe.write_bytes(bytes(PIECE))
@@ -96,7 +96,7 @@ def _keep(measured: Measured, file: BinaryIO, now: datetime) -> None:
 
 
 def known(digests: Iterable[str]) -> set[str]:
-    """Which of these are stored."""
+    """Return those of these digests that are stored."""
     return set(Blob.objects.filter(pk__in=list(digests)).values_list("pk", flat=True))
 
 

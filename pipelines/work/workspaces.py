@@ -40,8 +40,8 @@ class WorkspaceTooLarge(Exception):
 
 @dataclass(frozen=True)
 class Picture:
-    """What is in a workspace. `manifest`: [{path, mode, digest, size} | {path, mode, folder} | {path, link}], in order
-    of the paths. `skipped`: pipes, sockets and devices, which no snapshot keeps."""
+    """Content of a workspace. `manifest`: [{path, mode, digest, size} | {path, mode, folder} | {path, link}],
+    in order of the paths. `skipped`: pipes, sockets and devices, which no snapshot includes."""
 
     manifest: tuple[Entry, ...]
     stamps: Mapping[str, tuple[Stamp, str]] = field(repr=False)
@@ -178,8 +178,8 @@ class Folders:
         self._lock.close()
 
     def place(self, task: int, job: int, attempt: int, lease: uuid.UUID | None = None) -> Attempt:
-        """Where an attempt works. Nothing is made yet. `lease`: of an attempt that was held and goes on, each run has
-        a folder of its own; the one before may still be at its end."""
+        """Return where an attempt works. Nothing is created yet. `lease`: of an attempt that was on hold and
+        goes on, each run has a folder of its own; the previous one may still be at its end."""
         run = f".{lease.hex[:8]}" if lease else ""
         return Attempt(self.home / str(task) / f"{job}.{attempt}{run}")
 
@@ -206,7 +206,7 @@ class Folders:
         return folder if folder.digest == digest else None
 
     def keep(self, task: int, folder: KeptFolder) -> None:
-        """For the next station of this task; the oldest make room."""
+        """Store the folder for the next station of this task; the oldest make room."""
         self.forget(task)
         self._kept[task] = folder
         while len(self._kept) > self._most:
@@ -229,7 +229,7 @@ class Folders:
         return True
 
     def keep_home(self, task: int, agent: str, attempt: Attempt) -> None:
-        """For the agent's next visit; what nobody came back for makes room."""
+        """Store the home for the agent's next visit; what nobody came back for makes room."""
         place = self._home(task, agent)
         place.parent.mkdir(mode=0o700, exist_ok=True)
         remove(place)

@@ -107,7 +107,7 @@ def requester_of(visit: GateVisit) -> User | None:
 
 
 def thread(visit: GateVisit) -> list[ReviewQuestion]:
-    """All questions of this gate in the task, of earlier rounds too, the oldest first."""
+    """Return all questions of this gate in the task, of earlier rounds too, the oldest first."""
     return _thread(task=visit.task_id, gate=visit.gate)
 
 

@@ -39,7 +39,7 @@ def wake(visit: GateVisit, user: User) -> None:
 
 
 def until(visit: GateVisit, user: User) -> datetime | None:
-    """When this person sees it again, if not now."""
+    """Return when this person sees the visit again, if not now."""
     return _until.first(visit=visit.pk, user=user.pk)
 
 

@@ -1,4 +1,4 @@
-"""What a chat sends of its buttons and commands. Nobody is signed in: the body says what vouches for it."""
+"""Requests of a chat from its buttons and commands. Nobody is signed in: the body says what vouches for it."""
 
 from __future__ import annotations
 

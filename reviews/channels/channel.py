@@ -1,4 +1,4 @@
-"""What a chat or a webhook is: one file each, which says how a message is sent and what the answer means."""
+"""Channels, a chat or a webhook: one file each, which says how a message is sent and what the answer means."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ChannelAway(ChannelError):
 
 @dataclass(frozen=True)
 class ReviewMessage:
-    """What is told of one gate visit. `id` stays the same however often it is sent; `ref` names its first message,
-    for those that can be changed. `outcome`: empty while it is open."""
+    """Message about one gate visit. `id` stays the same however often it is sent; `ref` names its first
+    message, for those that can be changed. `outcome`: empty while it is open."""
 
     id: str
     kind: str
@@ -52,7 +52,8 @@ class ReviewMessage:
 
 @dataclass(frozen=True)
 class Target:
-    """Where it goes. `address`: of the server or the webhook; `room`: the channel there; `secret`: token or key."""
+    """Destination of a message. `address`: of the server or the webhook; `room`: the channel there; `secret`:
+    token or key."""
 
     address: str
     room: str
@@ -61,12 +62,12 @@ class Target:
 
 @dataclass(frozen=True)
 class ChannelKind:
-    """One row of the table. `call` makes the request, `read` returns what names the message there, or raises. `rooms`:
-    whether a message needs a room. `secret_label` is empty where there is no secret; `changes`: whether a message that
-    was sent is changed when the review is over (else a second one is sent); `makes_secret`: whether one is made where
-    none is given; `signing_help`: where the secret is found that vouches for its calls to us, if it makes any;
-    `signing_label`: what it is called there; `gives_back`: whether what vouches for a button is a signature of ours,
-    given back."""
+    """Row of the table. `call` makes the request, `read` returns what names the message there, or raises.
+    `rooms`: whether a message needs a room. `secret_label` is empty where there is no secret; `changes`:
+    whether a message that was sent is changed when the review is over (else a second one is sent);
+    `makes_secret`: whether one is created where none is entered; `signing_help`: where to look for the
+    secret that vouches for its calls to us, if it makes any; `signing_label`: what it is called there;
+    `gives_back`: whether what vouches for a button is a signature of ours, sent back."""
 
     key: str
     label: str

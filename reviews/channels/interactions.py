@@ -1,4 +1,4 @@
-"""What somebody does in a chat: a button approves where the gate allows it, for whoever linked their account;
+"""Actions of people in a chat: a button approves where the gate allows it, for whoever linked their account;
 everything else leads to the page (law §15). Who vouches for it: `slack_calls`, `mattermost_calls`."""
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class ChatRefused(Exception):
 
 
 def offered(visit: GateVisit, gate: Gate) -> bool:
-    """Whether this gate can be approved in a chat."""
+    """Return whether this gate can be approved in a chat."""
     return gate.channels is not None and gate.channels.chat and plain(visit, gate)
 
 
 def value_of(visit: GateVisit) -> str:
-    """What the button says back: which visit, and what was shown of it."""
+    """Return what the button sends back: which visit, and what its reader saw of it."""
     return f"{visit.pk}:{visit.token_version}:{visit.evidence_digest}"
 
 
@@ -46,7 +46,7 @@ def value_of(visit: GateVisit) -> str:
 
 
 def answer(connection: ChannelConnection, pressed: Pressed) -> str:
-    """What to say to whoever pressed; "" for nothing."""
+    """Return what to say to whoever pressed; "" for nothing."""
     if pressed.command is not None:
         return _link(connection, pressed)
     if pressed.action != APPROVE:
@@ -148,5 +148,5 @@ def _page() -> str:
 
 
 def request_address(connection: ChannelConnection) -> str:
-    """Where a chat sends buttons and the command."""
+    """Return the address to which a chat sends buttons and the command."""
     return absolute("api-1:chat-interaction", connection.pk)

@@ -1,6 +1,6 @@
-"""What Mattermost sends when somebody chooses from a menu or types the command. It signs nothing; it gives back what
-only it was given: the token of its slash command, and in the context of an action, which users never see, a signature
-of ours over what was shown there (law §15)."""
+"""Calls of Mattermost when somebody chooses from a menu or types the command. It signs nothing; it sends back
+what only it received: the token of its slash command, and in the context of an action, which users never
+see, a signature of ours over what was visible there (law §15)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORKSPACE = "server"
 
 @sensitive_variables("secret")
 def signature(connection: ChannelConnection, value: str) -> str:
-    """What proves that a call comes from the server that got this button. Raises SecretUnreadable."""
+    """Return the proof that a call comes from the server that got this button. Raises SecretUnreadable."""
     secret = keys.decrypt(connection.signing)
     signed_text = f"gateline:button:{connection.pk}:{value}"
     return hmac.new(secret.encode(), signed_text.encode(), hashlib.sha256).hexdigest()

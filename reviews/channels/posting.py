@@ -17,8 +17,8 @@ from reviews.notifications.kind import Heard
 
 
 def post_messages(batch_context: Heard) -> None:
-    """One message for each review that opens, to each connection of its project; one for each that is over, to those
-    that were told."""
+    """Post one message for each review that opens, to each connection of its project; one for each that is
+    over, to those that got one before."""
     over = {
         event.visit_id: event.at
         for event in batch_context.batch

@@ -1,4 +1,4 @@
-"""What a chat tells us that somebody did there."""
+"""Actions of people in a chat, as it reports them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ APPROVE = "approve"
 
 
 class NotSigned(Exception):
-    """What vouches for a call is missing, wrong or old."""
+    """Error: the proof of a call is missing, wrong or old."""
 
 
 @dataclass(frozen=True)

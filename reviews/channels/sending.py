@@ -153,7 +153,7 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
 
 
 def _approval(connection: ChannelConnection, visit: GateVisit, gate: Gate) -> dict[str, str]:
-    """What a button says back and leads to, where there may be one."""
+    """Return what a button sends back and leads to, where there may be one."""
     if not connection.signing or visit.state != GateVisit.State.OPEN or not interactions.offered(visit, gate):
         return {}
     chat = engine.Chat(connection.name, connection.created_by)

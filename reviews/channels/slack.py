@@ -89,7 +89,7 @@ def _plain(text: str) -> dict[str, Any]:
 
 
 def escaped(text: str) -> str:
-    """For the fallback text, where `<…>` would be a mention or a link."""
+    """Escape the fallback text, where `<…>` would be a mention or a link."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -1,4 +1,4 @@
-"""What Slack sends when somebody presses a button or types the command: signed, at most five minutes old."""
+"""Calls of Slack when somebody presses a button or types the command: signed, at most five minutes old."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class ChannelRow:
 
     @property
     def request_address(self) -> str:
-        """Where the chat sends its buttons; empty where it may decide nothing."""
+        """Address to which the chat sends its buttons; empty where it may decide nothing."""
         return request_address(self.connection) if self.connection.signing else ""
 
 

@@ -1,8 +1,8 @@
-"""Whom open gate visits ask, kept in a narrow table and asked of SQL (law §6, house §1).
+"""People whom open gate visits ask, stored in a narrow table and read by SQL (law §6, house §1).
 
-The observer writes the rows of a visit when it opens and deletes them when it is decided or closed. A visit's policy,
-requester and producer do not change while it is open. Roles, groups, votes and membership do: the queries look them
-up. `reviews.invariants` compares the answers with the engine's own rule.
+The observer writes the rows of a visit when it opens and deletes them when it is decided or closed. A
+visit's policy, requester and producer do not change while it is open. Roles, groups, votes and membership
+do: the queries look them up. `reviews.invariants` compares the answers with the engine's own rule.
 """
 
 from __future__ import annotations
@@ -105,9 +105,10 @@ def order_at(due_at: datetime | None, since: datetime) -> datetime:
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What narrows a list. `projects` None, of what asks a person: all of theirs. `lines` None: any. `since`, `until`:
-    when the gate opened. `reader`: of whose list what they snoozed is left out, or else (`state` is `snoozed`) all that
-    is there; None leaves nothing out. `state`: a key of STATES, or of what is over a word."""
+    """Filter of a list. `projects` None, of what asks a person: all of theirs. `lines` None: any. `since`,
+    `until`: when the gate opened. `reader`: whose snoozed visits are left out, or else (`state` is
+    `snoozed`) are all that is there; None leaves nothing out. `state`: a key of VISIT_STATES, or, for what
+    is over, a word."""
 
     projects: Sequence[int] | None
     lines: Sequence[int] | None = None
@@ -121,7 +122,7 @@ class Narrowed:
 
     @property
     def column(self) -> str:
-        """What the list is sorted by."""
+        """Column that the list is sorted by."""
         return "opened_at" if self.oldest else "order_at"
 
     def where(self, after: Place | None) -> tuple[str, list[Any]]:
@@ -186,7 +187,7 @@ def asked(
 
 
 def asked_among(user: User, projects: Sequence[int], visits: Collection[UUID]) -> set[UUID]:
-    """Those of these visits where this person may decide now."""
+    """Return those of these visits where this person may decide now."""
     within = Narrowed(projects, visits=list(visits))
     return {visit_id for _at, visit_id in asked(user, within, len(visits))}
 
@@ -214,8 +215,8 @@ def decided(user: User, within: Narrowed, most: int, after: Place | None = None)
 
 
 def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> list[list[Any]]:
-    """What this person fills in each project, as columns. `people`: on whom there may be no bar, nobody in a project
-    of one."""
+    """Return the places that this person fills in each project, as columns. `people`: on whom there may be no
+    bar, nobody in a project of one."""
     project_ids = None if projects is None else set(projects)
     seat_rows = [
         (project_id, kind, name, seat.person.user_id, _array(() if seat.person.alone else seat.people))
@@ -228,5 +229,5 @@ def _places(user: User, projects: Collection[int] | None, seats_of: Seats) -> li
 
 
 def _array(ids: Iterable[int]) -> str:
-    """As PostgreSQL reads it: arrays of several lengths are no column of one array."""
+    """Format ids as PostgreSQL reads them: arrays of several lengths are no column of one array."""
     return "{" + ",".join(map(str, ids)) + "}"

@@ -39,7 +39,7 @@ class DecisionForm(forms.Form):
                 self.add_error(fault.path if fault.path in self.fields else None, fault.message)
 
     def gate_fields(self, gate: Gate) -> list[StartField]:
-        """What an approval fills in, as it was typed, or as it begins."""
+        """Return the fields that an approval fills in, as typed, or as they begin."""
         return fields_of(gate.fields, self.data if self.is_bound else None, self.problems, FIELDS)
 
     def filled(self, gate: Gate) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def approval_words(policy: Approval, have: int) -> str:
 
 
 def plain(visit: GateVisit, gate: Gate) -> bool:
-    """Whether an approval may come without a session, if the gate allows one: it asks for nothing but the word, and its
-    project for no second factor (law §15)."""
+    """Return whether an approval may come without a session, if the gate allows one: it asks for nothing but
+    the word, and its project for no second factor (law §15)."""
     bare = not gate.fields and not gate.approval.reason_required and Word.APPROVE in gate.offers
     return bare and not visit.task.project.second_factor

@@ -26,7 +26,8 @@ from reviews.models import MailLink
 
 @dataclass
 class MailLinkRefused(Exception):
-    """Why a link decides nothing: invalid, used, decided, superseded, reassigned, changed, or another (person's)."""
+    """Refusal of a link, with why it decides nothing: invalid, used, decided, superseded, reassigned,
+    changed, or another (person's)."""
 
     state: str
     detail: str = ""
@@ -34,7 +35,7 @@ class MailLinkRefused(Exception):
 
 
 def offered(visit: GateVisit, gate: Gate) -> bool:
-    """Whether this gate can be approved by a link."""
+    """Return whether this gate can be approved by a link."""
     return gate.channels is not None and gate.channels.mail_link and plain(visit, gate)
 
 

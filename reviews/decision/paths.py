@@ -1,4 +1,4 @@
-"""Where each choice at a gate leads, on the drawing of the line, by the same `decide` that names the buttons."""
+"""Paths of the choices at a gate, on the drawing of the line, by the same `decide` that names the buttons."""
 
 from __future__ import annotations
 

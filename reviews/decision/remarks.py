@@ -151,7 +151,7 @@ class Remarks:
     def below(
         self, comparison: Comparison, counted: CountedFile
     ) -> Mapping[tuple[str, int], Sequence[PlacedRemark]]:
-        """Those of one file, by side and line."""
+        """Return the remarks of one file, by side and line."""
         by_place: dict[tuple[str, int], list[PlacedRemark]] = defaultdict(list)
         for placed in self.placed:
             if placed.path in (counted.path, counted.change.was):
@@ -166,7 +166,8 @@ def _lines(stored: Bytes, entry: Any) -> Sequence[str] | None:
 
 
 def sent_or_draft(visit: GateVisit) -> QuerySet[Any]:
-    """Of this visit and of earlier ones at this gate; `was_sent`: its author has decided on its visit."""
+    """Return the remarks of this visit and of earlier ones at this gate; `was_sent`: the author has decided
+    on its visit."""
     return _at_gate(visit.task_id, visit.gate, visit.opened_at)
 
 

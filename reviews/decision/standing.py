@@ -1,4 +1,4 @@
-"""Whether a person may decide at a gate visit now, by the engine's own rules, without voting."""
+"""Entitlement of a person to decide at a gate visit now, by the engine's own rules, without voting."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from reviews.decision.gates import gate_at
 
 @dataclass(frozen=True)
 class Entitlement:
-    """`why`: what keeps the person from deciding, or "". `alone`: they may decide only because the project has nobody
-    else; their approval is recorded as self-approved. `overrides`: whether they may approve instead of those asked.
-    `seats`: in whose place they may decide, their own first."""
+    """Entitlement of a person. `why`: what keeps the person from deciding, or "". `alone`: they may decide
+    only because the project has nobody else; their approval is recorded as self-approved. `overrides`:
+    whether they may approve instead of those asked. `seats`: in whose place they may decide, their own
+    first."""
 
     may: bool
     why: str = ""

@@ -1,4 +1,4 @@
-"""What a person does about an inbox item: each act goes through the engine, as on the task's own page."""
+"""Acts of a person on an inbox item: each goes through the engine, as on the task's own page."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def cancel(need: InboxItem, user: User, fields: ActFields) -> str:
 
 
 def let_go_by_hand(need: InboxItem, viewer: Mine) -> bool:
-    """Whether a person put it on hold, or it waits for other tasks."""
+    """Return whether a person put it on hold, or it waits for other tasks."""
     return "by" in need.about["wait"] or "depends_on" in need.about["wait"]
 
 

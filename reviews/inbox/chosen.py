@@ -1,4 +1,4 @@
-"""Which list an address names: its tab, what narrows it, how it is sorted."""
+"""List that an address names: its tab, what narrows it, how it is sorted."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def place_after(text: str) -> Place | None:
 
 @dataclass(frozen=True)
 class ReviewList:
-    """One list, of the projects that are in view. Both stand in the address of each of its reviews, so that the list
-    stays beside it."""
+    """List of reviews of the projects that are in view. The address of each of its reviews names the list and
+    the projects, so that the list stays beside it."""
 
     tab: str
     scope: PageScope
@@ -95,11 +95,11 @@ class ReviewList:
 
     @property
     def nothing(self) -> str:
-        """What an empty list says."""
+        """Text of an empty list."""
         return NOTHING[self.tab]
 
     def tab_address(self, tab: str) -> str:
-        """Of another list of the same projects."""
+        """Return the address of another list of the same projects."""
         return replace(self, tab=tab, line="", kind="", gate="", state="", sort="", dates=EVER).address
 
     def with_(self, **changed: str) -> str:
@@ -117,7 +117,7 @@ class ReviewList:
 
     @property
     def next(self) -> str:
-        """What comes after a place, which the address ends with."""
+        """Address of the rows after a place, which is to be appended."""
         return self.page + "?" + (f"{self.query}&" if self.query else "") + "after="
 
     @property
@@ -152,7 +152,7 @@ class ReviewList:
 
     @property
     def only_gates(self) -> bool:
-        """Whether what narrows it is known of reviews only."""
+        """Return whether what narrows the list is known of reviews only."""
         return bool(self.gate or self.state)
 
     @property
@@ -161,7 +161,7 @@ class ReviewList:
 
     @property
     def address(self) -> str:
-        """Of the list alone."""
+        """Address of the list alone."""
         return self.page + self.suffix
 
 

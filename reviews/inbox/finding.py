@@ -83,7 +83,8 @@ def _within(viewer: Mine) -> Narrowed:
 
 
 def _present(viewer: Mine, kind: str) -> bool:
-    """Whether anybody may have one of this kind: `reply`, `position`, `manual`, `escalation` or `deadlock`."""
+    """Return whether anybody may have an item of this kind: `reply`, `position`, `manual`, `escalation` or
+    `deadlock`."""
     if viewer.present is None:
         [there] = fetch(
             PRESENT_KINDS, {"user": viewer.user.pk, "projects": [project.pk for project in viewer.seen]}
@@ -122,7 +123,7 @@ def _asked_of(viewer: Mine) -> QuerySet[ReviewQuestion]:
 
 
 def how_many(viewer: Mine, most: int) -> int:
-    """How much needs this person, counted up to `most` of each source; nothing of it is read."""
+    """Count what needs this person, up to `most` of each source; nothing of it is read."""
     gates = len(asked(viewer.user, _within(viewer), most))
     gates += _asked_of(viewer)[:most].count() if _present(viewer, "reply") else 0
     tokens = _alive(viewer).filter(WAITING)[:most].count() if _present(viewer, "position") else 0

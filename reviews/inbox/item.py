@@ -1,4 +1,4 @@
-"""One inbox item: something that only a person can resolve, and the verbs that resolve it."""
+"""Inbox item: something that only a person can resolve, and the verbs that resolve it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from pipelines.routing.sentences.waits import Sentence
 
 @dataclass
 class Mine:
-    """One person with the projects they see and work in, each read once. `bearer`: the token of an API call, which
-    may be limited to one project. `of`: the projects that the page is filtered to."""
+    """Person with the projects they see and work in, each read once. `bearer`: the token of an API call,
+    which may be limited to one project. `of`: the projects that the page is filtered to."""
 
     user: User
     bearer: ApiToken | None = None
@@ -55,8 +55,8 @@ class Mine:
 
 @dataclass(frozen=True)
 class InboxItem:
-    """One item. `key` names its row within its kind; `version` is that of the position that is shown (0: none).
-    `votes`: how many approvals there are of how many. `about` is for the forms of its kind alone."""
+    """Item of the inbox. `key` names its row within its kind; `version` is that of the visible position (0:
+    none). `votes`: how many approvals there are of how many. `about` is for the forms of its kind alone."""
 
     kind: str
     key: str
@@ -124,9 +124,9 @@ Verb = Link | Act
 
 @dataclass(frozen=True)
 class InboxKind:
-    """One row of the table in `kinds.py`. `query` finds what this person may act on, in a number of queries that does
-    not grow with it; `sentence` says in one line what is asked of whoever looks at this kind. `model` names the
-    subject, so that one who comes too late can be told so: it has a `task`."""
+    """Row of the table in `kinds.py`. `query` selects what this person may act on, in a number of queries
+    that does not grow with it; `sentence` says in one line what is asked of whoever looks at this kind.
+    `model` names the subject, so that the page can say so to whoever comes too late: it has a `task`."""
 
     key: str
     label: str

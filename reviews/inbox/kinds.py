@@ -26,7 +26,7 @@ from reviews.models import ReviewQuestion
 
 
 class ReviewerReply(forms.Form):
-    """Of no position: the answer to a question stays right whatever moves meanwhile."""
+    """Form of a reply, of no position: the answer to a question stays right whatever moves meanwhile."""
 
     text = forms.CharField(label="Answer", max_length=10_000)
 
@@ -142,7 +142,7 @@ def _offered(verb: Verb, need: InboxItem) -> Offered:
 
 
 def count(viewer: Mine) -> str:
-    """How much needs this person: “” for nothing, “200+” beyond what is counted."""
+    """Return how much needs this person: “” for nothing, “200+” beyond what is counted."""
     return capped(finding.how_many(viewer, MOST + 1)) if viewer.seen else ""
 
 

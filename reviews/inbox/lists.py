@@ -43,8 +43,9 @@ READ = ("gate", "state", "word", "round", "producers", "overridden", "opened_at"
 
 @dataclass(frozen=True)
 class ListRow:
-    """One row of the left pane; `key` marks it in the address. `state`: how the gate visit went, `open` while it
-    waits, or the status of what is no gate. `at`: what the list is sorted by. `due_at` is None for what is over."""
+    """Row of the left pane; `key` marks it in the address. `state`: how the gate visit went, `open` while it
+    waits, or the status of what is no gate. `at`: what the list is sorted by. `due_at` is None for what is
+    over."""
 
     kind: str
     key: str
@@ -77,7 +78,7 @@ class ListRow:
 
     @property
     def over(self) -> bool:
-        """Whether it was decided, or closed."""
+        """Return whether it was decided, or closed."""
         return self.tone not in ("attention", "danger")
 
     @property
@@ -101,7 +102,8 @@ class ListRow:
 
 @dataclass(frozen=True)
 class ListPage:
-    """What the left pane shows. `kinds`: (kind, how many) of what needs the reader. `more`: where the rest begins."""
+    """Content of the left pane. `kinds`: (kind, how many) of what needs the reader. `more`: where the rest
+    begins."""
 
     rows: Sequence[ListRow]
     more: str = ""
@@ -135,7 +137,8 @@ def list_page(
 
 
 def _size(rows: str) -> int:
-    """In whole pages, so that a list fetched anew has room for all that stands there, and for what comes among it."""
+    """Return the number of rows in full pages, so that a list fetched anew has room for all that stands
+    there, and for what comes among it."""
     row_count = int(rows) if rows.isascii() and rows.isdigit() and len(rows) < 9 else 0
     return min(MOST, max(1, -(-row_count // PAGE)) * PAGE)
 
@@ -227,7 +230,7 @@ def _other(offered: OfferedItem, selection: ReviewList) -> ListRow:
 
 
 def tab_counts(user: User, selection: ReviewList) -> dict[str, str]:
-    """How many open reviews two of the lists have in these projects; the others say it by their rows."""
+    """Return how many open reviews two of the lists have in these projects; the others say it by their rows."""
     unfiltered = replace(selection, line="", kind="", gate="", state="", dates=EVER)
     return {tab: capped(how_many(user, replace(unfiltered, tab=tab))) for tab in ("mine", "others")}
 
@@ -251,7 +254,7 @@ def items(
 
 
 def _stood_in_for(standings: Standings, visits: Sequence[GateVisit]) -> dict[UUID, str]:
-    """By visit, in whose place alone this person may decide there."""
+    """Return, by visit, in whose place alone this person may decide there."""
     if not any(seat.stands_in for person_seats in standings.seats.values() for seat in person_seats):
         return {}
     by_visit = {visit.pk: standings.at(visit).instead_of for visit in visits}
@@ -260,14 +263,14 @@ def _stood_in_for(standings: Standings, visits: Sequence[GateVisit]) -> dict[UUI
 
 
 def how_many(user: User, selection: ReviewList) -> int:
-    """How many rows the list has, counted up to one more than `MOST`."""
+    """Return how many rows the list has, counted up to one more than `MOST`."""
     return len(_places(user, selection, MOST + 1, None, Standings(user)))
 
 
 def _places(
     user: User, selection: ReviewList, most: int, after: Place | None, standings: Standings
 ) -> list[Place]:
-    """Where the rows of the list stand, (when, visit) each; what is asked of SQL does not grow with it."""
+    """Return the places of the list's rows, (when, visit) each; the SQL does not grow with it."""
     if selection.tab == "done":
         return decided(user, selection.narrowed, most, after)
     if selection.tab == "mine":

@@ -1,4 +1,4 @@
-"""One mail a day: what its reader has not read yet of what they want together."""
+"""Daily mail: what its reader has not read yet of what they want together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 100
 
 
 def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
-    """To the address that the person has now. None if there is nothing in it any more."""
+    """Return the mail to the address that the person has now. None if there is nothing in it any more."""
     rows = _settled(digest)
     notifications = [Shown(row) for row in rows[:MOST]]
     if not (notifications and digest.user.is_active and digest.user.email):
@@ -45,8 +45,8 @@ def digest_mail(digest: Digest) -> EmailMultiAlternatives | None:
 
 
 def _settled(digest: Digest) -> list[Notification]:
-    """What waits comes into the digest once; then its rows say that they were taken, whether or not the mail arrives at
-    the first try."""
+    """Return the unread notifications of a digest. What waits is included once; then its rows say so, whether
+    or not the mail arrives at the first try."""
     waiting: QuerySet[Notification] = Notification.objects.filter(
         user=digest.user, state=Posted.State.DIGEST, digest=None, created_at__lt=digest.due_at
     )

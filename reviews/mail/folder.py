@@ -24,7 +24,7 @@ MOST = 200
 
 @dataclass(frozen=True)
 class Letter:
-    """One message as a reader sees it; `source` is the file, byte for byte as text."""
+    """Message as a reader sees it; `source` is the file, byte for byte as text."""
 
     name: str
     subject: str
@@ -37,7 +37,7 @@ class Letter:
 
 
 def in_use(configured: Any) -> bool:
-    """Whether mail goes into a folder at all; with an SMTP server there is nothing to see here."""
+    """Return whether mail goes into a folder at all; with an SMTP server there is nothing to see here."""
     return bool(getattr(configured, "EMAIL_FILE_PATH", None)) and "smtp" not in configured.EMAIL_BACKEND
 
 

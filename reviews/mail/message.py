@@ -1,5 +1,5 @@
-"""What every mail of the product is: text that is complete by itself, HTML beside it, and headers that say who it is
-from."""
+"""Form of every mail of the product: text that is complete by itself, HTML beside it, and headers that say
+who it is from."""
 
 from __future__ import annotations
 

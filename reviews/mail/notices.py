@@ -1,4 +1,4 @@
-"""One mail about an escalation or a deadlock, composed from what is stored at the moment of sending."""
+"""Mail about an escalation or a deadlock, composed from what is stored at the moment of sending."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from reviews.models import Notice
 
 
 def letter(notice: Notice) -> EmailMultiAlternatives | None:
-    """What comes later about the same stands in the thread of the first. None where it waited until it was resolved."""
+    """Return the mail of a notice; what comes later about the same stands in the thread of the first. None
+    where it waited until it was resolved."""
     about = Deadlock if notice.kind == Notice.NoticeKind.DEADLOCK else Escalation
     if not about.objects.filter(pk=notice.about, state="open").exists():
         return None
@@ -106,7 +107,7 @@ def _parties(deadlock: Deadlock) -> list[tuple[str, str]]:
 
 
 def _party(party: Mapping[str, Any]) -> str:
-    """One of a deadlock, as it was when that was found."""
+    """Return the text of one party of a deadlock, as it was when that was detected."""
     status = dict(Status.choices).get(party["status"], party["status"])
     agent = [party["agent"]] if party.get("agent") else []
     return " · ".join(map(str, (party["name"], party["station"], status, *agent)))

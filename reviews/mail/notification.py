@@ -18,8 +18,9 @@ FAILURES = frozenset({ended.FAILED.key, waiting.KIND.key})
 
 
 def notification_mail(row: Notification) -> EmailMultiAlternatives | None:
-    """To the address that the person has now. None for who has none, has left the project, cannot sign in any more or
-    has read it meanwhile, and for what is no news any more when the quiet hours end."""
+    """Return the mail to the address that the person has now. None for who has none, has left the project,
+    cannot sign in any more or has read it meanwhile, and for what is no news any more when the quiet hours
+    end."""
     if not (row.user.is_active and row.user.email) or not entitled(row.user).filter(pk=row.pk).exists():
         return None
     if row.read_at is not None or BY_KEY[row.kind].over(row):

@@ -19,7 +19,7 @@ NOTICES, MAILS = (SEND_NOTICE, "notice_id"), (SEND_MAIL, "mail_id")
 
 
 def post_notices(batch_context: Heard) -> None:
-    """Those who are responsible are told of escalations and deadlocks, each once of each kind."""
+    """Post the notices of escalations and deadlocks to those who are responsible, each once of each kind."""
     made = [
         Notice(task_id=alarm.task_id, kind=alarm.kind, about=alarm.about, address=to, created_at=alarm.at)
         for alarm in batch_context.of(Alarm)
@@ -50,7 +50,7 @@ def post_mails(batch_context: Heard, written: Sequence[Written]) -> None:
 
 
 def _asked(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
-    """One mail per address when the gate opens (ALP A18), one for each reminder; with the task of each."""
+    """Yield one mail per address when the gate opens (ALP A18), one for each reminder; with the task of each."""
     for opened in batch_context.of(GateOpened):
         for address in dict.fromkeys(opened.notify):
             yield opened.task_id, _mail(opened.visit_id, address, Mail.MailKind.ASKED, opened.opened_at)
@@ -60,7 +60,8 @@ def _asked(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
 
 
 def _chosen(written: Sequence[Written]) -> Iterable[tuple[Recipient, Mail]]:
-    """Who wants a mail of every review gets one where the gate does not name them, too. Reminders: whom it names."""
+    """Yield a mail for each person who wants one of every review, also where the gate does not name them.
+    Reminders: whom it names."""
     for kind, event, recipient in written:
         if kind is review.KIND and recipient.mail(kind.key, kind.mail) == MailChoice.NOW:
             visit, _colon, reminder = event.about.partition(":")
@@ -81,8 +82,8 @@ def _reminder(overdue: GateOverdue, address: str) -> Mail:
 
 
 def _closed(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
-    """One closing mail in the thread to everybody who got a mail before, but not to who decided; with the project of
-    each."""
+    """Yield one closing mail in the thread to everybody who got a mail before, but not to who decided; with
+    the project of each."""
     closings: dict[uuid.UUID, GateDecided | GateClosed] = {
         event.visit_id: event for event in batch_context.batch if isinstance(event, GateDecided | GateClosed)
     }
@@ -107,7 +108,7 @@ def _closed(batch_context: Heard) -> Iterable[tuple[int, Mail]]:
 def _put(
     rows: Sequence[Posted], there: Sequence[Sequence[Recipient]], kind: NotificationKind, task: str, name: str
 ) -> None:
-    """Those that were not told before. `there`: the members at the address of each."""
+    """Store and post the rows that are new. `there`: the members at the address of each."""
     if not rows:
         return
     waits = []
@@ -121,7 +122,8 @@ def _put(
 
 
 def _when(people: Sequence[Recipient], kind: NotificationKind, at: datetime) -> tuple[bool, datetime | None]:
-    """Whether anybody at an address wants the mail now, and until when it waits if it is quiet for all of them."""
+    """Return whether anybody at an address wants the mail now, and until when it waits if it is quiet for all
+    of them."""
     now = (MailChoice.NOW, MailChoice.NAMED)
     ends = [late(recipient, at) for recipient in people if recipient.mail(kind.key, kind.mail) in now]
     if people and not ends:

@@ -1,4 +1,4 @@
-"""One mail about one gate visit, composed from what is stored at the moment of sending."""
+"""Mail about one gate visit, composed from what is stored at the moment of sending."""
 
 from __future__ import annotations
 

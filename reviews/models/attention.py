@@ -1,4 +1,5 @@
-"""Who looks after a review, what its requester was asked, and who sees it later. None of it decides anything."""
+"""Attention to a review: who looks after it, what its requester was asked, and who sees it later. None of it
+decides anything."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ class ReviewQuestion(models.Model):
 
     @property
     def shown_text(self) -> str:
-        """Without marks that turn or hide what is read."""
+        """Text without marks that turn or hide what is read."""
         return visible(self.text)
 
     @property
@@ -67,7 +68,8 @@ class ReviewQuestion(models.Model):
 
 
 class ReviewSnooze(models.Model):
-    """One person sees an open gate visit again from `until` on; for everybody else nothing changes."""
+    """Snooze of a review: one person sees an open gate visit again from `until` on; for everybody else
+    nothing changes."""
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="snoozes", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")

@@ -9,8 +9,8 @@ from reviews.models.outbox import ChannelConnection
 
 
 class ChatAccount(models.Model):
-    """Who somebody is in the chat of one connection, whose signing secret vouches for it. It means nothing to any other
-    connection, whatever that signs."""
+    """Identity of a person in the chat of one connection, whose signing secret vouches for it. It means
+    nothing to any other connection, whatever that signs."""
 
     connection = models.ForeignKey(ChannelConnection, models.CASCADE, related_name="accounts")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="chat_accounts")

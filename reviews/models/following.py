@@ -1,4 +1,4 @@
-"""What people follow."""
+"""Follows: what people follow."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pipelines.models import Line, Project, Task
 
 
 class Follow(models.Model):
-    """One person follows one task, one line (`station` empty), or one station of a line, whatever version names it.
-    Without membership of the project it is silent."""
+    """Follow by one person of one task, one line (`station` empty), or one station of a line, whatever
+    version names it. Without membership of the project it is silent."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="follows")
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

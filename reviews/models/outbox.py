@@ -14,9 +14,9 @@ from pipelines.models import GateVisit, Line, Project, Task
 
 
 class Posted(models.Model):
-    """One mail to one address; its row is its place in the outbox. Written by the observer inside the move's
-    transaction, sent by the queue after the commit. `token` is fixed when the row is written, so a mail that is sent
-    twice after a crash is one mail to a mail client."""
+    """Mail to one address; its row is its place in the outbox. Written by the observer inside the move's
+    transaction, sent by the queue after the commit. `token` is fixed when the row is written, so a mail
+    that is sent twice after a crash is one mail to a mail client."""
 
     class State(models.TextChoices):
         QUEUED = "queued", "Queued"
@@ -92,7 +92,8 @@ class Notice(Posted):
 
 
 class NotificationSettings(models.Model):
-    """How one person is notified. Without a row the defaults of the kinds apply (`reviews.notifications.table`)."""
+    """Settings of how one person is notified. Without a row the defaults of the kinds apply
+    (`reviews.notifications.table`)."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="notification_settings"
@@ -125,7 +126,7 @@ class NotificationSettings(models.Model):
 
 
 class Digest(Posted):
-    """One mail a day that collects notifications. Its row is created with the first of them, and its ticket waits
+    """Daily mail that collects notifications. Its row is created with the first of them, and its ticket waits
     until `due_at`."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="digests")
@@ -139,9 +140,9 @@ class Digest(Posted):
 
 
 class Notification(Posted):
-    """One event for one person, once. Written in the transaction of the event; shown while they are a member of its
-    project. `state` is that of its mail: `skipped` if none is wanted. The mail goes to the address they have when it
-    is sent; `address` is the one at the time of writing."""
+    """Notification of one person about one event, once. Written in the transaction of the event; visible
+    while they are a member of its project. `state` is that of its mail: `skipped` if none is wanted. The
+    mail goes to the address they have when it is sent; `address` is the one at the time of writing."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="notifications")
     project = models.ForeignKey(Project, models.CASCADE, related_name="notifications")
@@ -207,8 +208,9 @@ class ChannelConnection(models.Model):
 
 
 class ChannelMessage(models.Model):
-    """One message about one gate visit to one connection; without a visit a test. `ref` names it there. Its row is its
-    place in the outbox, and FAILED is the box of dead letters: kept, shown, and sent again by hand."""
+    """Message about one gate visit to one connection; without a visit a test. `ref` names it there. Its row
+    is its place in the outbox, and FAILED is the box of dead letters: stored, visible, and sent again by
+    hand."""
 
     class MessageKind(models.TextChoices):
         OPENED = "opened", "Review opened"
@@ -267,10 +269,11 @@ class MailLink(models.Model):
 
 
 class AskedPlace(models.Model):
-    """Whom an open gate visit asks: one row for each (kind, name) that its policy names, and none once it is decided or
-    closed. Narrow, so that lists, counts and the badge ask SQL who may decide (`reviews.decision.asked`). What changes
-    with people (roles, groups, votes, who can sign in) is not kept here but looked up. `order_at`: its place when due
-    first, then the oldest. `first` holds for one row of each visit."""
+    """Place that an open gate visit asks: one row for each (kind, name) that its policy names, and none once
+    it is decided or closed. Narrow, so that lists, counts and the badge ask SQL who may decide
+    (`reviews.decision.asked`). What changes with people (roles, groups, votes, who can sign in) is not
+    stored here but looked up. `order_at`: its place when due first, then the oldest. `first` holds for one
+    row of each visit."""
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="asked_places", db_index=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

@@ -1,4 +1,4 @@
-"""How long reviews are looked at, of nobody in particular."""
+"""Viewing times of reviews, of nobody in particular."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pipelines.models import GateVisit
 
 
 class Sitting(models.Model):
-    """One open page of one review, in front of somebody who may decide it. It does not say whom; its id is known to
-    that page alone. `seconds`: by the clock of the database, without the time in which nobody touched anything."""
+    """Open page of one review, in front of somebody who may decide it. It does not say whom; its id is known
+    to that page alone. `seconds`: by the clock of the database, without the time in which nobody touched
+    anything."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="sittings")

@@ -58,7 +58,7 @@ def _has(line: Line, station: str) -> bool:
 
 
 def followed_stations(user: User, line: Line) -> set[str]:
-    """What this person follows of a line: keys of stations, "" for the line itself. One statement."""
+    """Return what this person follows of a line: keys of stations, "" for the line itself. One statement."""
     return set(Follow.objects.filter(user=user, line=line).values_list("station", flat=True))
 
 

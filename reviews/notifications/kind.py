@@ -1,4 +1,4 @@
-"""One kind of notification: whom it notifies of what, and its words. Mail and bell use the same row."""
+"""Kind of notification: whom it notifies of what, and its words. Mail and bell use the same row."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ ConsequenceT = TypeVar("ConsequenceT", bound=Consequence)
 
 @dataclass(frozen=True)
 class NotificationEvent:
-    """One thing to notify one person of. `about` identifies it, so that it is sent once; `data`: what the sentence
-    names besides the task."""
+    """Event to notify one person of. `about` identifies it, so that it is sent once; `data`: what the
+    sentence names besides the task."""
 
     user_id: int
     about: str
@@ -48,11 +48,11 @@ class Said:
 
 @dataclass(frozen=True)
 class NotificationKind:
-    """One row of the table. `mail`: the default choice. `hears`: the classes of consequence that it is called for, by
-    `told` and `settled`; a batch without any of them does not come here. `named`: lines name addresses for it, and
-    `reviews.mail.posting` writes those mails, not each notification; `addressed`: who has an address that is named can
-    choose to get mail only there. `over`: whether it is outdated. `settled`: what
-    (`about`) needs nobody any more after a batch; those notifications become read."""
+    """Row of the table. `mail`: the default choice. `hears`: the classes of consequence that it is called
+    for, by `told` and `settled`; a batch without any of them does not come here. `named`: lines name
+    addresses for it, and `reviews.mail.posting` writes those mails, not each notification; `addressed`:
+    who has an address that is named can choose to get mail only there. `over`: whether it is outdated.
+    `settled`: what (`about`) needs nobody any more after a batch; those notifications become read."""
 
     key: str
     label: str
@@ -78,7 +78,7 @@ class NotificationKind:
 
 
 class Heard:
-    """One batch of consequences with what the kinds look up about it, each read once and only if needed."""
+    """Batch of consequences with what the kinds look up about it, each read once and only if needed."""
 
     def __init__(self, batch: Sequence[Consequence]) -> None:
         self.batch = batch
@@ -123,7 +123,7 @@ class Heard:
         return self._addressed.get((self.tasks[task_id].project_id, address.lower()), [])
 
     def at(self, task_id: int, addresses: Iterable[str]) -> list[int]:
-        """Those of all these addresses, each once."""
+        """Return the members at all these addresses, each once."""
         user_ids = [
             recipient.user_id for address in addresses for recipient in self.members(task_id, address)
         ]

@@ -1,5 +1,5 @@
-"""What is looked up about a batch of consequences before anything is written: one round trip for all of it. Most of it
-finds nothing, and is asked in the cheapest way."""
+"""Lookups about a batch of consequences before anything is written: one round trip for all of it. Most of it
+finds nothing, and is read in the cheapest way."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Lookups:
 
 @kept(visits=ids(UUIDField()))
 def _visits(visits: Any) -> QuerySet[GateVisit, GateVisit]:
-    """With no more than whom they ask depends on, and what is said of them."""
+    """Return the visits with no more than whom they ask depends on, and what is reported of them."""
     visit_rows = GateVisit.objects.filter(pk__among=visits).select_related("task", "job", "asked_by")
     needed = ("task_id", "gate", "state", "producers", "opened_at", "due_at", "job_id", "asked_by_id")
     of_task = ("task__project_id", "task__line_id", "task__requester_id", "task__requesters")

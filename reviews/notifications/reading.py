@@ -39,30 +39,31 @@ class Shown:
 
     @property
     def address(self) -> str:
-        """Of the page that it leads to."""
+        """Address of the page that it leads to."""
         name, *arguments = self.said.page
         return reverse(name, args=arguments) + (f"#{self.said.anchor}" if self.said.anchor else "")
 
 
 def entitled(user: User) -> QuerySet[Notification]:
-    """All notifications this person may see now, newest first. Kinds that no longer exist are left out."""
+    """Return all notifications this person may see now, newest first. Kinds that no longer exist are left
+    out."""
     own_rows = Notification.objects.filter(user=user, kind__in=BY_KEY)
     return own_rows.filter(project__in=access.visible_projects(user).order_by()).order_by("-id")
 
 
 def visible(user: User) -> QuerySet[Notification]:
-    """Of those, what is behind the bell."""
+    """Return those of this person's notifications that are behind the bell."""
     return entitled(user).filter(bell=True)
 
 
 def with_words(rows: QuerySet[Notification]) -> QuerySet[Notification]:
-    """With what their sentences name, in the same query."""
+    """Return the rows with what their sentences name, in the same query."""
     related_rows = rows.select_related("project__owner", "task__project")
     return related_rows.defer(*(f"task__{name}" for name in NOT_READ))
 
 
 def unread_count(user: User) -> str:
-    """As the bell shows it: empty for none."""
+    """Return the count as the bell shows it: empty for none."""
     count = visible(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
 
@@ -73,7 +74,7 @@ def shown(user: User, *, unread: bool, most: int) -> list[Shown]:
 
 
 def find(user: User, pk: int) -> Shown | None:
-    """One notification. Mails lead here too, and a mail can exist without the bell."""
+    """Return one notification. Mails lead here too, and a mail can exist without the bell."""
     row = with_words(entitled(user)).filter(pk=pk).first()
     return Shown(row) if row else None
 

@@ -1,4 +1,5 @@
-"""How people want to be notified: choices, digest, quiet hours. One query for many people."""
+"""Recipients of notifications, and how they want to be notified: choices, digest, quiet hours. One query for
+many people."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ CLOSED_BEFORE = timedelta(minutes=15)
 
 
 class MailChoice(models.TextChoices):
-    """When a person gets a mail about a kind."""
+    """Choice of when a person gets a mail about a kind."""
 
     NOW = "now", "Mail at once"
     NAMED = "named", "Mail where the line names me"
@@ -42,7 +43,8 @@ FIELDS = (
 
 @dataclass(frozen=True)
 class Recipient:
-    """One person. `choices`: {kind: {"bell": yes or no, "mail": MailChoice}}, where they differ from the kind's own."""
+    """Person to notify. `choices`: {kind: {"bell": yes or no, "mail": MailChoice}}, where they differ from
+    the kind's own."""
 
     user_id: int
     address: str
@@ -66,14 +68,14 @@ class Recipient:
         return str(self.choices.get(kind, {}).get("mail", otherwise)) if self.address else MailChoice.NEVER
 
     def after_quiet(self, at: datetime) -> datetime:
-        """`at`, or the end of the quiet hours that it falls into."""
+        """Return `at`, or the end of the quiet hours that it falls into."""
         local = at.astimezone(self.zone)
         if self.quiet is None or not _within(local.hour, *self.quiet):
             return at
         return self._next(self.quiet[1], at)
 
     def digest_at(self, at: datetime) -> datetime:
-        """When the digest goes out that collects a notification of this time."""
+        """Return when the digest goes out that collects a notification of this time."""
         return self.after_quiet(self._next(self.digest_hour, at + CLOSED_BEFORE))
 
     def _next(self, hour: int, at: datetime) -> datetime:
@@ -86,7 +88,7 @@ class Recipient:
 
 
 def _within(hour: int, start: int, end: int) -> bool:
-    """Whether the time is within the quiet hours, which may span midnight."""
+    """Return whether the time is within the quiet hours, which may span midnight."""
     return start <= hour < end if start < end else hour >= start or hour < end
 
 

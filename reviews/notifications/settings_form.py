@@ -18,7 +18,7 @@ HOURS = [(hour, f"{hour:02}:00") for hour in range(24)]
 
 @dataclass(frozen=True)
 class KindRow:
-    """One kind, as the page draws it."""
+    """Row of one kind, as the page draws it."""
 
     kind: NotificationKind
     bell: forms.BoundField

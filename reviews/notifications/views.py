@@ -44,8 +44,8 @@ def _bell(request: SignedIn) -> HttpResponse:
 @signed_in
 @require_safe
 def follow(request: SignedIn, notification: int) -> HttpResponse:
-    """To the page that it speaks of. A GET, so that it is a link like any other: mails have it, and it opens in another
-    tab; whoever follows it has read it."""
+    """Redirect to the page that the notification speaks of. A GET, so that it is a link like any other: mails
+    have it, and it opens in another tab; whoever follows it has read it."""
     stored_notification = reading.find(request.user, notification)
     if stored_notification is None:
         raise Http404
@@ -57,7 +57,7 @@ def follow(request: SignedIn, notification: int) -> HttpResponse:
 @signed_in
 @require_POST
 def read(request: SignedIn) -> HttpResponse:
-    """One (`notification`), or all that this person sees."""
+    """Mark as read one notification (`notification`), or all that this person sees."""
     which = request.POST.get("notification", "")
     if which and not (which.isdecimal() and len(which) < 19):
         raise Http404

@@ -93,7 +93,7 @@ def _waits(rows: Iterable[Notification], people: dict[int, Recipient]) -> list[d
 
 
 def late(recipient: Recipient, at: datetime) -> datetime | None:
-    """When a mail may go out, if not now."""
+    """Return when a mail may go out, if not now."""
     end = recipient.after_quiet(at)
     return end if end != at else None
 

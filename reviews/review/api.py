@@ -47,7 +47,8 @@ class ChangedFileOut(BaseModel):
 
 
 class ClaimOut(BaseModel):
-    """What an agent said it did; `verdict`: confirmed, contradicted or unobserved, `observed` in words."""
+    """Claim of an agent on what it did; `verdict`: confirmed, contradicted or unobserved, `observed` in
+    words."""
 
     text: str
     verdict: str

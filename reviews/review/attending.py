@@ -207,7 +207,7 @@ def _done(request: SignedIn, visit: GateVisit, act: Callable[[], object], words:
 
 
 def visit_of(user: User, visit: uuid.UUID) -> GateVisit:
-    """Of a project that this person may see; any other does not exist for them."""
+    """Return a visit of a project that this person may see; any other does not exist for them."""
     rows = GateVisit.objects.select_related(
         "task__project__owner", "task__line", "task__requester", "job", "asked_by"
     )

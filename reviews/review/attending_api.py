@@ -31,7 +31,7 @@ class SnoozeIn(Strict):
 @router.post(GATE + "/claim", response=ReviewClaimOut, summary="Claim a review")
 @may("decide", REFUSAL)
 def claim(request: Request, task: Task, gate: str) -> ReviewClaimOut:
-    """For an hour; others see it and may decide all the same. 409: claimed by somebody else."""
+    """Claim a review for an hour; others see it and may decide all the same. 409: claimed by somebody else."""
     visit, user = _open(request, task, gate)
     review_claim = attending.claim(visit, user)
     return ReviewClaimOut.of(review_claim)
@@ -47,7 +47,7 @@ def release(request: Request, task: Task, gate: str) -> None:
 
 @router.get(GATE + "/questions", response=list[QuestionOut], summary="Questions of a review")
 def index(request: Request, task: Task, gate: str) -> list[QuestionOut]:
-    """Of all rounds, the oldest first."""
+    """List the questions of all rounds, the oldest first."""
     person_of(request.auth)
     visit = existing(
         task.gate_visits.filter(gate=gate).select_related("task").order_by("-opened_at"),

@@ -31,8 +31,8 @@ WORDS = (Word.APPROVE, Word.REJECT)
 
 @dataclass(frozen=True)
 class BulkRow:
-    """One chosen review. `option`: what would be decided; without it `why` says why nothing is. `done`: what came of
-    it, `settled` if that decided it; `lost`: it was refused."""
+    """Row of a chosen review. `option`: what would be decided; without it `why` says why nothing is. `done`:
+    what came of it, `settled` if that decided it; `lost`: it was refused."""
 
     visit: GateVisit
     gate: Gate
@@ -48,7 +48,7 @@ class BulkRow:
 
     @property
     def seen(self) -> str:
-        """What was shown: the version of the position and the digest of the evidence."""
+        """Version of what was visible: the version of the position and the digest of the evidence."""
         return f"{self.visit.token_version}:{self.visit.evidence_digest}"
 
 
@@ -98,8 +98,8 @@ def page(request: SignedIn) -> HttpResponse:
 
 
 def plan(user: User, chosen: Iterable[str], word: str, viewer: Mine | None = None) -> list[BulkRow]:
-    """What this word would do on each of these, in their order; at most 50, of projects that the person sees.
-    `mine`: of the person and the token, where that may see less."""
+    """Return what this word would do on each of these, in their order; at most 50, of projects that the
+    person sees. `viewer`: the person with the token, where that may see less."""
     ids = list(dict.fromkeys(filter(None, map(_uuid, list(chosen)[: MOST * 2]))))[:MOST]
     projects = [project.pk for project in (viewer or Mine(user)).seen]
     by_id = {
@@ -116,7 +116,7 @@ def plan(user: User, chosen: Iterable[str], word: str, viewer: Mine | None = Non
 
 
 def _seated(user: User, rows: list[BulkRow]) -> list[BulkRow]:
-    """With whom each may be decided for, where somebody is away."""
+    """Add to each row whom it may be decided for, where somebody is away."""
     standings = Standings(user)
     entitlements = {row.visit.pk: standings.at(row.visit) for row in rows if row.option}
     several = {pk: entitlement for pk, entitlement in entitlements.items() if entitlement.stands_in}
@@ -150,7 +150,7 @@ def _row(visit: GateVisit, word: str, first: GateVisit | None, may: bool) -> Bul
 def decide(
     user: User, row: BulkRow, word: str, reason: str, evidence_version: str, via: str = "page"
 ) -> BulkRow:
-    """One vote, on exactly what was shown (`seen`)."""
+    """Cast one vote, on exactly what was visible (`evidence_version`)."""
     version, _colon, digest = evidence_version.partition(":")
     if row.option is None:
         return replace(row, lost=bool(evidence_version))

@@ -35,7 +35,8 @@ class DecisionIn(Strict):
 
 
 class DecisionsIn(Strict):
-    """One word for all, approve or reject; `reason` where it needs one. At most 50 items, each visit once."""
+    """Request with one word for all, approve or reject; `reason` where it needs one. At most 50 items, each
+    visit once."""
 
     action: str
     items: list[DecisionIn]
@@ -43,8 +44,8 @@ class DecisionsIn(Strict):
 
 
 class BulkDecisionOut(BaseModel):
-    """What came of one item. `state`: decided, counted (more votes are needed) or refused; then `why`. `task`: its
-    number, null for what the token does not see."""
+    """Result of one item. `state`: decided, counted (more votes are needed) or refused; then `why`. `task`:
+    its number, null for what the token does not see."""
 
     visit: str
     task: str | None
@@ -53,7 +54,7 @@ class BulkDecisionOut(BaseModel):
 
 
 class BulkDecisionsOut(BaseModel):
-    """One for each item, in their order."""
+    """Results, one for each item, in their order."""
 
     decisions: list[BulkDecisionOut]
 

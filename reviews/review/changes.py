@@ -50,12 +50,12 @@ class ReviewChanges:
 
     @cached_property
     def patterns(self) -> tuple[str, ...]:
-        """Of the files that the line calls sensitive."""
+        """Patterns of the files that the line calls sensitive."""
         return versions.by_id(self.visit.task.pinned_id).sensitive
 
     @property
     def there(self) -> bool:
-        """Whether any station left files."""
+        """Return whether any station left files."""
         return bool(self.tree.digest) or any(diff_range.base.digest for diff_range in self.ranges)
 
     @cached_property

@@ -40,7 +40,7 @@ MOST_PARTS = 12
 
 @dataclass(frozen=True)
 class OutputPart:
-    """One value of an output, as people read it: a text as it was written, anything else as JSON."""
+    """Value of an output, as people read it: a text as it was written, anything else as JSON."""
 
     key: str
     value: Any
@@ -92,7 +92,7 @@ class Dossier:
 
     @property
     def answered(self) -> list[dict[str, Any]]:
-        """What was asked and answered before people: results of tools, evaluations. `{question, answer, text}`."""
+        """Questions and answers before people: results of tools, evaluations. `{question, answer, text}`."""
         answers = self.visit.asked_by.situation["facts"].get("answers", [])
         return [
             {
@@ -105,7 +105,7 @@ class Dossier:
 
     @property
     def agent(self) -> bool:
-        """Whether an agent produced what is under review, so that its words are a claim."""
+        """Return whether an agent produced what is under review, so that its words are a claim."""
         return actor_of(self.line.stations_by_key.get(self.visit.asked_by.station))[0] == "agent"
 
     @property
@@ -138,17 +138,17 @@ class Dossier:
 
     @property
     def deciding(self) -> bool:
-        """Whether the reader is offered the words of this gate."""
+        """Return whether the reader is offered the words of this gate."""
         return self.live and self.standing.may
 
     @property
     def no_way_back(self) -> str:
-        """Why the work cannot be sent back from here, or ""."""
+        """Reason why the work cannot be sent back from here, or ""."""
         return no_way_back(self.visit)
 
     @property
     def note(self) -> str:
-        """What to know before deciding."""
+        """Note to read before deciding."""
         alone = "You are the only member of this project: your approval is recorded as self-approved."
         return " ".join(filter(None, (alone if self.standing.alone else "", self.no_way_back)))
 
@@ -232,7 +232,7 @@ class Dossier:
 
     @cached_property
     def pushes(self) -> list[PushedByPeople]:
-        """What people pushed to the branch before this was asked."""
+        """Pushes of people to the branch before the review opened."""
         return pushes_of(self.visit.task, self.visit.opened_at) if self.visit.producers else []
 
 

@@ -1,4 +1,5 @@
-"""What the gates of a project cost people and what they catch, of nobody in particular: counted by the database."""
+"""Costs of a project's gates for people and what they catch, of nobody in particular: counted by the
+database."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ class LineTimes:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What one in `one_in` would have asked about, of the newest approvals, and what of the others was taken back."""
+    """Back-test of a sampling rate over the newest approvals: what one in `one_in` would have asked about,
+    and what of the others was reverted."""
 
     one_in: int
     asked: int
@@ -129,7 +131,8 @@ def offers(project: Project) -> list[SampleOffer]:
 
 
 def _rate(one_in: int, draws: Sequence[tuple[int, bool]]) -> Rate:
-    """As the gate would draw with its key (law §15). `draws`: of each approval, and whether it was reverted."""
+    """Return the rate as the gate would draw with its key (law §15). `draws`: of each approval, and whether
+    it was reverted."""
     unseen = [reverted for draw_value, reverted in draws if not is_below(draw_value, one_in)]
     return Rate(one_in, len(draws) - len(unseen), len(unseen), sum(unseen))
 

@@ -77,8 +77,8 @@ def show_item(
     opened: bool = True,
     listed: dict[str, Any] | None = None,
 ) -> HttpResponse | None:
-    """One item beside its list, with what it is about; None if it does not need this person. `listed`: the list, where
-    it was read."""
+    """Show one item beside its list, with what it is about; None if it does not need this person. `listed`:
+    the list, where it was read."""
     viewer = Mine(request.user, of=selection.scope.visible)
     need = next((candidate for candidate in kind.query(viewer) if candidate.key == key), None)
     if need is None:
@@ -127,7 +127,7 @@ def number(request: SignedIn) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
 def item(request: SignedIn, kind: str, key: str) -> HttpResponse:
-    """One item; posted to, one of its verbs."""
+    """Show one item; a POST runs one of its verbs."""
     if request.method == "POST":
         return _act(request, kind, key)
     of_kind = BY_KEY.get(kind)
@@ -150,7 +150,7 @@ def _uuid(key: str) -> UUID:
 
 
 def _act(request: SignedIn, kind: str, key: str) -> HttpResponse:
-    """One verb on one item. What is refused keeps what was typed, and says who was first."""
+    """Run one verb on one item. A refusal preserves what was typed, and says who was first."""
     viewer, of_kind = Mine(request.user), BY_KEY.get(kind)
     if of_kind is None:
         raise Http404
@@ -198,7 +198,8 @@ def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
 
 
 def _subject(viewer: Mine, kind: InboxKind, key: str) -> Any:
-    """What an item of this kind is about: of a project that the person sees, and, where it is work, works in."""
+    """Return what an item of this kind is about: of a project that the person sees, and, where it is work,
+    works in."""
     subject: Any
     subjects = kind.model._default_manager.select_related("task__project__owner")
     try:

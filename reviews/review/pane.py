@@ -22,7 +22,7 @@ SORTS = (("", "Due first"), (OLDEST, "Oldest first"))
 def pane(
     request: SignedIn, selection: ReviewList, selected: str = "", standings: Standings | None = None
 ) -> dict[str, Any]:
-    """What its templates need. `selected`: the key of the row that is open."""
+    """Return what the pane's templates need. `selected`: the key of the row that is open."""
     after = place_after(request.GET.get("after", ""))
     page = list_page(request.user, selection, timezone.now(), after, standings, request.GET.get("rows", ""))
     counts = tab_counts(request.user, selection)

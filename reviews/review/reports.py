@@ -61,7 +61,7 @@ class ShownReport:
 
     @property
     def left(self) -> int:
-        """What the report has beyond what was read of it."""
+        """Number of entries of the report beyond those that were read."""
         return self.report.left if self.report else 0
 
     @property
@@ -159,7 +159,7 @@ def masked_report(report: ReadReport, masker: Masker) -> ReadReport:
 
 
 class ToolReports:
-    """Of the last run of each station so far. `steps`, `artifacts`: in the order in which they came."""
+    """Reports of the last run of each station so far. `steps`, `artifacts`: in the order in which they came."""
 
     def __init__(
         self,
@@ -236,7 +236,7 @@ class ToolReports:
 
     @property
     def finding_count(self) -> int:
-        """All of them, read or not."""
+        """Number of all findings, read or not."""
         left = sum(report.left for report in self.reports if report.report and report.report.findings)
         return len(self._findings) + left
 
@@ -247,7 +247,7 @@ class ToolReports:
 
     @cached_property
     def findings(self) -> Cut[PlacedFinding]:
-        """Those that a page shows, of those that match."""
+        """Findings that a page shows, of those that match."""
         words = self.found.casefold()
         matching = [
             finding
@@ -273,7 +273,7 @@ class ToolReports:
 
     @property
     def finding_reports(self) -> list[ShownReport]:
-        """Those that have more findings than were read."""
+        """Reports that have more findings than were read."""
         return [report for report in self.reports if report.left and report.report and report.report.findings]
 
     def _in_tree(self, path: str) -> str:
@@ -292,7 +292,7 @@ class ToolReports:
         raise NotImplementedError
 
     def address(self, path: str, line: int) -> str:
-        """Of a line among the changes; "" where there are none."""
+        """Return the address of a line among the changes; "" where there are none."""
         return ""
 
     # Facts

@@ -51,7 +51,8 @@ def _id(text: str) -> uuid.UUID | None:
 @signed_in
 @require_POST
 def attend(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    """Of whoever may decide an open review; 204 for everybody else, which ends the page's words."""
+    """Record the attention of whoever may decide an open review; 204 for everybody else, which ends the
+    page's calls."""
     gate_visit = GateVisit.objects.select_related("task__project", "job", "asked_by").filter(pk=visit).first()
     if gate_visit is None or not access.can(request.user, "view", gate_visit.task.project):
         raise Http404

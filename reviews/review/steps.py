@@ -1,4 +1,4 @@
-"""What stations of a task have done so far, for whoever decides about it."""
+"""Steps of a task's stations so far, for whoever decides about it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def steps_of(task: Task, line: ParsedLine, before: datetime | None = None) -> li
 
 
 def artifacts_of(task: Task) -> list[Artifact]:
-    """Of all stations so far, in the order in which they came."""
+    """Return the artifacts of all stations so far, in the order in which they came."""
     return _artifacts(task=task.pk)
 
 

@@ -134,7 +134,7 @@ def gate_visit(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
 @require_POST
 @signed_in
 def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
-    """One vote. A refusal keeps what was typed and says who was first."""
+    """Cast one vote. A refusal preserves what was typed and says who was first."""
     stored_visit = _visible(request, visit)
     form = DecisionForm(request.POST)
     if not form.is_valid():

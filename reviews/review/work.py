@@ -1,4 +1,4 @@
-"""What an item of the inbox is about that is no review: what stations of its task did, and what tools found."""
+"""Subject of an inbox item that is no review: what stations of its task did, and what tools found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reviews.review.steps import PathStep, artifacts_of, steps_of
 
 
 class TaskWork(ToolReports):
-    """Of one task, so far."""
+    """Work of one task, so far."""
 
     def __init__(self, task: Task, query: QueryDict | None = None) -> None:
         line = versions.by_id(task.pinned_id)
@@ -31,7 +31,7 @@ class TaskWork(ToolReports):
 
     @property
     def last(self) -> PathStep | None:
-        """What ran last."""
+        """Step that ran last."""
         return self.steps[-1] if self.steps else None
 
     @property
@@ -40,7 +40,7 @@ class TaskWork(ToolReports):
 
     @property
     def output(self) -> str:
-        """As JSON, cut where a page could not show it."""
+        """Output as JSON, cut where a page could not show it."""
         return self._output[:SHOWN_OUTPUT]
 
     @property

@@ -1,4 +1,4 @@
-"""What the person in front of a page follows of it."""
+"""Follows of the person in front of a page: what they follow of it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def time_left(at: datetime, urgency: str = "") -> SafeString:
 
 @register.simple_tag(takes_context=True)
 def inbox_rows(context: Context) -> SafeString:
-    """Of the `items` that the list has; `selected` is the key of the one that is open."""
+    """Render the `items` that the list has; `selected` is the key of the one that is open."""
     rows: Iterable[ListRow] = context["items"]
     by_many = context.get("tab") == "needs-me"
     selected, now = str(context.get("selected", "")), context["now"]

@@ -1,4 +1,4 @@
-"""What is said of open gates outside of the inbox: what each decision leads to, and whom they wait for."""
+"""Offers of open gates outside of the inbox: what each decision leads to, and whom they wait for."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def waiting_at(context: dict[str, Any], visits: list[GateVisit]) -> list[Waiting
 
 @register.simple_tag
 def offers_at(visits: list[GateVisit]) -> list[GateChoices]:
-    """Of each of these open visits, with four statements for all of them."""
+    """Return the offers of each of these open visits, with four statements for all of them."""
     prefetch_related_objects(visits, "asked_by__pinned", "asked_by__gate_visits", "votes")
     return [
         GateChoices(gate_of(parsed(visit.asked_by.pinned), visit.gate).name, options(visit))

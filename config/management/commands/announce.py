@@ -85,7 +85,7 @@ def _await_both(host: str, port: int, before: Collection[Any]) -> None:
 
 
 def one_besides(before: Collection[Any]) -> bool:
-    """Whether a worker has started since."""
+    """Return whether a worker has started since."""
     return Worker.objects.filter(stopped_at=None).exclude(pk__in=before).exists()
 
 

@@ -51,8 +51,8 @@ UNFIT = re.compile(r"[\x00\r]")
     url_name="alp-register",
 )
 def register(request: HttpRequest, owner: str, project: str, payload: AlpRegisterIn) -> AlpRegisteredOut:
-    """With the token of a runner: the runner of that token. With a person's, who may publish stations that run
-    programs: a new token, with these labels, that is shown this once."""
+    """Register a runner. With the token of a runner: the runner of that token. With a person's, who may
+    publish stations that run programs: a new token, with these labels, that appears only this once."""
     who: ApiToken | User = request.auth  # type: ignore[attr-defined]
     if isinstance(who, ApiToken) and who.kind == ApiToken.TokenKind.RUNNER:
         _within(who, owner, project)
@@ -80,8 +80,9 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
     url_name="alp-jobs",
 )
 def poll(request: RunnerRequest, owner: str, project: str) -> Status[AlpJobsOut | None]:
-    """At most one job, the most urgent whose labels the runner has all: it is claimed with the answer. 204: nothing
-    waits, or the runner has one already. A runner of which nothing is heard for two minutes loses it to another."""
+    """Return at most one job, the most urgent whose labels the runner has all: it is claimed with the answer.
+    204: nothing waits, or the runner has one already. A runner that is silent for two minutes loses it to
+    another."""
     dispatched = elsewhere.take(runner_of(request, owner, project))
     return Status(204, None) if dispatched is None else Status(200, AlpJobsOut(jobs=[job_out(dispatched)]))
 
@@ -237,7 +238,7 @@ def _job(runner: Worker, job_id: str | int | None) -> Job:
 
 
 def _outcome(success: bool, exit_code: int | None, summary: str | None) -> dict[str, Any]:
-    """As ALP's operator says it (A12, A13): no verdict, no output, no facts."""
+    """Return the outcome as ALP's operator reports it (A12, A13): no verdict, no output, no facts."""
     return {
         "result": "success" if success else "failure",
         **({"exit_code": exit_code} if exit_code is not None else {}),

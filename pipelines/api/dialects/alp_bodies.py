@@ -1,5 +1,6 @@
 # ruff: noqa: N815 - the names are ALP's
-"""What runners of ALP send and get. Keys that are unknown here are ignored: operators send more than is documented."""
+"""Bodies that runners of ALP send and get. Keys that are unknown here are ignored: operators send more than
+is documented."""
 
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ class AlpStateOut(BaseModel):
 
 
 class ApprovalIn(BaseModel):
-    """What is asked: the first of these that is there."""
+    """Request for an approval. Its question is the first of these fields that is there."""
 
     question: Text | None = None
     message: Text | None = None
@@ -182,7 +183,7 @@ def run_of(job: Job) -> str:
 
 
 def _own(extra: Any) -> dict[str, Any]:
-    """What the station's trigger said that the line has no word for."""
+    """Return the parts of the station's trigger that the line has no word for."""
     trigger = extra.get("trigger") if isinstance(extra, dict) else None
     return {key: trigger[key] for key in OWN if key in trigger} if isinstance(trigger, dict) else {}
 

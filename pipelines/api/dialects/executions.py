@@ -69,8 +69,8 @@ class Execution:
 
     @property
     def status(self) -> str:
-        """What waits for somebody still runs there (C17), but for a task that is in review, whose execution is over
-        (C16)."""
+        """Status of the execution. A task that waits for somebody still runs there (C17), but a task in
+        review has an execution that is over (C16)."""
         if self.task.status in ENDED:
             return str(self.task.status)
         living = self._living()
@@ -147,7 +147,7 @@ def workflow_of(task: Task) -> str:
 
 
 def station_id(pinned: int, key: str) -> str:
-    """As the imported document calls it, where it was one."""
+    """Return the station's id in the imported document, if there was one."""
     station = versions.by_id(pinned).stations_by_key.get(key)
     source_id = station.extra.get("id") if station and isinstance(station.extra, dict) else None
     return source_id if isinstance(source_id, str) and source_id else key

@@ -106,7 +106,7 @@ def _execute(who: Caller, line: Line, payload: ExecuteIn) -> ExecutedOut:
 
 @router.get(HERE, response=ExecutionOut, summary="Look at an execution")
 def show(request: Request, execution: str, owner: str = "") -> ExecutionOut:
-    """Of an execution that was retried the latest task: its number is `task_attempt_id`."""
+    """Return an execution; of one that was retried the latest task: its number is `task_attempt_id`."""
     return _execution(request.auth, execution, owner).out()
 
 

@@ -1,4 +1,4 @@
-"""What answers to escalations and deadlocks have in common: somebody with the role answers once, with one of the
+"""Common parts of answers to escalations and deadlocks: somebody with the role answers once, with one of the
 offered words and a reason."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How a job gets a worker and loses it again. `pipelines/ports/leases.py` keeps the leases; this module updates the
-task."""
+"""Assignment of jobs to workers, and its end. `pipelines/ports/leases.py` keeps the leases; this module
+updates the task."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _start(job_ids: Collection[int], claim: Claim) -> list[Job]:
 
 
 def _begun(batch: Batch, job: Job, claim: Claim) -> bool:
-    """Whether it starts; in memory, without its lease."""
+    """Start the job in memory, without its lease; return whether it starts."""
     if job.state != Job.State.QUEUED or job.kind in UNLEASED:
         return False
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
@@ -109,8 +109,8 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
 
 
 def _took(job_id: int, lease: UUID, expired: bool) -> bool:
-    """Whether the lease was taken away. A worker renews without locking the task, so the row itself settles whether
-    the lease has expired."""
+    """Take the lease away; return whether that happened. A worker renews without locking the task, so the row
+    itself settles whether the lease has expired."""
     return execute(TAKE_LEASE_BACK + (IF_EXPIRED if expired else ""), [job_id, lease]) == 1
 
 

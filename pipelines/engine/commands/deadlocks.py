@@ -184,7 +184,7 @@ def _context(
 
 
 def _had_begun(token: Token, deadlock: Deadlock) -> bool:
-    """Whether its job ran when the deadlock was found."""
+    """Return whether the token's job was running when the deadlock was detected."""
     return any(
         wait.get("was") == Status.RUNNING for wait in each_of(token.wait) if is_paused_by(deadlock.pk)(wait)
     )
@@ -215,7 +215,7 @@ def _answered(batch: Batch, task: Task, answer: DeadlockAnswer) -> None:
 def _escalate(
     batch: Batch, deadlock: Deadlock, task: Task, paused: PausedTokens, answer: DeadlockAnswer
 ) -> None:
-    """From now on the escalation holds what the deadlock held."""
+    """Open an escalation, which from now on holds what the deadlock held."""
     line = versions.by_id(task.pinned_id)
     opened = escalations.open_one(
         batch, task, line, "deadlock", answer.actor, role=ARCHITECT, reason=answer.reason

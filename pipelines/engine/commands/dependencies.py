@@ -136,7 +136,7 @@ def may_be_met(batch: Batch, due: Due) -> None:
 
 
 def graph(project_id: int) -> defaultdict[str, set[str]]:
-    """Which open task of a project waits for which others."""
+    """Return which open task of a project waits for which others."""
     rows = Dependency.objects.filter(task__project=project_id).exclude(task__status__in=ENDED)
     edges: defaultdict[str, set[str]] = defaultdict(set)
     for waits, on in rows.exclude(on__status__in=ENDED).values_list("task_id", "on_id"):

@@ -119,8 +119,8 @@ def _target(event: Event) -> str:
 
 
 def _duration(history: _Told, event: Event, moved: bool) -> int:
-    """For a transition, how long the position was in the state it leaves; otherwise the time since the previous
-    event."""
+    """Return how long the position was in the state that a transition leaves; for other events the time since
+    the previous event."""
     began = history.since.get(event.token_id or 0, history.before) if moved else history.before
     if moved:
         for token in event.data.get("tokens", ()):
@@ -141,7 +141,7 @@ def _handoff(event: Event, source: str | None, target: str | None) -> str | None
 
 
 def _agents(line: ParsedLine, places: str) -> str | None:
-    """Who works at each station: its agent, or else the station itself. Ends have nobody."""
+    """Return who works at each station: its agent, or else the station itself. Ends have nobody."""
     stations = [line.stations_by_key.get(place) for place in places.split(",")]
     names = [_agent(station) for station in stations if station]
     return ",".join(dict.fromkeys(names)) or None
@@ -168,7 +168,7 @@ def _gate_results(history: _Told, event: Event) -> dict[str, str]:
 
 
 def _approval(history: _Told, event: Event) -> dict[str, Any] | None:
-    """Who decided, for the event of the decision and for the transition it led to."""
+    """Return who decided, for the event of the decision and for the transition it led to."""
     visit = None
     if event.kind == "gate.decided":
         visit = history.visits.get(str(event.data.get("visit")))
@@ -189,7 +189,7 @@ def _approval(history: _Told, event: Event) -> dict[str, Any] | None:
 
 
 def _in_place_of(visit: GateVisit) -> dict[str, str]:
-    """For whom the deciding vote stood in."""
+    """Return for whom the deciding vote stood in."""
     for vote in visit.votes.all():
         if vote.stands_for_id and vote.user_id == visit.decided_by_id:
             return {"in_place_of": vote.entitled_as["username"]}

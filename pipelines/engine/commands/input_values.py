@@ -1,4 +1,4 @@
-"""What is wrong with the value of one input (law §1, Input): one check for each of its types."""
+"""Checks of the value of one input (law §1, Input): one for each of its types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def fault_of(field: Input, value: Any) -> str:
-    """What is wrong with a value, or ""."""
+    """Return what is wrong with a value, or ""."""
     try:
         values.check(value, field.key)
     except Malformed as fault:
@@ -91,7 +91,8 @@ def _repository(field: Input, value: Any) -> str:
 
 
 def _revision(field: Input, value: Any) -> str:
-    """What git takes for the name of a branch or tag, or a commit; never an option or an expression."""
+    """Check a revision: what git takes for the name of a branch or tag, or a commit; never an option or an
+    expression."""
     match = isinstance(value, str) and len(value) <= REVISION and REVISIONS.match(value)
     return "" if match and ".." not in value else "has to be a branch, a tag or a commit"
 
@@ -107,14 +108,14 @@ def _file(field: Input, value: Any) -> str:
 
 
 def size_fault(field: Input, size: int) -> str:
-    """What is wrong with the measured size of a file, or ""."""
+    """Return what is wrong with the measured size of a file, or ""."""
     too_large = field.maximum is not None and size > field.maximum * MIB
     return f"is larger than {field.maximum} MiB" if too_large else ""
 
 
 def content_fault(field: Input, name: str, content: str) -> str:
-    """What is wrong with the content of a file, judged by its first bytes where the field accepts only some types, or
-    ""."""
+    """Return what is wrong with the content of a file, judged by its first bytes where the field accepts only
+    some types, or ""."""
     ending = belies(name, content) if field.accept else ""
     if not ending:
         return ""

@@ -80,7 +80,8 @@ def known_secrets(fields: Iterable[Input], reach: Reach) -> Sequence[str]:
 
 
 def connected_repositories(line: ParsedLine | None, project: Project) -> list[Repository]:
-    """What a task of this line may work in, by name; asked for only where an input names it (law §15)."""
+    """Return the repositories that a task of this line may work in, by name; looked up only where an input
+    names it (law §15)."""
     if line is None or line.workspace is None or not line.workspace.input:
         return []
     return list(Repository.objects.filter(project=project).order_by("name"))
@@ -174,7 +175,8 @@ def default_title(name: str, fields: Iterable[Input], filled: Mapping[str, Any])
 
 
 def _telling(field: Input, value: Any) -> str:
-    """What a value tells of its task in a title, "" if nothing: numbers, dates, yes or no, and secrets need a label."""
+    """Return the text of a value that describes its task in a title, "" if nothing does: numbers, dates, yes
+    or no, and secrets need a label."""
     if field.type == "file" and isinstance(value, Mapping):
         value = value.get("name")
     if not isinstance(value, str) or field.type in ("date", "secret"):

@@ -1,4 +1,4 @@
-"""What people do to a task besides deciding gates: complete, answer, retry, hold, release, cancel."""
+"""Actions of people on a task besides deciding gates: complete, answer, retry, hold, release, cancel."""
 
 from __future__ import annotations
 

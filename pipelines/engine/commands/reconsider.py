@@ -66,5 +66,5 @@ def facts_changed(batch: Batch, due: Due) -> None:
 
 
 def _same(turn: DecisionContext, before: Decision, situation: dict[str, Any]) -> bool:
-    """Whether the new decision would hold the token for the same reason."""
+    """Return whether the new decision would hold the token for the same reason."""
     return said(again(turn.judged_by, situation)) == before.answer

@@ -25,9 +25,9 @@ PUSH = "push"
 
 @dataclass(frozen=True)
 class Pushed:
-    """`who`: as the host or the commits name them. `people`: members of the project that this is or may be. `job`: of
-    the delivery that found it; 0: the host said so. `by_host`: the host itself names these people, and not what their
-    commits say."""
+    """Push to a branch. `who`: as the host or the commits name them. `people`: members of the project that
+    this is or may be. `job`: of the delivery that detected it; 0: the host reported it. `by_host`: the
+    host itself names these people, and not what their commits say."""
 
     commit: str
     who: str
@@ -76,9 +76,9 @@ def _take_over(task_id: int, push: Pushed) -> str:
 
 
 def _known(task: Task, push: Pushed) -> bool:
-    """What was pushed already makes no second visit. What the host says of it stands in place of what its commits
-    name, which whoever wrote them chose: it frees who was only named there, and bars who pushed. Whom the host named is
-    never freed: somebody else may push the same commit again."""
+    """Return whether the push is known already: such a push makes no second visit. The host's naming replaces
+    that of its commits, which their author chose: it frees people who were only named there, and bars the
+    pusher. People whom the host named are never freed: somebody else may push the same commit again."""
     recorded_push = BranchPush.objects.filter(task=task, commit=push.commit).first()
     if recorded_push is not None:
         if push.by_host and not recorded_push.by_host:

@@ -121,7 +121,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
 
 
 def _settled(task: Task, visit: GateVisit, policy: Approval, votes: Sequence[Vote]) -> bool:
-    """Whether the votes decide it, by who is asked at this moment."""
+    """Return whether the votes decide the visit, by the people who are asked at this moment."""
     return counted(policy, votes, asked_of_all(task, visit, policy)).word is not None
 
 
@@ -203,7 +203,7 @@ def decide_visit(
 
 
 def _unanimous(task: Task, visit: GateVisit, request: VoteRequest) -> dict[str, Any]:
-    """For the event of an approval by all who are asked: who they were."""
+    """Return, for the event of an approval by all who are asked, who they were."""
     policy = policy_at(visit, versions.by_id(visit.asked_by.pinned_id))
     if request.word != Word.APPROVE or request.overrides or not policy.unanimous:
         return {}

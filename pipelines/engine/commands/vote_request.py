@@ -1,4 +1,4 @@
-"""What somebody says with a vote, and what that is refused for (law §5 “A person's word at any gate”, §6 Approval)."""
+"""Content of a vote, and the reasons to refuse it (law §5 “A person's word at any gate”, §6 Approval)."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class VoteRequest:
 def may_say(
     visit: GateVisit, request: VoteRequest, votes: Sequence[Vote], person: EntitledPerson | None
 ) -> tuple[Seat, Approval]:
-    """In whose place somebody votes, and under which policy. `person`: who they are in the project. Raises NotFound,
-    Forbidden, Invalid."""
+    """Return the seat in which somebody votes, and the policy. `person`: who they are in the project. Raises
+    NotFound, Forbidden, Invalid."""
     line = versions.by_id(visit.asked_by.pinned_id)
     policy = policy_at(visit, line)
     assert request.user is not None

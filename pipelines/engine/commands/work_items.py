@@ -93,7 +93,7 @@ def _jobs(ids: Sequence[int]) -> QuerySet[Job]:
 
 
 def _in_order(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
-    """Each job with the next job of its token."""
+    """Yield each job with the next job of its token."""
     following: dict[int, Job] = {}
     pairs = []
     for job in reversed(jobs):
@@ -153,7 +153,8 @@ def _current(line: ParsedLine, living: Sequence[Token]) -> list[str]:
 
 
 def _reworks(line: ParsedLine, task: Task) -> int:
-    """How often it was sent back: by a rule, to an earlier stage or to its own; and by a person at a gate."""
+    """Return how often the task was sent back: by a rule, to an earlier stage or to its own; and by a person
+    at a gate."""
     edges = ((edge.partition("->"), count) for edge, count in task.edges.items())
     by_rule = sum(count for (source, _, target), count in edges if rework(line, source, target))
     return by_rule + sum(task.rounds.values())
@@ -175,7 +176,8 @@ def _said(task: Task, key: str) -> Any:
 
 
 def _trust(line: ParsedLine, history: Sequence[Item], agents: dict[str, Agent]) -> dict[str, int]:
-    """Of each agent that worked on it: the lowest level that it has at the stations where it did."""
+    """Return for each agent that worked on the task the lowest level that it has at the stations where it
+    did."""
     levels: dict[str, int] = {}
     for stage in history:
         agent = agents.get(stage["agent"])

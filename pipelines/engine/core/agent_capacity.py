@@ -27,7 +27,7 @@ TICKETS = 100
 
 
 class Agents:
-    """Of one batch. Nothing is read for tasks whose lines name no agent."""
+    """Agents of one batch. Nothing is read for tasks whose lines name no agent."""
 
     def __init__(self, batch: LockedTasks) -> None:
         self.batch = batch
@@ -36,7 +36,7 @@ class Agents:
         self._freed: set[Name] = set()
 
     def facts(self, task: Task, keys: Iterable[str]) -> dict[str, Any]:
-        """Of those that are registered, as a decision reads them (docs/rules.md, Facts)."""
+        """Return the facts of the registered agents, as a decision reads them (docs/rules.md, Facts)."""
         names = [(task.project_id, key) for key in keys]
         self._load(names)
         rows = {name: agent for name in names if (agent := self._rows[name]) is not None}
@@ -53,8 +53,8 @@ class Agents:
         return {"state": state, "free": max(0, agent.capacity - self._open(name))}
 
     def may_start(self, task: Task, job: Job) -> bool:
-        """Whether its agent may begin another job: not while it is suspended or party to a deadlock (AEEF E23), nor
-        beyond its capacity."""
+        """Return whether the job's agent may begin another job: not while it is suspended or party to a
+        deadlock (AEEF E23), nor beyond its capacity."""
         if not job.agent:
             return True
         name = (task.project_id, job.agent)
@@ -80,7 +80,7 @@ class Agents:
         self._freed.update((project, key) for key in keys)
 
     def trust(self, task: Task, key: str, station: str) -> int | None:
-        """How far the agent is trusted at this station; None where there is no such agent."""
+        """Return how far the agent is trusted at this station; None where there is no such agent."""
         if not key:
             return None
         name = (task.project_id, key)
@@ -89,8 +89,8 @@ class Agents:
         return agent.trust_at(station) if agent is not None else None
 
     def flush(self, opened: Collection[int]) -> None:
-        """Who waits for an agent that has a place now is decided again, a branch of the same task, too. `opened`: jobs
-        of this batch, which are offered already."""
+        """Decide again for everybody who waits for an agent that has a place now, a branch of the same task,
+        too. `opened`: jobs of this batch, which are offered already."""
         for project, key in sorted(self._freed):
             wake(project, key, opened)
 
@@ -112,8 +112,8 @@ class Agents:
         )
 
     def _load(self, names: Iterable[Name]) -> None:
-        """At the first need all that the tasks of the batch could need, in one order, so that no two wait for each
-        other."""
+        """Load, at the first need, all that the tasks of the batch could need, in one order, so that no two
+        wait for each other."""
         if all(name in self._rows for name in names):
             return
         missing = {*names, *self._named()} - self._rows.keys()

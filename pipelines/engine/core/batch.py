@@ -121,7 +121,8 @@ class Batch:
 
     @classmethod
     def of_task_and(cls, pk: int, *besides: Question[Any]) -> tuple[Batch, list[list[Any]]]:
-        """And what is asked besides, in the same round trip and after the lock."""
+        """Return the batch of a task and the answers to further questions, in the same round trip and after
+        the lock."""
         loaded = loading.of_tasks([pk], besides)
         return cls(loaded), loaded.besides
 
@@ -159,7 +160,8 @@ class Batch:
     # What happens
 
     def a_moment_later(self) -> None:
-        """What happens now comes after what has happened in this transaction so far, by its time, too."""
+        """Advance the clock: what follows comes after everything in this transaction so far, by its time,
+        too."""
         self.now += TICK
 
     def next_job_id(self) -> int:
@@ -177,7 +179,7 @@ class Batch:
         return self.add_tokens([token])[0]
 
     def add_tokens(self, tokens: Sequence[Token]) -> Sequence[Token]:
-        """All branches of a fork, by one statement."""
+        """Add all branches of a fork, by one statement."""
         rows.add(tokens)
         for token in tokens:
             self._know_token(token)
@@ -219,7 +221,7 @@ class Batch:
         self._tickets.append(token)
 
     def grant_lease(self, job: Job, claim: leases.Claim) -> None:
-        """To the worker of the claim, with the job's `lease_key`."""
+        """Grant the worker of the claim the lease, with the job's `lease_key`."""
         self._granted.setdefault(claim, []).append(job)
 
     def drop_lease(self, job: Job) -> None:
@@ -236,8 +238,8 @@ class Batch:
         job: Job | None = None,
         visit: GateVisit | None = None,
     ) -> None:
-        """At `at` the function of this kind is called (`engine/due.py`), unless what it is bound to is over by then. A
-        second one of the same kind and key takes the place of the first."""
+        """Schedule a call of the function of this kind (`engine/due.py`) at `at`, unless what it is bound to
+        is over by then. A second one of the same kind and key takes the place of the first."""
         self.drop_due(kind, task, key)
         self._new_dues.append(
             Due(
@@ -259,11 +261,11 @@ class Batch:
         return next((due for due in at_once if (due.task_id, due.kind, due.key) == due_key), None)
 
     def is_new(self, job: Job) -> bool:
-        """Whether this transaction opened it."""
+        """Return whether this transaction opened the job."""
         return job.pk in self._new_jobs
 
     def drop_due(self, kind: str, task: Task, key: str = "") -> None:
-        """What it was for is over."""
+        """Drop a due time whose purpose is over."""
         due_key = (task.pk, kind, key)
         self._over |= {due.pk for due in self.dues.values() if (due.task_id, due.kind, due.key) == due_key}
         self._new_dues = [due for due in self._new_dues if (due.task_id, due.kind, due.key) != due_key]
@@ -327,7 +329,7 @@ class Batch:
         )
 
     def events(self, task: Task) -> list[Event]:
-        """Those of this transaction so far."""
+        """Return the events of this transaction so far."""
         return [event for event in self._events if event.task_id == task.pk]
 
     def settle_status(self, task: Task) -> None:
@@ -359,7 +361,7 @@ class Batch:
             transaction.on_commit(lambda: observers.publish_hints(hints), robust=True)
 
     def _changes(self) -> Iterator[Statement]:
-        """One for each table; what is not written is left out."""
+        """Yield one statement for each table; unwritten tables are left out."""
         changed: tuple[tuple[dict[int, Any], tuple[str, ...]], ...] = (
             (self._changed_jobs, JOB),
             (self._changed_tokens, TOKEN),

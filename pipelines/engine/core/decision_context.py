@@ -1,4 +1,4 @@
-"""One cause at one token: what is decided about it, and by which facts."""
+"""Decision context of one cause at one token: what is decided about it, and by which facts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class DecisionContext:
 
     @cached_property
     def about(self) -> DecisionSubject:
-        """What the consequences of a decision are counted by. The token has not moved yet."""
+        """Subject by which the consequences of a decision are counted. The token has not moved yet."""
         return DecisionSubject(
             self.judged_by,
             self.token.station,
@@ -121,7 +121,7 @@ def situation(turn: DecisionContext) -> dict[str, Any]:
 
 
 def _spent(line: ParsedLine, job: Job) -> dict[str, Any]:
-    """What the other jobs of its task cost, where the line limits that."""
+    """Return the cost of the other jobs of the task, where the line limits that."""
     if line.limits.cost_usd is None:
         return {}
     spent = cost_of_task(job.task_id, but=job.pk)
@@ -129,7 +129,8 @@ def _spent(line: ParsedLine, job: Job) -> dict[str, Any]:
 
 
 def _across(turn: DecisionContext) -> dict[str, Any]:
-    """What was observed of other stations in the token's own past, where the line reads that (law §13)."""
+    """Return what was observed of other stations in the token's own past, where the line reads that (law
+    §13)."""
     if not turn.judged_by.reads_stations or turn.job.outcome is None:
         return {}
     tokens = list(turn.task.tokens.values_list("pk", "parent_id", "joined_id"))
@@ -142,7 +143,7 @@ def _across(turn: DecisionContext) -> dict[str, Any]:
 
 
 def _samples(turn: DecisionContext) -> dict[str, Any]:
-    """What was drawn at gates that ask about a sample."""
+    """Return the samples drawn at gates that ask about a sample."""
     drawn = samples(turn.judged_by, turn.task, turn.job.outcome or {})
     if DRAWN in drawn.values():
         # From here on it can be read on the page of the task.
@@ -188,8 +189,8 @@ def judgement(job: Job, outcome: Outcome) -> Outcome:
 
 
 def of_now(turn: DecisionContext) -> dict[str, Any]:
-    """What may be otherwise when the same outcome is decided again: everything about the task but what the token
-    itself brought along."""
+    """Return what may differ when the same outcome is decided again: everything about the task but what the
+    token itself brought along."""
     words = {"words": last_words(turn.task)} if turn.judged_by.reads_words else {}
     return {**moment(turn), **words}
 
@@ -238,8 +239,8 @@ def about(task: Task) -> dict[str, Any]:
 
 
 def fresh(turn: DecisionContext, situation: dict[str, Any]) -> dict[str, Any]:
-    """With how free the line's agents are at this moment, whatever the situation was before: what is free is taken by
-    the move itself (law §8). And with the handoff that a person gave since."""
+    """Return the situation with how free the line's agents are at this moment, whatever it was before: a free
+    place is used by the move itself (law §8). Includes the handoff that a person added since."""
     line, facts = turn.judged_by, situation["facts"]
     if line.agents:
         facts = {**facts, "agents": turn.batch.agents.facts(turn.task, line.agents)}

@@ -9,7 +9,7 @@ from pipelines.models import ENDED, Due, Job
 
 
 def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> None:
-    """What is over goes first: one of the same kind and key may take its place."""
+    """Write due times. Those that are over go first: one of the same kind and key may take their place."""
     over = {*dropped, *(due.pk for due in batch.dues.values() if _is_over(batch, due))}
     if over:
         Due.objects.filter(pk__in=over).delete()
@@ -19,7 +19,8 @@ def write(batch: LockedTasks, new: Iterable[Due], dropped: Iterable[int]) -> Non
 
 
 def _is_over(batch: LockedTasks, due: Due) -> bool:
-    """Whether what waited does not wait any more: its task or token ended, its token moved on, its job is done."""
+    """Return whether the due time's subject waits no more: its task or token ended, its token moved on, its
+    job is done."""
     if batch.tasks[due.task_id].status in ENDED:
         return True
     if due.job_id is not None:

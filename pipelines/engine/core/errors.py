@@ -1,4 +1,4 @@
-"""What the engine refuses: the same classes as everywhere."""
+"""Refusals of the engine: the same classes as everywhere."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def unwatch(batch: Batch, task: Task, token: Token) -> None:
 
 
 def is_late(batch: Batch, task: Task, token: Token, job: Job) -> bool:
-    """Whether a job that runs has taken too long; if not, it is looked at again. The time during which its agent was
-    suspended does not count."""
+    """Return whether a job that runs has taken too long; if not, it is looked at again. The time during which
+    its agent was suspended does not count."""
     seconds = expected(job)
     if not seconds or job.started_at is None:
         return False

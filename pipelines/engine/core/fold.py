@@ -38,7 +38,7 @@ def fold(events: Iterable[Event]) -> Row:
 
 
 def step(row: Row, event: Event) -> Row:
-    """One event further. Never changes `row`."""
+    """Return the row one event further. Never changes `row`."""
     data = event.data
     row = {**row, "seq": event.seq, "tokens": {**row["tokens"], **_by_id(data.get("tokens", []))}}
     for name, added in data.get("count", {}).items():
@@ -66,7 +66,8 @@ def _by_id(tokens: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
 
 
 def _status(row: Row) -> str:
-    """Of the living positions; of a task that has ended that of its first token, whose end is the worst of them."""
+    """Return the status of the living positions; of a task that has ended that of its first token, whose end
+    is the worst of them."""
     tokens = row["tokens"].values()
     living = [token["status"] for token in tokens if not token["forked"] and token["status"] not in ENDS]
     if living:

@@ -1,7 +1,8 @@
-"""What the gates had to do with a transition, as its event tells it (law §9): what was evaluated, and nothing else.
+"""Part of the gates in a transition, as its event tells it (law §9): what was evaluated, and nothing else.
 
-A gate is named only if its checks or its tool were evaluated, or a person spoke there. Passed by a signal, skipped, or
-without a check it says nothing; shown checks alone let nothing through."""
+A gate is named only if its checks or its tool were evaluated, or a person spoke there. Passed by a signal,
+skipped, or without a check it says nothing; displayed checks alone let nothing through.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +47,8 @@ def trigger(decision: Decision) -> str:
 
 
 def results(decision: Decision) -> dict[str, str]:
-    """Each check and tool that was evaluated, and each gate at which somebody spoke. Of two under one name a failed one
-    counts."""
+    """Return each check and tool that was evaluated, and each gate at which somebody spoke. Of two under one
+    name a failed one counts."""
     passed_by_name: dict[str, bool] = {}
     for entry in _evaluated(decision):
         for name, passed in _results(entry):
@@ -61,7 +62,7 @@ def verdict(passed: bool) -> str:
 
 
 def words_of(decision: Decision) -> dict[str, str]:
-    """What people have said at the gates that this decision asks."""
+    """Return people's words at the gates that this decision asks."""
     gates = decision.situation.get("facts", {}).get("gates", {})
     return {key: str(word.get("decision")) for key, word in gates.items() if word.get("decision")}
 
@@ -92,8 +93,8 @@ def _station_gate(line: ParsedLine, decision: Decision) -> str | None:
 
 
 def _goes_forward(line: ParsedLine, decision: Decision) -> bool:
-    """Whether what passed and went on did so by way of the station's gate: what failed, or goes back, has another
-    cause, whatever the gate said of it."""
+    """Return whether what passed and went on did so by way of the station's gate: what failed, or goes back,
+    has another cause, whatever the gate's result."""
     station = line.stations_by_key[decision.station]
     parsed, facts = read_outcome(decision.situation["outcome"]), decision.situation.get("facts") or {}
     outcome = derive(judged(line, station, parsed, facts.get("spent", 0)).outcome, failed(station.kind))

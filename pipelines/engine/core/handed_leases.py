@@ -13,7 +13,7 @@ from pipelines.models.plumbing.statements import Statement
 
 @dataclass(frozen=True)
 class HandOn:
-    """From the job `old` to the job `new`."""
+    """Transfer of a lease from the job `old` to the job `new`."""
 
     old: int
     new: int

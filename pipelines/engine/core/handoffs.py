@@ -16,7 +16,7 @@ def name_of(source: str, target: str, at: datetime) -> str:
 
 
 def worker_of(line: ParsedLine, station: str) -> str:
-    """Who works there, by the name that events and handoffs use."""
+    """Return who works at the station, by the name that events and handoffs use."""
     definition = line.stations_by_key.get(station)
     return definition.agent or station if definition else station
 

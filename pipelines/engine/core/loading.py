@@ -1,5 +1,6 @@
-"""What one transaction begins with, in one round trip: the tasks, locked in the order of their ids; then, by a second
-statement, which sees them as they are once they are locked, the clock and all that belongs to them."""
+"""Loading at the start of a transaction, in one round trip: the tasks, locked in the order of their ids;
+then, by a second statement, which sees them as they are once they are locked, the clock and all that
+belongs to them."""
 
 from __future__ import annotations
 
@@ -79,7 +80,7 @@ def _load(of: str, which: list[int], jobs: list[int], besides: Sequence[Question
 
 
 def awaited(tasks: Collection[int]) -> frozenset[int]:
-    """Those of these, which are locked, for which others wait or that are party to an open deadlock."""
+    """Return those of these locked tasks for which others wait or that are party to an open deadlock."""
     [id_rows] = send([Statement(AWAITED_TASKS, [list(tasks), list(tasks)])])
     return frozenset(pk for (pk,) in id_rows)
 

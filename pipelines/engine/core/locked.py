@@ -1,4 +1,4 @@
-"""What a transaction has locked and read, as the parts of its batch see it."""
+"""Locked and loaded rows of a transaction, as the parts of its batch see them."""
 
 from __future__ import annotations
 

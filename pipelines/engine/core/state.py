@@ -1,4 +1,4 @@
-"""What events carry so that folding them gives the row: a token's state, a job's name, what was counted."""
+"""Data in events from which folding gives the row: a token's state, a job's name, counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One transaction per engine function, rerun as a whole when the database asks for it (house §2)."""
+"""Transaction of an engine function: one per function, rerun as a whole when the database asks for it (house
+§2)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LONGEST = 100 * 365 * 86400.0
 
 
 class NotATime(ValueError):
-    """`until` does not give a time. The message says why and becomes the outcome's summary."""
+    """Error: `until` does not give a time. The message says why and becomes the outcome's summary."""
 
 
 def kind_of(station: Station) -> str:
@@ -50,8 +50,10 @@ def unbegin(batch: Batch, task: Task, job: Job) -> None:
 
 
 def time_of(station: Station, task: Task, now: datetime) -> datetime:
-    """When a `wait` that starts now ends.
-    :raises NotATime:"""
+    """Return when a `wait` that starts now ends.
+
+    :raises NotATime:
+    """
     work = station.work
     if "for" in work:
         return now + timedelta(seconds=seconds(work["for"]))
@@ -67,8 +69,8 @@ def time_of(station: Station, task: Task, now: datetime) -> datetime:
 
 
 def outcome_of_wait(station: Station, task: Task, due: Due) -> dict[str, Any]:
-    """What is reported when a `wait` is over. One that was due at once had its time behind it, or none that could be
-    computed."""
+    """Return the outcome of a `wait` that is over. One that was due at once had its time behind it, or none
+    that could be computed."""
     try:
         if due.due_at <= due.set_at:
             time_of(station, task, due.set_at)

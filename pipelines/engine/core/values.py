@@ -13,7 +13,8 @@ from pipelines.ports.leases import Claim
 
 @dataclass(frozen=True)
 class Actor:
-    """Who caused something. Events keep `str(actor)`: `person:7`, `machine:3`, `worker:<uuid>`, `engine`."""
+    """Actor that caused something. Events keep `str(actor)`: `person:7`, `machine:3`, `worker:<uuid>`,
+    `engine`."""
 
     kind: Literal["person", "machine", "worker", "engine"]
     id: str = ""
@@ -51,11 +52,13 @@ class Report:
 
 @dataclass(frozen=True)
 class ReportResult:
-    """What became of one report. `http` is the status an API answers with: 200, 400, 404, 409 or 500.
+    """Result of one report. `http` is the status an API answers with: 200, 400, 404, 409 or 500.
 
-    accepted · repeated (identical, the first answer again) · conflict (same job, attempt and lease, other payload) ·
-    ignored (not the token's open job) · invalid (`path` says where) · not_found · error (unexpected; nothing moved).
-    `following`: the next job as it was written, its task loaded; None of a repeat."""
+    accepted · repeated (identical, the first answer again) · conflict (same job, attempt and lease, other
+    payload) · ignored (not the token's open job) · invalid (`path` says where) · not_found · error
+    (unexpected; nothing moved). `following`: the next job as it was written, its task loaded; None of a
+    repeat.
+    """
 
     status: Literal["accepted", "repeated", "conflict", "ignored", "invalid", "not_found", "error"]
     http: int
@@ -69,9 +72,9 @@ class ReportResult:
 
 @dataclass(frozen=True)
 class VoteResult:
-    """What became of a vote. `state` of the gate visit after it: open (more votes are needed) or decided.
-    `moved`: this vote completed the decision and the task went on; `status` is the task's now. `answer`: what was then
-    decided about it, as `decide` says it."""
+    """Result of a vote. `state` of the gate visit after it: open (more votes are needed) or decided. `moved`:
+    this vote completed the decision and the task went on; `status` is the task's now. `answer`: what was
+    then decided about it, as `decide` says it."""
 
     state: str
     moved: bool

@@ -1,6 +1,7 @@
-"""Where the stations of an earlier version are in the version a task is pinned to now (docs/versions.md). A working
-token is migrated at its next move: its job is judged by the version it started under, and the targets are mapped
-here. `Job.mapping` names the stations with other names now; all others keep theirs. It is empty without a migration."""
+"""Mapping of the stations of an earlier version to the version a task is pinned to now (docs/versions.md). A
+working token is migrated at its next move: its job is judged by the version it started under, and the
+targets are mapped here. `Job.mapping` names the stations with other names now; all others keep theirs. It
+is empty without a migration."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def of(line: ParsedLine, job: Job, targets: tuple[str, ...]) -> tuple[tuple[str,
 
 
 def said(targets: tuple[str, ...], lands: tuple[str, ...]) -> dict[str, Any]:
-    """For the event: the decided targets, if they differ from the actual ones."""
+    """Return for the event the decided targets, if they differ from the actual ones."""
     return {} if targets == lands else {"decided": list(targets)}
 
 

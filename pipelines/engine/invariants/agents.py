@@ -1,4 +1,5 @@
-"""What agents do at once (I18), what is told of them (I11), and who waits for them (I17)."""
+"""Invariants of agents: what they do at once (I18), what events tell of them (I11), and who waits for them
+(I17)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from pipelines.routing.document.line import ParsedLine
 
 @dataclass
 class CountedMoves:
-    """What was decided, counted from the events; moves by hand bind no budget."""
+    """Decided moves, counted from the events; moves by hand bind no budget."""
 
     visits: Counter[str] = field(default_factory=Counter)
     edges: Counter[str] = field(default_factory=Counter)

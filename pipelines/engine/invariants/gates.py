@@ -62,7 +62,7 @@ def _votes(visits: Any) -> QuerySet[Vote]:
 
 
 def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
-    """What is wrong with a vote in the place of somebody who was away."""
+    """Return what is wrong with a vote in the place of somebody who was away."""
     people = vote.entitled_as.get("people", [vote.user_id])
     if (people[0], people[-1], len(set(people))) != (vote.seat_id, vote.user_id, len(people)):
         return f"vote {vote.pk} stands for somebody else than it says"
@@ -130,8 +130,8 @@ def _by_its_time(line: ParsedLine, visit: GateVisit, votes: list[Vote]) -> str:
 
 
 def _somebody_else(policy: Approval) -> list[Voter] | None:
-    """Of a unanimous policy that was not approved: that somebody was asked who did not approve.
-    Who it was is not kept."""
+    """Return, for a unanimous policy that was not approved, a placeholder for somebody who was asked and did
+    not approve. Who it was is not stored."""
     names = frozenset(need.name for need in policy.who if need.everyone)
     return [Voter("@somebody else", names, names)] if policy.unanimous else None
 

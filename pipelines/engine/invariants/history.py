@@ -1,4 +1,4 @@
-"""What events tell: I2, I3, I4, I11."""
+"""Invariants of what events tell: I2, I3, I4, I11."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def joins_are_as_decided(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _arrivals(event: Event) -> dict[int, dict[str, Any]]:
-    """Of a move, the token that it tells; of a fork its branches."""
+    """Return the arrivals in an event: of a move, the token that it tells; of a fork its branches."""
     return {token["id"]: join for token in event.data.get("tokens", []) if (join := token.get("join"))}
 
 

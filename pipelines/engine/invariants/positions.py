@@ -1,4 +1,4 @@
-"""Where a task is, and what keeps it going: I1, I7, I8, I10, I17."""
+"""Invariants of where a task is, and what keeps it going: I1, I7, I8, I10, I17."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def status_is_derived(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _derived(record: Whole) -> str:
-    """Of the living positions; of a task that has ended its first token's, which every branch is accounted for in."""
+    """Return the status of the living positions; of a task that has ended its first token's, which every
+    branch is accounted for in."""
     living = [token.status for token in record.tokens if not token.forked and token.status not in ENDED]
     if living:
         return status_of(living)
@@ -124,7 +125,7 @@ def _by_hand(record: Whole) -> dict[str, int]:
 
 
 def _entry_by_entry(record: Whole) -> Iterable[Violation]:
-    """Of a migrated task: every entry by the version that decided it."""
+    """Check every entry of a migrated task by the version that decided it."""
     judges = {decision.pk: decision.pinned_id for decision in record.decisions}
     entered: Counter[str] = Counter()
     rule_counts: Counter[str] = Counter()

@@ -61,7 +61,7 @@ def read_once(task_ids: Sequence[int] | None) -> Iterator[None]:
 
 
 def is_few() -> bool:
-    """Whether what belongs to the tasks of this run may be held in memory at once."""
+    """Return whether what belongs to the tasks of this run may be in memory at once."""
     return _records.get() is not None
 
 

@@ -1,4 +1,4 @@
-"""What never changes once written: I13, I14, I15."""
+"""Invariants of what never changes once written: I13, I14, I15."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _everywhere() -> tuple[str, tuple[Any, ...]]:
 
 
 def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
-    """All in one statement: there are many kinds and, if all is well, no row."""
+    """Build all checks as one statement: there are many kinds and, if all is well, no row."""
     tasks, jobs, visits, decisions, entries = (
         _of(model, name, task_ids)
         for model, name in (
@@ -110,7 +110,7 @@ DUE_OF = ("token", "job", "visit")
 
 
 def _elsewhere(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
-    """Of those that have one at all."""
+    """Return the rows whose `name` belongs to another task, of those that have one at all."""
     return rows.filter(**{f"{name}__isnull": False}).exclude(**{f"{name}__task": F("task")})
 
 
@@ -145,7 +145,7 @@ Rows = dict[str, list[tuple[str, str]]]
 
 
 def _rows(versions: list[int]) -> dict[int, Rows]:
-    """Of each of these versions what was written for its document, in order: one statement for all."""
+    """Return, for each of these versions, what was written for its document, in order: one statement for all."""
     rows_by_version: dict[int, Rows] = {pk: {"station": [], "rule": [], "gate": []} for pk in versions}
     for version, what, first, second, *_ in from_kept(VERSION_ROWS, {"of": versions}):
         rows_by_version[version][what].append((first, second))

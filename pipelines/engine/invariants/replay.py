@@ -34,8 +34,8 @@ def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
 
 
 def _judges(record: Whole) -> Iterable[Violation]:
-    """What judged was a version to which the task was pinned: the one under which the job started, or one to which the
-    task had been migrated by then (law §1, LineVersion)."""
+    """Check that the judge was a version to which the task was pinned: the one under which the job started,
+    or one to which the task had been migrated by then (law §1, LineVersion)."""
     started = {job.pk: job.pinned_id for job in record.jobs}
     judged = {decision.pk: decision for decision in record.decisions}
     brought = {event.data["was"] for event in record.events if event.kind == "task.migrated"}
@@ -79,7 +79,7 @@ def _tested_again(decision: Decision) -> bool:
 
 
 def _followed(record: Whole) -> Iterable[Violation]:
-    """What was done is what was decided."""
+    """Check that what was done is what was decided."""
     decided = {decision.pk: decision for decision in record.decisions}
     for event in record.events:
         decision = decided.get(event.decision_id) if event.decision_id else None
@@ -103,7 +103,8 @@ def _done(event: Event) -> tuple[str, ...]:
 
 
 def _said(decision: Decision, event: Event) -> tuple[str, ...]:
-    """What was decided, as it reads in the version that the task was migrated to since the job started."""
+    """Return what was decided, as it reads in the version that the task was migrated to since the job
+    started."""
     match decision.answer["decision"]:
         case "move" if event.data.get("gone"):
             return ("stuck",)

@@ -1,4 +1,4 @@
-"""What a person's word led to: I19."""
+"""Invariant of what a person's word led to: I19."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _swallowed(record: Whole, question: Decision, decision: Decision) -> Iterato
 
 
 def _shown(question: Decision, decision: Decision) -> dict[str, Any]:
-    """What the page of the question says of these words."""
+    """Return what the page of the question displays for these words."""
     words = decision.situation["facts"]["gates"]
     facts = {**question.situation["facts"], "gates": words}
     return again(versions.by_id(question.pinned_id), {**question.situation, "facts": facts}).to_dict()
@@ -60,7 +60,7 @@ def _tried(trace: Iterable[Json]) -> Iterator[tuple[Any, ...]]:
 
 
 def _refused(tried: Sequence[tuple[Any, ...]]) -> int | None:
-    """Where step 7 first stood in the way, if it did."""
+    """Return where step 7 first stood in the way, if it did."""
     return next((place for place, (step, _, _) in enumerate(tried) if step == "target"), None)
 
 

@@ -32,7 +32,7 @@ def renamed(batch: Batch, task: Task, line: ParsedLine, mapping: Mapping[str, st
 
 
 def forks(batch: Batch, task: Task) -> dict[str, dict[str, Any]]:
-    """By their ids, how the forked tokens are named now, for `put_back`."""
+    """Return by their ids how the forked tokens are named now, for `put_back`."""
     return {
         str(token.pk): {"station": token.station, "to": list(token.wait.get("to", ()))}
         for token in batch.living(task)
@@ -91,7 +91,7 @@ def foreseen(
 def _standing(
     branch: Branch, effect: MigrationEffect, line: ParsedLine, mapping: Mapping[str, str]
 ) -> Iterable[Branch]:
-    """Where it is after its own effect: at one station, at several, or at none."""
+    """Yield the branch where it is after its own effect: at one station, at several, or at none."""
     within = tuple(
         Fork(fork.id, _name(line, mapping, fork.station), tuple(_name(line, mapping, key) for key in fork.to))
         for fork in branch.within

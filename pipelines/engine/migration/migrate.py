@@ -31,10 +31,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Migrating:
-    """One task to another version of its line. `mapping`: {old station: new station}.
+    """Migration of one task to another version of its line. `mapping`: {old station: new station}.
 
-    `expected`: what was confirmed, as `Planned.to_list` gives it; a task of which that is not true any more stays as
-    it is. `entry_id`: the row of the audit that is written in the same transaction."""
+    `expected`: what was confirmed, as `Planned.to_list` gives it; a task of which that is not true any
+    more stays as it is. `entry_id`: the row of the audit that is written in the same transaction.
+    """
 
     task_id: int
     to_version_id: int
@@ -116,7 +117,7 @@ def _refusal(this: MovingTask, task: Task | None, member: Migrating) -> str:
 
 
 def _unfit(member: Migrating, plan: Planned) -> MigrateResult | None:
-    """What keeps it from being done, apart from the task itself."""
+    """Return what prevents the migration, apart from the task itself."""
     if member.expected is not None and plan.to_list() != [dict(effect) for effect in member.expected]:
         return MigrateResult(member.task_id, "changed", "This task changed after the impact was shown.", plan)
     if plan.needs:

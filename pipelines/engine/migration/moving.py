@@ -46,7 +46,8 @@ class MovingTask:
         self.batch.flush()
 
     def twice(self, task_id: int) -> bool:
-        """Whether the task was met before: what a second migration stands on would have to be read again."""
+        """Return whether the task was met before: what a second migration stands on would have to be read
+        again."""
         if task_id in self.seen:
             return True
         self.seen.add(task_id)

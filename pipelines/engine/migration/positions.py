@@ -1,4 +1,4 @@
-"""One position of a task under migration: a queued job, a working one, an outcome that waits or open gate visits."""
+"""Position of a task under migration: a queued job, a working one, an outcome that waits or open gate visits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from pipelines.routing.decide.effects import asked_anew, told
 
 @dataclass
 class MigrationStep:
-    """One position of one task. `quietly`: what the event of the migration tells; `loudly`: what has its own events."""
+    """Migration of one position of one task. `quietly`: what the event of the migration tells; `loudly`: what
+    has its own events."""
 
     this: MovingTask
     task: Task
@@ -54,7 +55,7 @@ class MigrationStep:
         return {"token": self.token.pk, "how": self.effect.how, "before": before, "after": after}
 
     def quietly(self) -> bool:
-        """Whether the token's row changed by it."""
+        """Apply what has no event of its own; return whether the token's row changed by it."""
         do = {"keep": self._keep, "there": self._there, "pin": self._pin, "still": self._still}
         return do[self.effect.how]() if self.effect.how in do else False
 
@@ -136,7 +137,8 @@ class MigrationStep:
 
 
 def snapshot(token: Token, job: Job | None, approved: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a position, for putting it back. `approved`: words at gates that were asked together with the open ones."""
+    """Return the snapshot of a position, for putting it back. `approved`: words at gates that were asked
+    together with the open ones."""
     return {
         "station": token.station,
         "status": str(token.status),

@@ -1,5 +1,6 @@
-"""What a migration of tasks stands on: every living position with all that its effect depends on, read by few
-statements. The impact reads it without a lock, the migration once more under the lock; both then plan alike."""
+"""Snapshot that a migration of tasks stands on: every living position with all that its effect depends on,
+read by few statements. The impact reads it without a lock, the migration once more under the lock; both
+then plan alike."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ Counts = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Planned:
-    """What migrating a task does, one effect per living position, in the order in which it is done."""
+    """Plan of what migrating a task does, one effect per living position, in the order in which it is done."""
 
     effects: tuple[MigrationEffect, ...]
     nothing: bool
@@ -54,7 +55,8 @@ class Planned:
 
 
 class MigrationSnapshot:
-    """Of these tasks with these tokens (living, not forked ones count). `jobs`: rows that are loaded already."""
+    """Snapshot of these tasks with these tokens (living, not forked ones count). `jobs`: rows that are loaded
+    already."""
 
     def __init__(
         self, tasks: Iterable[Task], tokens: Iterable[Token], jobs: Mapping[int, Job] | None = None
@@ -105,7 +107,8 @@ class MigrationSnapshot:
         return set(rejected.values_list("task_id", flat=True))
 
     def _counted_by_waiting(self) -> dict[str, Counts]:
-        """What a decision counted although the token stayed: a rule to `@blocked`. Decided again, it is taken back."""
+        """Return what a decision counted although the token stayed: a rule to `@blocked`. Decided again, it
+        is taken back."""
         blocked = [
             token.wait["decision"]
             for token in self.tokens
@@ -120,7 +123,7 @@ class MigrationSnapshot:
         return self._of.get(task.pk, [])
 
     def decision_of(self, token: Token) -> Decision | None:
-        """By which it rests; None while it has a job to do."""
+        """Return the decision by which the token rests; None while it has a job to do."""
         return None if token.pk in self.open else self.decisions.get(token.wait.get("decision", ""))
 
     def job_of(self, token: Token) -> Job | None:
@@ -158,8 +161,8 @@ class MigrationSnapshot:
     def plan(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine | None = None
     ) -> Planned:
-        """One position after the other, each with the counts that the ones before it leave. `line`: of a draft, which
-        has no version yet."""
+        """Plan one position after the other, each with the counts that the ones before it leave. `line`: of a
+        draft, which has no version yet."""
         line = line or versions.parsed(to)
         back = self._taken_back(task, to, mapping, line)
         counts = _plus({name: getattr(task, name) for name in COUNTERS}, back)
@@ -179,7 +182,7 @@ class MigrationSnapshot:
     def _taken_back(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], line: ParsedLine
     ) -> Counts:
-        """What waiting tokens counted that will be decided again."""
+        """Return, to be taken back, what waiting tokens counted that will be decided again."""
         back: Counts = {}
         for token in self.of(task):
             counted = self._counted.get(token.wait.get("decision", ""), {})
@@ -211,7 +214,7 @@ class MigrationSnapshot:
     def _counts(
         self, token: Token, effect: MigrationEffect, mapping: Mapping[str, str], line: ParsedLine
     ) -> Counts:
-        """What doing it counts."""
+        """Return what doing the effect counts."""
         if effect.how == "carry":
             return {"visits": {effect.station: 1}}
         answer = effect.decision
@@ -238,7 +241,7 @@ class MigrationSnapshot:
     def _nothing(
         self, task: Task, to: LineVersion, mapping: Mapping[str, str], effects: Iterable[MigrationEffect]
     ) -> bool:
-        """Whether the task is where it would be brought."""
+        """Return whether the task is where it would be brought."""
         if task.pinned_id != to.pk:
             return False
         by_token = {effect.token: effect for effect in effects}

@@ -32,8 +32,8 @@ HARMLESS = ("job.started", "job.lost", "job.returned", "job.ignored", "gate.vote
 
 @dataclass(frozen=True)
 class PuttingBack:
-    """One task back to where the migration of `undoes` found it (id of a MigrationEntry). `entry_id`: as in
-    `Migrating`."""
+    """Undo of a migration: one task goes back to where the migration of `undoes` (id of a MigrationEntry) met
+    it. `entry_id`: as in `Migrating`."""
 
     task_id: int
     undoes: int
@@ -153,7 +153,7 @@ def _uncounted(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
 
 @dataclass
 class Back:
-    """One position goes back. `said`: how it was and what was done, as the migration wrote it down."""
+    """Step back of one position. `said`: how it was and what was done, as the migration wrote it down."""
 
     this: MovingTask
     task: Task
@@ -167,7 +167,7 @@ class Back:
         self.job = self.this.ground.open.get(self.token.pk)
 
     def quietly(self) -> bool:
-        """What the event of the undo tells. Whether the token's row changed."""
+        """Undo what the event of the undo tells; return whether the token's row changed."""
         if self.how == "again":
             # Told by the events of the decision that is made again.
             return False

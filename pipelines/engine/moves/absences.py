@@ -1,4 +1,4 @@
-"""Who may decide in the place of somebody who is away (law §6, Absence)."""
+"""Decisions in the place of somebody who is away: who may make them (law §6, Absence)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Seat:
         return len(self.people) > 1
 
     def barred(self, task: Task, visit: GateVisit, policy: Approval) -> str:
-        """Why nobody may take it here, or ""."""
+        """Return why nobody may take the seat here, or ""."""
         if not self.stands_in:
             return barred(self.person, task, visit, policy)
         if any(is_barred(user_id, task, visit, policy) for user_id in self.people):
@@ -49,17 +49,17 @@ class Seat:
 
 
 def stand_ins(project_ids: Collection[int]) -> dict[int, dict[int, int]]:
-    """Who is away in these projects by the clock of the database, and who stands in; one statement."""
+    """Return who is away in these projects by the clock of the database, and who stands in; one statement."""
     return stand_ins_in(project_ids, *ask(question_of_absences(project_ids)))
 
 
 def question_of_absences(project_ids: Collection[int]) -> Question[Any]:
-    """What `stand_ins_in` reads, for whoever asks more besides."""
+    """Return the question that `stand_ins_in` reads, for callers that ask more besides."""
     return Question(STAND_INS, [list(project_ids)])
 
 
 def stand_ins_in(project_ids: Collection[int], away: Iterable[Any]) -> dict[int, dict[int, int]]:
-    """By project, who is away and who stands in, as the answer to `question_of_absences` tells."""
+    """Return by project who is away and who stands in, as the answer to `question_of_absences` tells."""
     by_project: dict[int, dict[int, int]] = {project_id: {} for project_id in project_ids}
     for project_id, user_id, stand_in in away:
         by_project[project_id][user_id] = stand_in
@@ -75,7 +75,7 @@ def chain(away: StandIns, absent: int) -> tuple[int, ...]:
 
 
 def _chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
-    """For each person for whom this one stands in, the people from the one to the other."""
+    """Yield, for each person for whom this one stands in, the people from the one to the other."""
     for absent in away:
         people = chain(away, absent)
         if user_id in people[1:]:
@@ -83,13 +83,13 @@ def _chains_to(away: StandIns, user_id: int) -> Iterator[tuple[int, ...]]:
 
 
 def seats(user: User) -> dict[int, list[Seat]]:
-    """By project, the seats of one person: their own first. No more statements than `everywhere` where nobody has named
-    them as a stand-in."""
+    """Return by project the seats of one person: their own first. No more statements than `everywhere` where
+    nobody has named them as a stand-in."""
     return _with_others(user, everywhere(user))
 
 
 def seats_of(user: User, project_id: int, person: EntitledPerson | None) -> list[Seat]:
-    """Those in one project, in which they are this `person`; none for who is no member."""
+    """Return the seats in one project, in which they are this `person`; none for somebody who is no member."""
     return _with_others(user, {project_id: person})[project_id] if person else []
 
 

@@ -38,7 +38,7 @@ class Chat:
         return ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As a vote keeps it beside what entitled the person."""
+        """Return the chat as a vote stores it beside what entitled the person."""
         return {
             "chat": self.name,
             **({"connected_by": self.connected_by.pk} if self.connected_by else {}),

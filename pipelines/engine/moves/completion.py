@@ -28,7 +28,7 @@ SOON = ":soon"
 
 @dataclass(frozen=True)
 class Ending:
-    """How, by whom and by what something ends. `data`: for the event."""
+    """End of something: how, by whom and by what. `data`: for the event."""
 
     ended: TokenEnd
     actor: Who

@@ -233,7 +233,7 @@ def _escalate(turn: DecisionContext, answer: Escalate) -> None:
 
 
 def _role(turn: DecisionContext, answer: Escalate) -> str:
-    """Who is asked: of the owner of a stage those who answer for its agents (law §8)."""
+    """Return who is asked: for the owner of a stage those who answer for its agents (law §8)."""
     line, station = turn.judged_by, turn.token.station
     if answer.role != STAGE_OWNER or station not in line.stations_by_key:
         return answer.role or ""

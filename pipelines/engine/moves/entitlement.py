@@ -1,4 +1,4 @@
-"""Who may decide at a gate (law §6, dialects E30)."""
+"""Entitlement to decide at a gate (law §6, dialects E30)."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ DEPARTURE = ExpressionWrapper(Q(project__left_at__gt=Now() - Value(REMEMBERED)),
 
 @dataclass(frozen=True)
 class EntitledPerson:
-    """What a person is entitled to in a project right now. `alone`: no other member can sign in, and none has left for
-    a month. `named`: somebody who is away has named them as a stand-in, where it was asked for one person."""
+    """Entitlement of a person in a project right now. `alone`: no other member can sign in, and none has left
+    for a month. `named`: somebody who is away has named them as a stand-in, where the question was for one
+    person."""
 
     user_id: int
     username: str
@@ -60,7 +61,7 @@ class EntitledPerson:
 
     @property
     def voter(self) -> Voter:
-        """As the tally of votes knows people."""
+        """Person as the tally of votes knows them."""
         return Voter(self.username, expand(self.roles), frozenset(self.groups), frozenset(self.agents))
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +100,8 @@ def people_of(project_id: int) -> dict[int, EntitledPerson]:
 def people_of_projects(
     project_ids: Collection[int], only: Collection[int] | None = None
 ) -> dict[int, dict[int, EntitledPerson]]:
-    """By project, in one statement for all of them. `only`: the ids of some people, of whom nobody is alone."""
+    """Return the people by project, in one statement for all projects. `only`: the ids of some people, of
+    whom nobody is alone."""
     if only is None:
         return people_in(project_ids, *ask(question_of_projects(project_ids)))
     members = _described(Membership.objects.filter(project__in=project_ids, user__in=only))
@@ -114,8 +116,8 @@ def question_of_projects(project_ids: Collection[int]) -> Question[Any]:
 def people_in(
     project_ids: Collection[int], members: Iterable[Any], *, everybody: bool = True
 ) -> dict[int, dict[int, EntitledPerson]]:
-    """By project, the people as the answer to `question_of_projects` tells. `everybody`: whether these are all
-    members, so that whoever is the only one is alone."""
+    """Return the people by project, as the answer to `question_of_projects` tells. `everybody`: whether these
+    are all members, so that whoever is the only one is alone."""
     rows = list(members)
     sizes = Counter(project_id for project_id, *_rest in rows)
     people: dict[int, dict[int, EntitledPerson]] = {project_id: {} for project_id in project_ids}
@@ -145,7 +147,7 @@ def _described(members: QuerySet[Membership, Membership]) -> QuerySet[Membership
 
 
 def person_of(project_id: int, user: User) -> EntitledPerson | None:
-    """One of `people_of`."""
+    """Return the person, as one of `people_of`."""
     return person_in(user, *ask(question_of(project_id, user)))
 
 
@@ -160,7 +162,8 @@ def person_in(user: User, memberships: Iterable[Any]) -> EntitledPerson | None:
 
 
 def everywhere(user: User) -> dict[int, EntitledPerson]:
-    """What entitles one person, by the id of the project: one of `people_of` each, in one query for all."""
+    """Return what entitles one person, by the id of the project: one of `people_of` each, in one query for
+    all."""
     return _persons(user, _everywhere(user=user.pk))
 
 
@@ -221,12 +224,13 @@ BARRED = {
 
 
 def barred(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> str:
-    """Why this person may not decide here whoever they are, or ""."""
+    """Return why this person may not decide here whoever they are, or ""."""
     return "" if person.alone else BARRED[_bar(person.user_id, task, visit, policy)]
 
 
 def decides_alone(person: EntitledPerson, task: Task, visit: GateVisit, policy: Approval) -> bool:
-    """Whether they may decide only because the project has nobody else; their approval is then self-approved."""
+    """Return whether they may decide only because the project has nobody else; their approval is then
+    self-approved."""
     return person.alone and _bar(person.user_id, task, visit, policy) is not None
 
 
@@ -252,12 +256,12 @@ def _producers(visit: GateVisit) -> tuple[str, ...]:
 
 
 def is_barred(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> bool:
-    """Whether this person is barred while others in the project could decide."""
+    """Return whether this person is barred while others in the project could decide."""
     return _bar(user_id, task, visit, policy) is not None
 
 
 def _bar(user_id: int, task: Task, visit: GateVisit, policy: Approval) -> str | None:
-    """What bars this person."""
+    """Return what bars this person."""
     return bar(policy, f"person:{user_id}", _requesters(task), _producers(visit))
 
 
@@ -274,7 +278,8 @@ def _caster(vote: Vote, policy: Approval) -> str:
 
 
 def asked_of_all(task: Task, visit: GateVisit, policy: Approval) -> list[Voter] | None:
-    """Of a unanimous policy, the members who are asked as one of all at this moment, and are not barred; else None."""
+    """Return, for a unanimous policy, the members who are asked as one of all at this moment, and are not
+    barred; else None."""
     if not policy.unanimous:
         return None
     people = people_of(task.project_id).values()

@@ -116,7 +116,7 @@ def decide_with(
 
 
 def why_unanswered(turn: DecisionContext, answer: Wait) -> str:
-    """Why the machine that was asked first did not answer, for the person asked next."""
+    """Return why the machine that was asked first did not answer, for the person asked next."""
     if answer.evaluation is None or turn.decision is None:
         return ""
     answers = turn.decision.situation["facts"].get("answers", [])

@@ -16,7 +16,7 @@ from pipelines.models.plumbing.statements import Statement, send
 
 
 def visit_of(visit_id: UUID) -> GateVisit:
-    """With its job, the decision that asked it and whoever decided it. Raises NotFound."""
+    """Return the visit with its job, the decision that asked it and whoever decided it. Raises NotFound."""
     return this_one(visit_id, asked_with(visit=visit_id))
 
 
@@ -39,7 +39,7 @@ def asked_with(visit: Any) -> QuerySet[GateVisit, GateVisit]:
 
 @kept(visit=UUIDField())
 def votes_on(visit: Any) -> QuerySet[Vote, Vote]:
-    """In their order, with whoever cast them."""
+    """Return the votes in their order, with whoever cast them."""
     return Vote.objects.filter(visit=visit).select_related("user").order_by("pk")
 
 

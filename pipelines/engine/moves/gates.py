@@ -41,7 +41,7 @@ def policy_of(line: ParsedLine, key: str) -> Approval:
 
 
 def policy_at(visit: GateVisit, line: ParsedLine) -> Approval:
-    """What is asked at this visit. `line`: the version under which it was asked."""
+    """Return the policy of this visit. `line`: the version under which it was asked."""
     return as_asked(policy_of(line, visit.gate), visit.producers)
 
 
@@ -138,7 +138,8 @@ def _producers(turn: DecisionContext, hands: Iterable[producers.HandRow]) -> lis
 
 @dataclass(frozen=True)
 class _Left:
-    """What a job left behind, as it is shown, whether a gate of its task was decided before, and who worked in it."""
+    """Results that a job left, as they are displayed, whether a gate of its task was decided before, and who
+    worked in it."""
 
     job: Job
     artifacts: list[dict[str, Any]]
@@ -160,8 +161,8 @@ def _left(job: Job) -> _Left:
 
 
 def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _Left) -> dict[str, Any]:
-    """What is shown and voted on. `content` is the digest of what a run produced, without what differs from run to run:
-    two visits with the same content ask the same question again."""
+    """Return what is displayed and voted on. `content` is the digest of what a run produced, without what
+    differs from run to run: two visits with the same content ask the same question again."""
     task, job = turn.task, turn.job
     displayed = _shown(turn.judged_by, turn.token.station, answer, key, left)
     return {
@@ -176,8 +177,8 @@ def _evidence(turn: DecisionContext, answer: Wait, key: str, left: _Left) -> dic
 
 
 def _observed(job: Job) -> dict[str, Any]:
-    """What was observed of the outcome: its facts, and the base and tree that they are about (law §15). Nothing for
-    outcomes without facts."""
+    """Return what was observed of the outcome: its facts, and the base and tree that they are about (law
+    §15). Nothing for outcomes without facts."""
     facts = (job.outcome or {}).get("facts")
     if not isinstance(facts, dict) or not facts:
         return {}
@@ -216,6 +217,6 @@ def _unchanged_rejection(left: _Left, gates: Sequence[str], contents: Sequence[s
 
 @kept(task=BigIntegerField())
 def _decided(task: Any) -> QuerySet[GateVisit, uuid.UUID]:
-    """One of them at any gate, if there is one."""
+    """Return one decided visit of the task at any gate, if there is one."""
     decided = GateVisit.objects.filter(task=task, state=GateVisit.State.DECIDED)
     return decided.values_list("pk", flat=True)[:1]

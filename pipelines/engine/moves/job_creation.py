@@ -116,8 +116,8 @@ def open_question(turn: DecisionContext, purpose: Purpose, kind: str, question: 
 
 
 def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: Job | None) -> bool:
-    """Whether the worker that holds the lease of `after` goes straight on with this job: of the branches of a fork with
-    the first that it may take. The others are for whoever comes first."""
+    """Return whether the worker that has the lease of `after` goes straight on with this job: of the branches
+    of a fork with the first that it may take. The others are for whoever comes first."""
     if not claim or not after or after.worker_id != claim.worker or batch.went_on(after):
         return False
     if not takes(claim, task, job):
@@ -131,7 +131,7 @@ def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: J
 
 
 def takes(claim: Claim, task: Task, job: Job) -> bool:
-    """Whether a worker with this claim may do this job."""
+    """Return whether a worker with this claim may do this job."""
     owner, work = task.project.owner.key, (job.pinned_id, job.station, job.purpose, job.kind)
     if not claim.works_in(task.project_id):
         return False

@@ -58,7 +58,7 @@ def settle(
 
 
 class Meeting:
-    """One merge of exactly the tokens that were delivered."""
+    """Merge of exactly the tokens that were delivered."""
 
     def __init__(
         self,
@@ -132,12 +132,12 @@ class Meeting:
         return token, closed
 
     def _all_arrived(self) -> bool:
-        """Whether every branch of this fork merges here, so that none ended by itself."""
+        """Return whether every branch of this fork merges here, so that none ended by itself."""
         fork = self.batch.tokens[self.merge.fork.id] if self.merge.fork else None
         return fork is not None and set(fork.wait.get("branches", ())) == set(self.merge.arrived)
 
     def _is_over(self, token: Token) -> bool:
-        """Whether a branch of this fork ended by itself, so that its end still affects the fork's."""
+        """Return whether a branch of this fork ended by itself, so that its end still affects the fork's."""
         if token.status not in ENDED or token.joined_id is not None or token.parent_id is None:
             return False
         parent = self.family[token.parent_id]
@@ -260,7 +260,8 @@ class Meeting:
     # What the branches wrote
 
     def _writes(self) -> list[list[Write]]:
-        """Of each arrived token: what it put into the context since the fork, and what was joined into it."""
+        """Return for each arrived token what it put into the context since the fork, and what was joined into
+        it."""
         own = [self._part(token) for token in self.arrived]
         every = {pk for part in own for pk in part}
         [stored] = send([Statement(CONTEXT_WRITES, [self.task.pk, list(every)])])

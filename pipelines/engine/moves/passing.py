@@ -28,7 +28,8 @@ DONE = {"result": "success"}
 
 
 def next_report(batch: Batch, before: Report, job: Job | None) -> Report | None:
-    """What would be reported of `job`, to which `before` led, if it does nothing; None: it waits for somebody."""
+    """Return what would be reported of `job`, to which `before` led, if it does nothing; None: it waits for
+    somebody."""
     if job is None or job.purpose != Purpose.STATION or not batch.is_new(job):
         return None
     task = batch.tasks[job.task_id]
@@ -66,15 +67,16 @@ def _of_wait(batch: Batch, task: Task, job: Job) -> Report | None:
 
 
 def _alone(batch: Batch, task: Task) -> bool:
-    """Whether the task is at one place only. Where branches meet, and in which order they came, is read from rows that
-    earlier transactions wrote."""
+    """Return whether the task is at one place only. Where branches meet, and in which order they came, is
+    read from rows that earlier transactions wrote."""
     living = batch.living(task)
     return len(living) == 1 and living[0].parent_id is None
 
 
 @lru_cache(maxsize=512)
 def _reads_stored_jobs(version: int) -> bool:
-    """Whether a decision of this version reads the jobs of earlier visits from their rows, which are written at the end
-    of the transaction: what they cost, what was observed of them, whether an approval stands for their files."""
+    """Return whether a decision of this version reads the jobs of earlier visits from their rows, which are
+    written at the end of the transaction: what they cost, what was observed of them, whether an approval
+    stands for their files."""
     line = versions.by_id(version)
     return line.limits.cost_usd is not None or line.reads_stations or bool(gates_that_stand(version))

@@ -1,4 +1,4 @@
-"""Who stands for a role that a line names in words, such as “Development Manager” (docs/gates.md)."""
+"""Holders of a role that a line names in words, such as “Development Manager” (docs/gates.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipelines.routing.document.escalations import agents_of, groups_of, role_ke
 
 @dataclass
 class ProjectRoles:
-    """Of one project: its people by their ids, and its groups as (key, name)."""
+    """Roles of one project: its people by their ids, and its groups as (key, name)."""
 
     people: dict[int, EntitledPerson]
     groups: list[tuple[str, str]]
@@ -41,7 +41,7 @@ class ProjectRoles:
 
 
 def roles_of(project_ids: Collection[int]) -> dict[int, ProjectRoles]:
-    """By project, in three statements for all of them."""
+    """Return the roles by project, in three statements for all projects."""
     people = people_of_projects(project_ids)
     groups: dict[int, list[tuple[str, str]]] = {project_id: [] for project_id in project_ids}
     for project_id, key, name in Group.objects.filter(project__in=project_ids).values_list(
@@ -61,7 +61,7 @@ def may_answer(project_id: int, roles: Iterable[str], user: User) -> bool:
 
 
 def addresses(project_id: int, *roles: str) -> tuple[str, ...]:
-    """Where these people get mail, each once."""
+    """Return the mail addresses of the people with these roles, each once."""
     known = roles_in(project_id)
     user_ids = {pk for role in roles for pk in known.holders(role)}
     people = User.objects.filter(pk__in=user_ids).exclude(email="").order_by("pk")

@@ -1,4 +1,5 @@
-"""What every reader of another system's document writes into: keys, losses and faults of one import."""
+"""Carrier of one import, into which every reader of another system's document writes: keys, losses and
+faults."""
 
 from __future__ import annotations
 
@@ -87,17 +88,17 @@ def _free(name: Any, otherwise: str, used_keys: set[str]) -> str:
 
 
 def quoted(value: Any) -> str:
-    """As it stands in the document, cut."""
+    """Return the value as it stands in the document, cut."""
     return jsontext.dumps(value)[:80]
 
 
 def word(value: Any) -> str | None:
-    """Of what may be a word of a closed list."""
+    """Return the value if it may be a word of a closed list."""
     return value if isinstance(value, str) else None
 
 
 def kept(part: Mapping[str, Any], read: Container[str]) -> Json:
-    """What a reader does not read, under `extra`: it is written back by an export."""
+    """Return the parts that a reader does not read, under `extra`: an export writes them back."""
     rest = {key: value for key, value in part.items() if key not in read and value not in (None, "", [], {})}
     return {"extra": rest} if rest else {}
 

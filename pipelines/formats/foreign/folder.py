@@ -17,7 +17,7 @@ READ: Final = (".json", ".md", ".yaml", ".yml")
 
 
 def files_of(archive: bytes) -> dict[str, bytes]:
-    """Those that a line can be read from, by their path. Raises DocumentError."""
+    """Return the files that a line can be read from, by their path. Raises DocumentError."""
     try:
         with zipfile.ZipFile(BytesIO(archive)) as opened:
             listed = [entry for entry in opened.infolist() if entry.filename.endswith(READ)]

@@ -1,4 +1,4 @@
-"""What is no line and no document of any system that is known, said in words about what it is."""
+"""Explanations, in words, of what is no line and no document of any known system."""
 
 from __future__ import annotations
 
@@ -56,12 +56,13 @@ KEYS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 
 
 def no_document(text: str) -> str | None:
-    """What a text is that is neither JSON nor YAML."""
+    """Return what a text is that is neither JSON nor YAML."""
     return next((what for pattern, what in TEXTS if pattern.match(text[:20_000])), None)
 
 
 def no_line(document: Any, text: str) -> str | None:
-    """What `text` is, which reads as `document`, and is no line: one has `gateline`, stations or a key."""
+    """Return what `text` is, which reads as `document`, and is no line: one has `gateline`, stations or a
+    key."""
     what = no_document(text)
     if isinstance(document, Mapping):
         if "gateline" in document or "stations" in document:

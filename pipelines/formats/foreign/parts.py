@@ -1,4 +1,4 @@
-"""What the writers of all systems share."""
+"""Helpers that the writers of all systems share."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ESCAPED: Final = '{{"{{"}}'
 
 
 def extra(part: Mapping[str, Any], *but: str) -> Json:
-    """What was kept of the original; without what is written from the line itself."""
+    """Return the stored `extra` of the original, without what is written from the line itself."""
     stored = part.get("extra")
     return {key: value for key, value in stored.items() if key not in but} if isinstance(stored, dict) else {}
 
 
 def name_in(part: Mapping[str, Any]) -> str:
-    """What the part was called there, if its key is still that name's; else its key."""
+    """Return the name of the part in the original, if its key is still that name's; else its key."""
     identifier = extra(part).get("id")
     return (
         identifier
@@ -39,7 +39,8 @@ def unescaped(text: str) -> str:
 
 
 def parted(prompt: str, system: Any) -> tuple[str, str]:
-    """Of instructions that a reader put together of both: each by itself; all in the prompt where they were changed."""
+    """Split instructions that a reader put together of both: each by itself; all in the prompt where they
+    were changed."""
     if isinstance(system, str) and system:
         rendered = unescaped(Carrier().template("", system))
         if prompt == rendered:

@@ -38,7 +38,7 @@ class WrittenDocument:
 
 
 def dialect_of(document: Mapping[str, Any]) -> str:
-    """That of its preset; of a line without one ALP, whose policy it has."""
+    """Return the dialect of the document's preset; of a line without one ALP, whose policy it has."""
     preset = document.get("preset")
     return preset if isinstance(preset, str) and preset in written_systems() else ALP.key
 

@@ -1,4 +1,4 @@
-"""What a back-test answers: how far it is, what became of each task, and the counts with samples at the end."""
+"""Answers of a back-test: its progress, what became of each task, and the counts with samples at the end."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class SampleDecision:
-    """One decision that stands for a cell. `after`: this task had gone elsewhere before, so that it might never have
-    come here."""
+    """Sample decision that stands for a cell. `after`: this task had gone elsewhere before, so that it might
+    never have come here."""
 
     task: str
     at: datetime
@@ -97,8 +97,9 @@ def told(redecision: Redecided) -> dict[str, Any]:
 
 @dataclass
 class TaskLine:
-    """What became of one task: the worst of its verdicts, how often each came up, and its first divergence, which is
-    the first decision that is not the same. `after`: how many decisions come after the first different one."""
+    """Result of one task: the worst of its verdicts, how often each came up, and its first divergence, which
+    is the first decision that is not the same. `after`: how many decisions come after the first different
+    one."""
 
     task: str
     verdict: Verdict = Verdict.SAME

@@ -1,4 +1,5 @@
-"""What a cell of the result says to people: stations, ends, gates and rules by name, where machines have keys."""
+"""Texts of a cell of the result for people: stations, ends, gates and rules by name, where machines have
+keys."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def _gates(line: ParsedLine, keys: Iterable[str]) -> str:
 
 
 def _field(line: ParsedLine, path: str) -> str:
-    """What a check reads: an input by its label; another field as the check names it."""
+    """Return the name of what a check reads: an input by its label; another field as the check names it."""
     family, _dot, name = path.partition(".")
     labels = {input_field.key: input_field.label for input_field in line.inputs}
     if family == "gates":

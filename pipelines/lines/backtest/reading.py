@@ -21,7 +21,7 @@ COLUMNS = ("pk", "task_id", "task__number", "pinned_id", "revision", "station", 
 
 @dataclass(frozen=True, slots=True)
 class RecordedRow:
-    """One recorded decision."""
+    """Recorded decision, as the back-test reads it."""
 
     id: UUID
     task_id: int
@@ -35,14 +35,14 @@ class RecordedRow:
 
 
 def count(line: Line, selection: Selection) -> int:
-    """How many there are, at most the limit."""
+    """Return the number of selected decisions, at most the limit."""
     decisions = selection.decisions_of(selection.tasks_of(line))
     return min(decisions.count(), selection.limit)
 
 
 def rows(line: Line, selection: Selection) -> Generator[RecordedRow, None, None]:
-    """In the order in which each task was decided about. Every statement is a transaction of its own; a page's cursor
-    holds no lock and goes when the iterator is closed."""
+    """Yield the recorded decisions in the order in which each task was decided about. Every statement is a
+    transaction of its own; a page's cursor holds no lock and goes when the iterator is closed."""
     left = selection.limit
     for tasks in _pages(line, selection):
         decisions = (

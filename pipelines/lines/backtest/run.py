@@ -17,7 +17,7 @@ from pipelines.routing.sentences.names import station_name
 
 
 class UnreadableDecision(Exception):
-    """What is stored of a decision is none. `task`, and `station` by its name."""
+    """Error of a stored decision that is not a decision. `task`, and `station` by its name."""
 
     def __init__(self, task: str, station: str) -> None:
         super().__init__(f"{task} at {station}")

@@ -1,4 +1,4 @@
-"""Which recorded decisions are decided again."""
+"""Selection of the recorded decisions that are decided again."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ class Selection:
 
 
 def read_selection(parameters: Mapping[str, str]) -> Selection:
-    """From texts, as addresses and commands give them: `versions=1,2`, `since=2026-01-31` or a moment in ISO 8601 (UTC
-    where it says none), `until`, `last`, `tasks`, `limit`. Raises Invalid with every place."""
+    """Read a selection from texts, as addresses and commands give them: `versions=1,2`, `since=2026-01-31` or
+    a moment in ISO 8601 (UTC where it names no zone), `until`, `last`, `tasks`, `limit`. Raises Invalid
+    with every place."""
     problems: list[Problem] = []
     fields = {
         "versions": _versions(parameters.get("versions", ""), problems),

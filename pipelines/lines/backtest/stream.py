@@ -38,8 +38,8 @@ def streamed(
 
 
 async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) -> AsyncIterator[bytes]:
-    """Each step runs in the request's own thread, as its connection does; an iterator that is not asynchronous would
-    be collected whole before the first line is sent."""
+    """Yield the lines of a back-test. Each step runs in the request's own thread, as its connection does; an
+    iterator that is not asynchronous would be collected whole before the first line is sent."""
     if not _free.acquire(blocking=False):
         busy = problem(
             429, "Two other back-tests are running. Try again when one of them has ended, or stop one."
@@ -74,7 +74,7 @@ def _step(events: Generator[BacktestEvent, None, None]) -> BacktestEvent | dict[
 
 
 def problem(status: int, detail: str) -> dict[str, Any]:
-    """In the shape of the API's errors."""
+    """Return a problem in the shape of the API's errors."""
     titles = {429: "Too many requests", 503: "Not available", 500: "Error"}
     return {"type": "problem", "title": titles[status], "status": status, "detail": detail, "errors": []}
 

@@ -24,7 +24,8 @@ CHUNK = 2_500
 
 @dataclass(frozen=True)
 class TaskImpact:
-    """Of one running task. `positions`: (token, effect, the version that judges it, in words), in order."""
+    """Impact on one running task. `positions`: (token, effect, the version that judges it, in words), in
+    order."""
 
     task: Task
     planned: Planned
@@ -54,8 +55,8 @@ def _shown(token: Token, effect: MigrationEffect, words: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Impact:
-    """`to`: None for the draft. `digest` names everything that is shown: it is what a confirm confirms. `plan`: the
-    same without the number of the version, which a draft does not have yet."""
+    """Impact of a migration. `to`: None for the draft. `digest` names everything that is shown: it is what a
+    confirm confirms. `plan`: the same without the number of the version, which a draft does not have yet."""
 
     line: Line
     to: LineVersion | None
@@ -110,9 +111,9 @@ def impact_of(
     mapping: Mapping[str, str] | None = None,
     tasks: Sequence[int] | None = None,
 ) -> Impact:
-    """What migrating to `to` (None: the draft, as it would be published) does to every running task of the line that is
-    not there yet, or to those with these numbers. Raises Invalid (path `mapping.…`, `tasks`), Conflict (a draft that
-    cannot be read)."""
+    """Return what migrating to `to` (None: the draft, as it would be published) does to every running task of
+    the line that is not there yet, or to those with the numbers `tasks`. Raises Invalid (path `mapping.…`,
+    `tasks`), Conflict (a draft that cannot be read)."""
     parsed, mapping = _parsed(line, to), dict(mapping or {})
     check_mapping(line, parsed, mapping)
     target = to or LineVersion(line=line, number=0)

@@ -34,7 +34,7 @@ class Starter:
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Which of its needs are people who review."""
+        """Needs of the template that are people who review."""
         return tuple(need for need in self.needs if need in (REVIEWER, TWO_REVIEWERS))
 
     @cached_property

@@ -49,7 +49,7 @@ class StationCommands:
         return cls(*(tuple(shlex.split(text)) for text in typed), **words)
 
     def lacking(self, line: ParsedLine) -> list[str]:
-        """Of the commands without which this template has nothing to do, those that are not known."""
+        """Return the commands that are not known and without which this template has nothing to do."""
         names = {
             STATIONS[station.key]
             for station in line.stations
@@ -93,7 +93,8 @@ def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
 
 
 def _runs(kind: Any, work: Mapping[str, Any]) -> bool:
-    """Whether a station runs a command of the repository: as its work, or by the agent that is a program."""
+    """Return whether a station runs a command of the repository: as its work, or by the agent that is a
+    program."""
     return kind == COMMAND.key or (kind == AGENT.key and bool(work.get("allow")))
 
 
@@ -247,7 +248,7 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
 
 
 def _only_reached(document: dict[str, Any]) -> None:
-    """What only a station led to that is left out goes with it."""
+    """Remove the stations to which only a station led that is left out."""
     by_key = {station["key"]: station for station in document["stations"]}
     reached: set[str] = set()
     ahead = [document.get("start") or document["stations"][0]["key"]]
@@ -261,7 +262,7 @@ def _only_reached(document: dict[str, Any]) -> None:
 
 
 def _no_join(stations: list[dict[str, Any]], join: dict[str, Any]) -> None:
-    """What waits for one alone is left out: that one has its rules."""
+    """Remove a join that waits for a single station; that station gets its rules."""
     last = next(station for station in stations if station["key"] == join["join"]["wait_for"][0])
     last["rules"] = join["rules"]
     stations.remove(join)

@@ -33,7 +33,8 @@ class Command(printing.Command):
         self.stdout.write("All invariants hold.")
 
     def _snapshot(self, ids: list[int] | None) -> list[Violation]:
-        """On one snapshot: tasks that move meanwhile are seen as they were at one moment."""
+        """Check the invariants on one snapshot: tasks that move meanwhile are seen as they were at one
+        moment."""
         outermost = not connection.in_atomic_block
         with transaction.atomic():
             if outermost:

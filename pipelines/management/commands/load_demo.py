@@ -98,7 +98,7 @@ def load(project: Project, key: str, text: str, user: User) -> str:
 
 
 def untouched(line: Line) -> bool:
-    """Whether draft and live version are the ones that this command wrote."""
+    """Return whether draft and live version are the ones that this command wrote."""
     if line.live is None or line.live.name != SHIPPED:
         return False
     return line.draft_at is not None and line.draft_at <= line.live.published_at

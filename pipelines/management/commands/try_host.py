@@ -62,7 +62,7 @@ class Command(BaseCommand):
             raise CommandError(f"{failed} failed.")
 
     async def _tried(self, scope: CheckupScope, signing_in: Awaitable[Host]) -> int:
-        """How many failed."""
+        """Run the checks of a host and return how many failed."""
         try:
             host = await signing_in
         except HostError as error:

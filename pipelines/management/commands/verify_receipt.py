@@ -103,7 +103,7 @@ def _compared(change: LandedChange) -> str:
 
 
 def _read(file: Path) -> bytes:
-    """At most what a receipt may have, and one byte."""
+    """Return the bytes of a file: at most what a receipt may have, and one more."""
     try:
         with file.open("rb") as source:
             return source.read(MOST_BYTES + 1)

@@ -153,7 +153,8 @@ def station_resources() -> Resources:
 
 
 def secrets() -> tuple[str, ...]:
-    """What this process knows and no log may show. A password that is a common word would only garble texts."""
+    """Return the secrets that this process knows and no log may show. A password that is a common word would
+    only garble texts."""
     candidates = (
         settings.SECRET_KEY,
         settings.DATABASES["default"].get("PASSWORD", ""),
@@ -166,7 +167,7 @@ def secrets() -> tuple[str, ...]:
 
 
 def outgoing() -> Outgoing:
-    """What the stations of this worker may call, and where its model answers."""
+    """Return the destinations that the stations of this worker may call, and where its model answers."""
     endpoint = Endpoint(
         settings.MODEL_URL,
         settings.MODEL,

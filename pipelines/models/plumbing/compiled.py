@@ -126,7 +126,8 @@ class Compiled(Generic[Row]):
 def compiled(
     **parameters: Field[Any, Any],
 ) -> Callable[[Callable[..., QuerySet[Any, Row]]], Compiled[Row]]:
-    """Without a limit of its own a QuerySet is read whole, also by `first`."""
+    """Return a decorator that compiles a QuerySet. Without a limit of its own a QuerySet is read whole, also
+    by `first`."""
     return lambda write: Compiled(write, parameters)
 
 

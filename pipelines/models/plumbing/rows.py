@@ -42,8 +42,8 @@ def read(model: type[Model], row: dict[str, Any]) -> Model:
 
 
 def new(model: type[Model], **values: Any) -> Model:
-    """One that is not written yet, with the model's defaults: `model(**values)`. A foreign key is given as the row
-    that it names, or by its own name."""
+    """Return an instance that is not written yet, with the model's defaults: `model(**values)`. A foreign key
+    is passed as the row that it names, or by its own name."""
     fixed, made, links = _defaults(model)
     instance = blank(model, adding=True)
     attributes = instance.__dict__
@@ -65,8 +65,8 @@ def new(model: type[Model], **values: Any) -> Model:
 def _defaults(
     model: type[models.Model],
 ) -> tuple[dict[str, Any], tuple[tuple[str, Callable[[], Any]], ...], tuple[tuple[str, str, str], ...]]:
-    """Of its fields: the default values, what makes one anew for each row, and the foreign keys, each with the
-    attribute of the row that it names."""
+    """Return the defaults of a model's fields: the default values, the functions that make one anew for each
+    row, and the foreign keys, each with the attribute of the row that it names."""
     fields = model._meta.concrete_fields
     anew = {
         field.attname: field.default for field in fields if field.has_default() and callable(field.default)
@@ -111,7 +111,7 @@ def updating(rows: Sequence[models.Model], names: tuple[str, ...]) -> Statement:
 
 
 def insert(rows: Sequence[models.Model]) -> Statement:
-    """All fields of new rows that have their keys."""
+    """Return the statement that inserts all fields of new rows that have their keys."""
     model = type(rows[0])
     text, columns = _insert(model)
     for row in rows:
@@ -177,7 +177,7 @@ def _json(rows: Sequence[models.Model], columns: Columns) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """What JSON has no type for; orjson writes it so by itself."""
+    """Return the text of a value that JSON has no type for; orjson writes it so by itself."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, uuid.UUID):

@@ -40,7 +40,7 @@ def send(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
 
 
 def ask(*questions: Question[Any]) -> list[list[Any]]:
-    """What each of them finds."""
+    """Return the results of each question."""
     answers = send([Statement(question.text, question.parameters) for question in questions])
     return [question.read(rows) for question, rows in zip(questions, answers, strict=True)]
 

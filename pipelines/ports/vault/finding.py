@@ -56,7 +56,7 @@ class Reach:
         return {name: stored for name, stored in by_name.items() if stored.kind == kind}
 
     def names(self, kind: str) -> list[str]:
-        """All of this kind that a station could name."""
+        """Return all names of this kind that a station could use."""
         return sorted(self.nearest(kind, set(self.values().values_list("name", flat=True))))
 
     def brings(self, station: Station) -> frozenset[str]:
@@ -101,7 +101,7 @@ def secrets_of(stations: Iterable[Station], inputs: Mapping[str, Any]) -> list[s
 
 
 def named_by(references: Iterable[str], inputs: Mapping[str, Any]) -> list[str]:
-    """What these references are in a task with these inputs."""
+    """Return the names that these references stand for in a task with these inputs."""
     names = (resolve(name, inputs) for name in references)
     return [name for name in dict.fromkeys(names) if name]
 

@@ -25,7 +25,7 @@ SECRET, VARIABLE = StoredValue.ValueKind.SECRET, StoredValue.ValueKind.VARIABLE
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value counts: for all projects of an owner, for a project, or for one line."""
+    """Place where a value counts: all projects of an owner, a project, or one line."""
 
     of: Owner | Project | Line
 
@@ -37,7 +37,7 @@ class Place:
         return StoredValue.objects.filter(**{self.column: self.of.pk})
 
     def record(self, what: str, name: str, by: User, now: datetime) -> None:
-        """What was done to a value here; never the value."""
+        """Record what was done to a value here; never the value."""
         of, about = self.of, f"{self.column}:{self.of.pk}"
         if isinstance(of, Line):
             audit.record(what, by=by, at=now, project=of.project, about=about, name=name, line=of.name)
@@ -120,8 +120,9 @@ def rotate(now: datetime) -> tuple[int, list[str]]:
 
 
 def _secrets() -> Iterator[tuple[Model, list[str]]]:
-    """Each row that holds secrets, with those of its columns that are not empty. A model of any app names the columns
-    that it encrypts with our keys in `ENCRYPTED`; of the stored values only the secrets are."""
+    """Yield each row that holds secrets, with those of its columns that are not empty. A model of any app
+    names the columns that it encrypts with our keys in `ENCRYPTED`; of the stored values only the secrets
+    are encrypted."""
     stored = StoredValue.objects.filter(kind=SECRET).select_for_update(of=("self",))
     for value in (
         stored.select_related("owner", "project__owner", "line__project__owner").order_by("pk").iterator()

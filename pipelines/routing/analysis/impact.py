@@ -1,6 +1,7 @@
-"""What migrating would do to one position of a running task: the law of LineVersion (law §1), without a database.
+"""Impact of migrating on one position of a running task: the law of LineVersion (law §1), without a database.
 
-The engine's migration does what `foresee` says, by the same values: an impact that was shown is what then happens.
+The engine's migration does what `foresee` says, by the same values: an impact that was shown is what then
+happens.
 """
 
 from __future__ import annotations
@@ -52,12 +53,14 @@ class MigratingPosition:
 
 @dataclass(frozen=True, slots=True)
 class MigrationEffect:
-    """`how` it is done: keep (judged on by its version until its next move), pin (its job starts under the new
-    version), carry (a new job at another station), still (nothing was decided yet), again (decided again), there
-    (nothing to do), ended (with the whole task, by another branch), refuse (a mapping is missing).
+    """Effect of migrating one position. `how` it is done: keep (judged on by its version until its next
+    move), pin (its job starts under the new version), carry (a new job at another station), still (nothing
+    was decided yet), again (decided again), there (nothing to do), ended (with the whole task, by another
+    branch), refuse (a mapping is missing).
 
-    `station`: where it then stands; `to`: where it goes on to; `needs`: the station that a mapping has to name;
-    `next_gone`: stations that it may go to next and that the new version does not have."""
+    `station`: where it then stands; `to`: where it goes on to; `needs`: the station that a mapping has to
+    name; `next_gone`: stations that it may go to next and that the new version does not have.
+    """
 
     token: int
     effect: str
@@ -88,7 +91,7 @@ class MigrationEffect:
 
 
 def foresee(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, str]) -> MigrationEffect:
-    """What migrating to `line` does to this position. `mapping`: {old station: new station}."""
+    """Return what migrating to `line` does to this position. `mapping`: {old station: new station}."""
     mapping = composed(position.mapping, mapping)
     place = landed(line, mapping, position.station)
     if place is None:
@@ -109,12 +112,12 @@ def foresee(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str,
 
 
 def composed(before: Mapping[str, str], mapping: Mapping[str, str]) -> dict[str, str]:
-    """One mapping after another: of the stations of the first version to those of the last."""
+    """Combine one mapping after another: from the stations of the first version to those of the last."""
     return {**mapping, **{old: mapping.get(new, new) for old, new in before.items()}}
 
 
 def landed(line: ParsedLine, mapping: Mapping[str, str], key: str) -> str | None:
-    """Where a station is in `line`; None if it is gone."""
+    """Return the key of a station in `line`; None if it is gone."""
     key = mapping.get(key, key)
     return key if key in line.stations_by_key else None
 
@@ -165,7 +168,8 @@ def _kept(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str, s
 
 
 def next_stations(line: ParsedLine, key: str) -> tuple[str, ...]:
-    """Where a job of this station may lead to next by rules and policy, in the order of the line."""
+    """Return the stations that a job of this station may lead to next by rules and policy, in the order of
+    the line."""
     station = line.stations_by_key.get(key)
     if station is None:
         return ()
@@ -182,7 +186,7 @@ def next_stations(line: ParsedLine, key: str) -> tuple[str, ...]:
 
 
 def begins(station: Station) -> str:
-    """What no worker does runs at once (law §1, Job)."""
+    """Return the status with which a job begins: what no worker does runs at once (law §1, Job)."""
     return "running" if unattended(station) else "queued"
 
 

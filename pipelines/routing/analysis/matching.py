@@ -29,7 +29,7 @@ class ConditionAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AskedRule:
-    """`why`: of one that failed or is not known."""
+    """Rule that was tested. `why`: of one that failed or is not known."""
 
     rule: Rule
     answer: ConditionAnswer
@@ -49,8 +49,8 @@ def without_gate(line: ParsedLine, station: str) -> ParsedLine:
 def asked_rules(
     line: ParsedLine, recorded: Mapping[str, Any], rules: Sequence[Rule]
 ) -> list[AskedRule] | None:
-    """Of `line` as `without_gate` makes it; None where no rule is asked, because a signal or the policy decides.
-    Raises Malformed where what is recorded does not fit it."""
+    """Return the tested rules of `line` as `without_gate` makes it; None where no rule is tested, because a
+    signal or the policy decides. Raises Malformed where what is recorded does not fit it."""
     case = Case(line, read_situation(recorded))
     route = first_read(case)
     return None if route is None else [_asked(case, route, rule) for rule in rules]

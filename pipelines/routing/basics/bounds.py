@@ -1,4 +1,4 @@
-"""How every evaluation is bounded, in time and size (law §3, last bullet).
+"""Bounds of every evaluation, in time and size (law §3, last bullet).
 
 - A pattern has at most MAX_PATTERN characters and runs in RE2: time linear in the text, memory capped.
 - A path has at most MAX_PATH characters.
@@ -37,7 +37,7 @@ def counted(spend: Spend) -> Iterator[None]:
 
 
 class Steps:
-    """What is left of the work that one decision may do."""
+    """Remaining work budget of one decision."""
 
     __slots__ = ("_also", "left")
 

@@ -134,8 +134,8 @@ def _group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any]:
 
 
 def witnessed(facts: Facts, source: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Each group with who observed it, unless it says that itself, and on which tree: of git what it says, else what
-    the observer saw."""
+    """Return each group with its observer, unless it names one itself, and the tree: of git the one it names,
+    else the one that the observer saw."""
     tree = facts.get("git", {}).get("tree")
     return {
         group: {**members, SOURCE: {**source, **members.get(SOURCE, {}), **({"tree": tree} if tree else {})}}

@@ -94,7 +94,7 @@ def evaluator(query: JSONPathQuery) -> Callable[[Any, Steps], list[Any]]:
 
 
 def only_one(query: JSONPathQuery) -> One | None:
-    """Of a singular query, which has names and indices only: the common case."""
+    """Return the finder of a singular query (names and indices only, the common case); else None."""
     if not query.singular_query():
         return None
     return _one([segment.selectors[0] for segment in query.segments])
@@ -124,7 +124,7 @@ def _one(selectors: list[JSONPathSelector]) -> One:
 
 
 def member(name: str) -> One:
-    """Of objects; nothing else has members with a name."""
+    """Return a finder of the member with this name; only objects have named members."""
 
     def find(value: Any) -> Any:
         return value.get(name, MISSING) if type(value) is dict else MISSING
@@ -273,7 +273,8 @@ def _nodes(expression: ast.Expression) -> Finder:
 
 
 def _operand(expression: ast.Expression) -> Operand:
-    """One side of a comparison, or an argument: a value, or MISSING (the RFC's Nothing)."""
+    """Return one side of a comparison, or an argument, as an operand: a value, or MISSING (the RFC's
+    Nothing)."""
     if isinstance(expression, ast.FilterExpressionLiteral):
         constant = expression.value
         return lambda value, root, steps: constant

@@ -33,9 +33,9 @@ class OutcomeError(Malformed):
 
 @dataclass(slots=True, unsafe_hash=True)
 class Outcome:
-    """What was reported, which nobody changes; that it could be changed makes it cheaper to make. None (for `output`:
-    MISSING) where nothing was; lists and maps are never None. `facts` is what Gateline observed, never what the work
-    says (law §13)."""
+    """Reported result of work. Treat it as immutable; it is not frozen because that makes it cheaper to
+    create. None (for `output`: MISSING) where nothing was reported; lists and maps are never None. `facts`
+    holds what Gateline observed, never what the work reports (law §13)."""
 
     result: str | None = None
     verdict: str | None = None
@@ -106,8 +106,8 @@ FORCED: Final = {
 
 
 def derive(outcome: Outcome, failed: str = "error") -> Derived:
-    """What is absent follows: result ← exit code ← verdict ← success; verdict ← result; eval ← result. `failed`: the
-    eval of a failure, which the kind of work says."""
+    """Derive the absent fields: result ← exit code ← verdict ← success; verdict ← result; eval ← result.
+    `failed`: the eval of a failure, which the kind of work defines."""
     result = outcome.result or _result(outcome)
     verdict = outcome.verdict or _VERDICT_OF_RESULT[result]
     return Derived(result, verdict, _eval(result, failed) if outcome.eval is None else outcome.eval)
@@ -172,7 +172,7 @@ def _signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
 
 
 def is_signal(verdict: Any) -> bool:
-    """Whether a signal of this verdict counts; any other is recorded and ignored (law §2)."""
+    """Return whether a signal with this verdict counts; any other is recorded and ignored (law §2)."""
     return type(verdict) is str and verdict in SIGNALS
 
 

@@ -1,6 +1,7 @@
-"""What installed packages add to a table: the entry points of a group.
+"""Additions of installed packages to a table: the entry points of a group.
 
-Whatever one of them raises is a `PluginFault`, which is told to people and decides nothing."""
+Anything that one of them raises becomes a `PluginFault`, which is reported to people and decides nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a document or a situation, as values: every window shows the same ones."""
+"""Problems of a document or a situation as values, the same for every user interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_@][A-Za-z0-9_-]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault: `path` like `stations[2].rules[0].when.output.op`, 1-based `line` and `column` where known."""
+    """Fault: `path` like `stations[2].rules[0].when.output.op`, 1-based `line` and `column` where known."""
 
     path: str
     message: str

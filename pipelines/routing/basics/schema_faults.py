@@ -16,7 +16,7 @@ LONGEST = 300
 
 
 class SchemaFault(Protocol):
-    """What this reads of the library's errors, of documents and of schemas."""
+    """Part of the library's errors that this module reads, for documents and schemas."""
 
     validator: Any
     validator_value: Any
@@ -28,7 +28,7 @@ class SchemaFault(Protocol):
 
 
 def problem(path: str, fault: SchemaFault) -> Problem:
-    """With its place below `path`."""
+    """Return the fault as a problem, with its location below `path`."""
     for step in fault.absolute_path:
         path = join(path, step)
     if fault.validator == "required":
@@ -38,7 +38,7 @@ def problem(path: str, fault: SchemaFault) -> Problem:
 
 
 def _missing(fault: SchemaFault) -> str:
-    """Each missing key is a fault of its own, which only its message tells."""
+    """Return the missing key: each is a fault of its own, which only its message names."""
     missing = (key for key in fault.validator_value if key not in fault.instance)
     return next((key for key in missing if fault.message.startswith(f"{key!r} ")), "")
 

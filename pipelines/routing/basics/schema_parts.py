@@ -1,4 +1,4 @@
-"""What the JSON Schema of the line document is put together from."""
+"""Building blocks of the JSON Schema of the line document."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def form(name: str, value: Schema, **companions: Schema) -> Schema:
 
 
 def where(key: str, operator: str, value: Schema) -> Schema:
-    """With this operator the value is of this kind."""
+    """Return the rule that with this operator the value is of this kind."""
     return {"if": {"properties": {key: {"const": operator}}}, "then": {"properties": {"value": value}}}

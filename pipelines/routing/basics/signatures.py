@@ -1,4 +1,4 @@
-"""What the first bytes of a file say it is, beside what the ending of its name says."""
+"""File signatures: the content type by the first bytes of a file, in addition to the ending of its name."""
 
 from __future__ import annotations
 

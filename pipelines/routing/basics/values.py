@@ -52,7 +52,7 @@ TYPES: Final = ("null", "boolean", "number", "string", "array", "object")
 
 
 def kind(value: Any) -> str:
-    """One of TYPES."""
+    """Return the type of the value, one of TYPES."""
     return KINDS[type(value)]
 
 
@@ -121,7 +121,7 @@ def number_in(text: str) -> int | Decimal | None:
 
 
 def size(value: Any) -> int:
-    """How many nodes a value has."""
+    """Return the number of nodes of a value."""
     if type(value) is list:
         return 1 + sum(map(size, value))
     if type(value) is dict:
@@ -130,7 +130,8 @@ def size(value: Any) -> int:
 
 
 def is_larger(value: Any, most: int) -> bool:
-    """Whether a value has more than `most` nodes. Looks at no more than that, level by level, however deep it is."""
+    """Return whether a value has more than `most` nodes. Visits no more than that, level by level, at any
+    depth."""
     level, node_count = [value], 1
     while level and node_count <= most:
         below: list[Any] = []
@@ -169,8 +170,8 @@ def check_members(values: dict[str, Any], path: str) -> None:
 
 
 def _is_sound(value: Any) -> bool:
-    """Whether nothing is wrong: level by level, which is several times quicker than `_fault`, which says what is. What
-    is nested very deeply is left to that."""
+    """Return whether the value has no fault: level by level, several times faster than `_fault`, which names
+    the fault. Very deep nesting is left to `_fault`."""
     if type(value) is str:
         return _is_storable(value)
     level = [value]
@@ -200,7 +201,7 @@ def _is_storable(text: str) -> bool:
 
 
 def fault_in_text(text: str) -> str:
-    """Why a text cannot be stored, or nothing."""
+    """Return the reason that a text cannot be stored, or an empty text."""
     match = _UNSTORABLE.search(text)
     if not match:
         return ""
@@ -210,7 +211,7 @@ def fault_in_text(text: str) -> str:
 
 
 def _fault(value: Any, trail: list[str | int]) -> str:
-    """What is wrong with a value, leaving in `trail` the way to it; the trail is written only on the way."""
+    """Return the fault of a value and leave its path in `trail`, which is written only on the way to a fault."""
     is_a = type(value)
     if is_a is str:
         return fault_in_text(value)

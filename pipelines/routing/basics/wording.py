@@ -25,7 +25,7 @@ class Wording(str):
 
     @classmethod
     def of(cls, machine: str, people: str) -> Wording:
-        """Where people read another sentence than machines."""
+        """Return a text with one sentence for machines and another for people."""
         text = super().__new__(cls, machine)
         filled = people if isinstance(people, Wording) else cls(people)
         text.template, text.values = filled.template, filled.values
@@ -55,23 +55,23 @@ class PartName:
 
 
 def words(value: object) -> str:
-    """What people read of a value. Any other stays as it is."""
+    """Return the text of a value for people; a value without one as it is."""
     return value.words() if isinstance(value, Wording | PartName) else str(value)
 
 
 def joined(values: Iterable[object], between: str) -> PartName:
-    """One after the other. `between`: a sign, or a Wording."""
+    """Join the values in order. `between`: a separator, or a Wording."""
     parts = list(values)
     return PartName(between.join(map(str, parts)), lambda: words(between).join(map(words, parts)))
 
 
 def as_sentence(value: object) -> str:
-    """What people read of it, with a capital in front and a full stop behind."""
+    """Return the text for people with a capital at the start and a full stop at the end."""
     sentence = as_heading(value)
     return sentence if not sentence or sentence[-1] in ".!?…:" else f"{sentence}."
 
 
 def as_heading(value: object) -> str:
-    """What people read of it, with a capital in front."""
+    """Return the text for people with a capital at the start."""
     heading = words(value).strip()
     return heading[:1].upper() + heading[1:]

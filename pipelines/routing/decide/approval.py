@@ -32,7 +32,8 @@ class Voter:
 
 @dataclass(frozen=True, slots=True)
 class CountedVote:
-    """One person's vote: approve, or a word that decides at once. `by`: who cast it in the place of that person."""
+    """Vote of one person: approve, or a vote that decides at once. `by`: the person who cast it on their
+    behalf."""
 
     person: str
     word: str = APPROVE
@@ -57,7 +58,7 @@ class Tally:
 def bar(
     approval: Approval, person: Hashable, requesters: Collection[Hashable], producers: Collection[Hashable]
 ) -> str | None:
-    """What bars a person while others in the project could decide: `requester`, `producer` or None."""
+    """Return what bars a person while others in the project could decide: `requester`, `producer` or None."""
     if person in requesters and not approval.requester_may:
         return "requester"
     if person in producers and not approval.producer_may:
@@ -66,8 +67,9 @@ def bar(
 
 
 def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
-    """One approval more where nobody vouches for who pushed, and one where nobody is known who asked for the task on a
-    host: of all who approve, one at most did (law §15)."""
+    """Return the approval with one more vote where nobody vouches for the pusher, and one more where the
+    person who requested the task on a host is unknown: at most one of the approvers was that person (law
+    §15)."""
     unknown = {UNPROVEN: not approval.producer_may, UNKNOWN_REQUESTER: not approval.requester_may}
     extra = sum(counts for who, counts in unknown.items() if who in producers)
     if not extra:
@@ -131,7 +133,8 @@ def tally(
 def outstanding(
     requirements: Sequence[Requirement], everyone: Collection[Voter], approvers: Collection[str]
 ) -> frozenset[str]:
-    """Who of those of whom all have to approve has not. `said`: whoever did, on their own or in somebody's place."""
+    """Return the people whose approval is still missing where all have to approve. `approvers`: those who
+    approved, themselves or through a substitute."""
     unanimous = [need for need in requirements if need.everyone]
     return frozenset(
         v.person for v in everyone if v.person not in approvers and any(fills(v, need) for need in unanimous)
@@ -144,8 +147,9 @@ def _missing(
     everyone: Sequence[Voter],
     approvers: set[str],
 ) -> tuple[int, ...]:
-    """How many approvals each requirement that asks all still lacks; one where nobody of them approved. No places are
-    filled: whoever is one of all may fill a place of another requirement besides."""
+    """Return the number of approvals that each requirement of all people still lacks; one where none of them
+    approved. No places are filled: a member of such a requirement may also fill a place of another
+    requirement."""
     voters = tuple(approved)
     return tuple(
         max(
@@ -159,7 +163,8 @@ def _missing(
 
 
 def satisfiable(requirements: Sequence[Requirement], eligible: Iterable[Voter]) -> bool:
-    """Whether these people together could fill every place, and somebody is there where all are asked."""
+    """Return whether these people together could fill every place, and at least one person exists where all
+    have to approve."""
     people = list(eligible)
     somebody = all(any(fills(voter, need) for voter in people) for need in requirements if need.everyone)
     return somebody and len(_match(requirements, people)) == _places(requirements)

@@ -1,4 +1,5 @@
-"""What a move would spend of a named budget, and how much is already spent, from counted facts alone (law §8)."""
+"""Consumption of named budgets: what a move would use and how much is already used, from counted facts alone
+(law §8)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class BudgetUsage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MoveTarget:
-    """One target of a move. `target`: a station, an end or `@blocked`; `rule`: the id of the rule that is taken."""
+    """Target of a move. `target`: a station, an end or `@blocked`; `rule`: the id of the rule that is taken."""
 
     source: str
     target: str
@@ -52,7 +53,7 @@ def rework(line: ParsedLine, source: str, target: str) -> str | None:
 
 
 def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
-    """Whether the move would spend one of this budget."""
+    """Return whether the move would consume one unit of this budget."""
     source, target = step.source, step.target
     match budget.kind:
         case "rules":
@@ -82,7 +83,8 @@ def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
 def spent(
     line: ParsedLine, budget: Budget, step: MoveTarget, counted: BudgetUsage, visits: Mapping[str, int]
 ) -> int:
-    """How much of it is spent before this step, which would spend of it. `visits` of the stations that it names."""
+    """Return how much of the budget is used before this move, which would consume it. `visits`: of the
+    stations that the budget names."""
     match budget.kind:
         case "rules":
             return sum(counted.rules.get(rule, 0) for rule in budget.rules)
@@ -110,7 +112,7 @@ def _edge_spends(line: ParsedLine, budget: Budget, edge: str, stage: str | None)
 
 
 def _restarts(line: ParsedLine, budget: Budget, source: str, target: str) -> bool:
-    """Whether the move leads back to where work begins, from a later station."""
+    """Return whether the move leads back to the start of the work, from a later station."""
     begins = budget.stations or (line.start,)
     return (
         target in begins

@@ -1,5 +1,5 @@
-"""How deadlocks are found (law §8, AEEF E22): tasks that wait for each other in a circle, and work that takes more
-than twice its expected time. (Branches that contradict each other are found where they join, see
+"""Detection of deadlocks (law §8, AEEF E22): tasks that wait for each other in a circle, and work that takes
+more than twice its expected time. (Branches that contradict each other are detected where they join, see
 `joining/context.py`, and escalated.)"""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def limit(expected: float) -> float:
 
 
 def timed_out(seconds: float, expected: float | None) -> bool:
-    """Whether a state has been unchanged for strictly more than twice the expected time."""
+    """Return whether a state has been unchanged for strictly more than twice the expected time."""
     return expected is not None and seconds > limit(expected)
 
 

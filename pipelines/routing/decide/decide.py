@@ -81,7 +81,7 @@ def _without_rules(case: Case, route: TakenRoute) -> bool:
 
 
 def _blocked(case: Case) -> str:
-    """Why the outcome takes the fallback (step 4), or ""."""
+    """Return the reason that the outcome takes the fallback (step 4), or ""."""
     outcome = case.situation.outcome
     if case.recorded.standing == "blocked":
         return "the outcome is blocked"

@@ -1,6 +1,6 @@
-"""What `decide` answers: plain data, in the shape of line-document.md, The decision tool.
+"""Decisions of `decide`: plain data, in the shape of line-document.md, The decision tool.
 
-Nobody changes a decision once `decide` has answered it; that it could be changed makes it cheaper to make.
+Treat a decision as immutable; it is not frozen because that makes it cheaper to create.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Traced:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Move(Traced):
-    """To one station, or to several (fork).
+    """Move to one station, or to several (fork).
 
-    `standing`: passed, failed or blocked, as the rules saw the outcome: what a branch counts as at a join. `passed`:
-    whether the visit that it ends passed, as proofs read that (law §14).
+    `standing`: passed, failed or blocked, as the rules saw the outcome; a join counts the branch as this.
+    `passed`: whether the visit that the move ends passed, as proofs read it (law §14).
     """
 
     kind: ClassVar[str] = "move"

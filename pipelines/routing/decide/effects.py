@@ -1,5 +1,5 @@
-"""What follows from a decision, as values: what is counted, set and merged, and where the token is afterwards. Step 9
-of law §5 without a database, shared by the engine, which writes it, and `simulate`, which follows it."""
+"""Effects of a decision as values: what is counted, set and merged, and the token's next position. Step 9 of
+law §5 without a database, shared by the engine, which writes it, and `simulate`, which follows it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ Staying = Wait | Ask | Escalate | Stuck
 
 @dataclass(frozen=True)
 class DecisionSubject:
-    """What a decision was about. `line`: the version that judged it; `station` and `origin`: the token's. `word`: a
-    person's word other than approve that forced it; `asked_rule`: the rule behind that gate."""
+    """Subject of a decision. `line`: the version that judged it; `station` and `origin`: those of the token.
+    `word`: a person's vote other than approve that forced the decision; `asked_rule`: the rule behind that
+    gate."""
 
     line: ParsedLine
     station: str
@@ -35,7 +36,7 @@ class DecisionSubject:
 
     @cached_property
     def failed(self) -> bool:
-        """Whether the outcome counts as failed (law §2), as recorded."""
+        """Return whether the outcome counts as failed (law §2), as recorded."""
         return derive(self.outcome).standing == "failed"
 
     @property
@@ -63,8 +64,8 @@ class Stay:
 
 
 def staying(answer: Staying) -> Stay:
-    """What the token waits for when nothing leads on. An evaluation is asked of a person: it never advances silently
-    (ALP A26)."""
+    """Return what the token waits for when nothing leads on. A person answers an evaluation: it never
+    advances silently (ALP A26)."""
     if isinstance(answer, Wait):
         document = answer.to_dict()
         wait_keys = ("gates", "to", "rule", "question", "missing", "evaluation")
@@ -78,7 +79,7 @@ def staying(answer: Staying) -> Stay:
 
 
 def aborts(about: DecisionSubject, answer: Finish) -> bool:
-    """Whether the decision aborts: that ends the whole task, whichever branch says it (law §7)."""
+    """Return whether the decision aborts, which ends the whole task, whichever branch decides it (law §7)."""
     if about.word:
         return about.word == "abort"
     if answer.by == "signal":
@@ -87,8 +88,9 @@ def aborts(about: DecisionSubject, answer: Finish) -> bool:
 
 
 def reason_of(about: DecisionSubject, answer: Finish) -> str:
-    """Why a task failed without a rejection: the reason of the signal that aborted it, or of a cancelled job that no
-    rule matched (ALP A4), or the eval that none takes (contenox B10). Otherwise ""."""
+    """Return the reason that a task failed without a rejection: that of the signal that aborted it, or of a
+    cancelled job that no rule matched (ALP A4), or the eval that no rule takes (contenox B10). Otherwise
+    ""."""
     signal = about.outcome.signal
     if answer.by == "signal" and signal and signal["verdict"] == "abort":
         return str(signal.get("reason") or "")
@@ -136,7 +138,7 @@ def counted(
 
 
 def _times(names: list[str]) -> dict[str, int]:
-    """How often each is there: nearly always one, once."""
+    """Count how often each name occurs: nearly always one name, once."""
     return {names[0]: 1} if len(names) == 1 else dict(Counter(names))
 
 
@@ -153,8 +155,8 @@ def entered(line: ParsedLine, source: str) -> Set[str]:
 
 
 def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
-    """Whether the rule that the decision names was taken. It was not if it only led to a policy, a budget's target or
-    a person's word: neither an exhausted budget nor a vote moves by the rule."""
+    """Return whether the rule that the decision names was taken. It was not if it only led to a policy, a
+    budget's target or a person's vote: neither an exhausted budget nor a vote moves by the rule."""
     if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
         return False
     station_and_rule = about.line.rules_by_id.get(answer.rule or "")
@@ -248,8 +250,8 @@ OUTCOME_FIELDS = ("result", "verdict", "eval", "exit_code", "summary", "comment"
 def shown_at(
     line: ParsedLine, station: str, answer: Wait, gate: str, outcome: Mapping[str, Any], output_digest: str
 ) -> dict[str, Any]:
-    """What a gate asks about, without details that differ between runs, so that asking twice is recognised and a
-    rejected question is not asked again (law §6, last sentence)."""
+    """Return the question of a gate without details that differ between runs, so that a repeated question is
+    recognised and a rejected one not repeated (law §6, last sentence)."""
     reported = {name: outcome.get(name) for name in OUTCOME_FIELDS}
     station_and_rule = line.rules_by_id.get(answer.rule or "")
     return {
@@ -268,7 +270,7 @@ def shown_at(
 
 
 def _found(facts: Any) -> dict[str, Any]:
-    """Of the facts what makes it another question: the tree, tests, findings and coverage (law §12)."""
+    """Return the facts that make it a different question: the tree, tests, findings and coverage (law §12)."""
     if not isinstance(facts, Mapping) or not facts:
         return {}
     groups = {name: members for name, members in facts.items() if isinstance(members, Mapping)}

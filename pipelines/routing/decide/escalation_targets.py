@@ -1,4 +1,4 @@
-"""Where a person may send an escalated task, as far as the rules of the line allow."""
+"""Stations to which a person may send an escalated task, as far as the rules of the line allow."""
 
 from __future__ import annotations
 

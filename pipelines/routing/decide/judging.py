@@ -84,7 +84,8 @@ def judged(line: ParsedLine, station: Station, outcome: Outcome, spent: Any = 0)
 
 
 def _ended_otherwise(outcome: Outcome) -> bool:
-    """Whether no work was done: it was cancelled, or Gateline could not do it. Then only what was spent counts."""
+    """Return whether no work was done, because it was cancelled or Gateline could not do it. Then only the
+    spending counts."""
     return outcome.result == "cancelled" or (
         outcome.result == "failure" and outcome.failure_type in SET_BY_GATELINE
     )
@@ -120,7 +121,7 @@ def as_expected(station: Station, outcome: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the entries of `ORDER` look at."""
+    """Input of the checks in `ORDER`."""
 
     line: ParsedLine
     station: Station
@@ -145,7 +146,8 @@ class Observed:
 
     @property
     def unchanged(self) -> tuple[Seen, ...]:
-        """What shows that the files are unchanged since the visit began; nothing if nobody looked, or they changed."""
+        """Return the evidence that the files are unchanged since the visit began; empty if nobody looked, or
+        they changed."""
         for group, members in self.outcome.facts.items():
             source = members.get(SOURCE, {})
             before, after = source.get("before"), source.get("tree")

@@ -1,4 +1,5 @@
-"""Which tasks a gate with `sample` asks about (law §15): drawn by a keyed digest, so that nobody can know or choose."""
+"""Sampling of the tasks that a gate with `sample` asks about (law §15): drawn by a keyed digest, so that
+nobody can predict or choose."""
 
 from __future__ import annotations
 
@@ -23,16 +24,18 @@ RANGE: Final = 2**64
 
 
 def is_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
-    """Whether the tasks of the chain that began with `root` are drawn at `gate`. Raising the rate keeps every chain
-    that was drawn. `key`: of the installation; `gate` and `root` name the two uniquely in it."""
+    """Return whether the tasks of the chain that began with `root` are drawn at `gate`. Raising the rate
+    keeps every chain that was drawn. `key`: that of the installation; `gate` and `root` name the two
+    uniquely in it."""
     return is_below(draw(key, gate, root), one_in)
 
 
 def draw(key: bytes, gate: str, root: str) -> int:
-    """What the chain has at the gate, whatever the rate: evenly from 0 to `RANGE`."""
+    """Return the draw of the chain at the gate, independent of the rate: evenly distributed from 0 to
+    `RANGE`."""
     return int.from_bytes(hmac.digest(key, f"{gate}\0{root}".encode(), "sha256")[:8])
 
 
 def is_below(draw: int, one_in: int) -> bool:
-    """Whether what has this draw is drawn at that rate."""
+    """Return whether this draw is selected at that rate."""
     return draw < RANGE // one_in

@@ -48,9 +48,9 @@ class GateWord:
 
 @dataclass(frozen=True, slots=True)
 class AgentFact:
-    """What keeps an agent from new work, and how many more jobs it takes (None: any number).
+    """Availability of an agent for new work, and how many more jobs it takes (None: any number).
 
-    `state`: available, suspended, or no_contract (none, or one that is not valid any more).
+    `state`: available, suspended, or no_contract (none, or one that is no longer valid).
     """
 
     state: str = "available"
@@ -145,7 +145,7 @@ class Situation:
 
     @property
     def of_now(self) -> Situation:
-        """As step 7 reads it."""
+        """Situation as step 7 reads it."""
         return replace(self, facts=self.facts.of_now) if self.facts.now else self
 
     def visits_of(self, station: str) -> int:
@@ -153,7 +153,7 @@ class Situation:
         return self.facts.visits.get(station, 1 if station == self.station else 0)
 
     def has_visited(self, station: str) -> bool:
-        """Whether the station has had a job in this task, the present one included."""
+        """Return whether the station has had a job in this task, the present one included."""
         if station == self.station:
             return True
         visited = self.facts.visited

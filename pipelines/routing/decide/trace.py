@@ -21,8 +21,8 @@ from pipelines.routing.document.rules import Rule
 
 @dataclass(slots=True, unsafe_hash=True)
 class TraceEntry:
-    """One step that was tried. `result`: true, false, "ask" or "error"; `took`: seconds, if a clock was given. Nobody
-    changes one; that it could be makes it cheaper."""
+    """Trace of one step. `result`: true, false, "ask" or "error"; `took`: seconds, if there was a clock.
+    Treat it as immutable; it is not frozen because that makes it cheaper."""
 
     step: str
     rule: str | None
@@ -63,7 +63,7 @@ class TestedRules:
 
     @property
     def untaken(self) -> int:
-        """How many were false."""
+        """Number of tested rules that were false."""
         return self.count - (self.result is not False)
 
     @property
@@ -128,7 +128,7 @@ class Trace(Sequence[TraceEntry]):
 
     @property
     def noted(self) -> Iterator[TraceEntry]:
-        """All but the rules that were tested."""
+        """Trace entries other than the rules that were tested."""
         return (part for part in self.parts if isinstance(part, TraceEntry))
 
     @property

@@ -22,13 +22,13 @@ from pipelines.routing.document.paths import OutputPath
 
 @dataclass(slots=True)
 class View:
-    """What a condition can see: the outcome (or what a forced route makes of it) and the facts of the task.
+    """Input of a condition: the outcome (or what a forced route makes of it) and the facts of the task.
 
     `document` is what paths read: the output, or the context overlaid by it; MISSING if there is none.
-    `unreadable`: the output is there but not JSON; `unreadable_keys`: of the context, whose station's output was not.
-    `facts`: what Gateline observed, a root of its own (law §13).
-    `saw` and `text` are written while conditions are asked: the operands reached with their values, and the
-    text of the last answered evaluation that was reached.
+    `unreadable`: the output exists but is not JSON; `unreadable_keys`: those of the context whose
+    station's output was not JSON. `facts`: what Gateline observed, a root of its own (law §13). `saw` and
+    `text` are written while conditions are evaluated: the operands reached with their values, and the text
+    of the last answered evaluation that was reached.
     """
 
     result: str
@@ -102,8 +102,8 @@ class EvalTest:
 
 @dataclass(frozen=True, slots=True)
 class PathTest:
-    """Of what a path finds. `of`: some, every, count. `prepared` is the value as the operator wants it (a compiled
-    pattern)."""
+    """Test of the values at a path. `of`: some, every, count. `prepared` is the value as the operator needs
+    it (a compiled pattern)."""
 
     path: OutputPath
     op: str
@@ -116,7 +116,7 @@ class PathTest:
         return self.path.nodes(document, steps)
 
     def holds_of(self, nodes: list[Any], steps: Steps) -> bool:
-        """Of what was found."""
+        """Return whether the test is true of these nodes."""
         if self.of == "count":
             nodes = [len(nodes)]
         if self.op == "missing":
@@ -233,7 +233,7 @@ Condition = (
 
 
 def leaves(condition: Condition) -> Iterator[Condition]:
-    """What it is made of, without all, any and not, in the order in which it is asked."""
+    """Yield the tests that a condition consists of, without all, any and not, in the order of evaluation."""
     if isinstance(condition, (All, AnyOf)):
         for member in condition.members:
             yield from leaves(member)
@@ -244,7 +244,7 @@ def leaves(condition: Condition) -> Iterator[Condition]:
 
 
 def holds(condition: Condition, view: View) -> bool:
-    """Whether the condition is true of what the view shows, left to right, stopping when settled.
+    """Return whether the condition is true of the view, left to right, stopping when settled.
 
     Raises EvaluationFailed (OutputUnreadable among them) or NotAnswered, both from `errors`.
     """

@@ -94,7 +94,7 @@ class Counted(Texts):
 
 @dataclass(frozen=True, kw_only=True)
 class Edges(Counted):
-    """Each as from->to."""
+    """Edges, each written as from->to."""
 
     def look_up(self, member: str, index: int, reader: Reader, key: str, around: Around) -> None:
         names, path = around.names, join(reader.at(key), index)
@@ -189,7 +189,7 @@ class Budget:
 
 class BudgetRecord(Record[Budget]):
     def schema(self) -> Schema:
-        """Each kind with the lists that it reads, and no others."""
+        """Return the schema: each kind with the lists that it reads, and no others."""
         lists = {key for key, field in self.fields.items() if isinstance(field, Counted)}
         members = {key: field.schema() for key, field in self.fields.items()}
         return {"oneOf": [self._of_kind(kind, lists, members) for kind in KINDS]}

@@ -67,8 +67,8 @@ class UnknownField(KeyError):
 
 @dataclass(frozen=True, kw_only=True)
 class Operand(Field):
-    """What the operator compares with: as written, and as the operator wants it (a compiled pattern). `exists` takes
-    nothing."""
+    """Right-hand value of a check: as written, and as the operator needs it (a compiled pattern). `exists`
+    has no value."""
 
     fills: tuple[str, ...] = ("operator", "value", "prepared")
     written: Written = Written.ALWAYS
@@ -96,7 +96,7 @@ class Operand(Field):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check. `prepared` is the value as the operator wants it (a compiled pattern)."""
+    """Check of one field. `prepared` is the value as the operator needs it (a compiled pattern)."""
 
     field: str = declared(
         Text(
@@ -147,7 +147,8 @@ class CheckGroup:
 
     @property
     def counted(self) -> tuple[Check | CheckGroup, ...]:
-        """Without warnings, which are shown and belong to no group, and without the groups of nothing else."""
+        """Members that count: no warnings, which are displayed and belong to no group, and no groups of
+        nothing else."""
         return tuple(member for member in self.members if _counts(member))
 
 
@@ -206,7 +207,8 @@ def _counts(member: Check | CheckGroup) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """How one check went: what it saw, whether it passed, and why it did not where the reason is not the value."""
+    """Result of one check: the value it saw, whether it passed, and why it did not where the reason is not
+    the value."""
 
     check: Check
     passed: bool
@@ -237,7 +239,7 @@ class GroupVerdict:
 
 
 def evaluate(group: CheckGroup | None, read: Read) -> GroupVerdict:
-    """All checks are evaluated and reported; the worst failed action of the group wins."""
+    """Evaluate and report all checks; the worst failed action of the group wins."""
     if group is None:
         return GroupVerdict("proceed", ())
     results = {id(check): _run(check, read) for check in group.checks()}
@@ -247,8 +249,8 @@ def evaluate(group: CheckGroup | None, read: Read) -> GroupVerdict:
 
 
 def reason(group: CheckGroup | None, read: Read) -> tuple[bool, tuple[CheckResult, ...]]:
-    """Whether a group is a reason to ask (law §15, Sampling), with its results: where it passes, and where a check of
-    it cannot be read. A group without checks is none."""
+    """Return whether a group is a reason to ask (law §15, Sampling), with its results: where it passes, and
+    where one of its checks cannot be read. A group without checks is no reason."""
     if group is None:
         return False, ()
     results = {id(check): _run(check, read) for check in group.checks()}

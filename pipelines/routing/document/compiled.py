@@ -38,7 +38,7 @@ def compiled(condition: Condition) -> Test:
 
 
 def forgetting(test: Test) -> Test:
-    """With no text of an evaluation that was reached before."""
+    """Return the test without the text of an evaluation that was reached earlier."""
 
     def forgetful(view: View) -> bool:
         view.text = None

@@ -1,4 +1,4 @@
-"""How `compose` merges what it found with a variable that exists (dialect B15, drift 4)."""
+"""Merge strategies of `compose` for its result and an existing variable (dialect B15, drift 4)."""
 
 from __future__ import annotations
 

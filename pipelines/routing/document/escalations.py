@@ -1,4 +1,4 @@
-"""Who is told when something is escalated, how soon they answer, and what is done when they do not (law §8)."""
+"""Escalation rules: who is notified, how soon they answer, and what is done when they do not (law §8)."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ PRESETS: Final[dict[str, tuple[EscalationRule, ...]]] = {"aeef": AEEF}
 
 
 def rule_for(declared: Iterable[EscalationRule], preset: str, trigger: str) -> EscalationRule:
-    """What holds for a trigger: as the line declares, else as its preset says, else the administrators are told."""
+    """Return the rule for a trigger: that of the line, else that of its preset, else one that notifies the
+    administrators."""
     for rule in (*declared, *PRESETS.get(preset, ())):
         if rule.trigger == trigger:
             return rule
@@ -128,7 +129,7 @@ def rule_for(declared: Iterable[EscalationRule], preset: str, trigger: str) -> E
 
 
 def role_key(role: str) -> str:
-    """As keys of groups are written: “Development Manager” is `development-manager`."""
+    """Return the role as a key of groups: “Development Manager” is `development-manager`."""
     plain = unicodedata.normalize("NFKD", role).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain)).strip("-_")
 

@@ -58,7 +58,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationAnswer:
-    """One entry of the fact `answers`. Any word but the two of its kind is no answer."""
+    """Entry of the fact `answers`. Any word but the two of its kind is no answer."""
 
     kind: str
     payload: Any
@@ -75,13 +75,14 @@ class EvaluationAnswer:
 
 
 def by_key(answers: Iterable[EvaluationAnswer]) -> dict[str, EvaluationAnswer]:
-    """Of several answers to one evaluation the last counts."""
+    """Return the answers by evaluation; of several answers to one evaluation the last counts."""
     return {key_of(answer.kind, answer.payload): answer for answer in answers}
 
 
 def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
-    """Who answers: whom the question names, else the first of `EVALUATORS` that can. `able`: the machines that can. A
-    machine that is named and missing is replaced by a person, never by another machine."""
+    """Return who answers: the evaluator that the question names, else the first of `EVALUATORS` that can.
+    `able`: the machines that can. A named machine that is missing is replaced by a person, never by
+    another machine."""
     evaluator = question.get("agentic", {}).get("evaluator")
     candidates = (evaluator,) if evaluator else MACHINES
     return next((candidate for candidate in candidates if candidate in able), PERSON)

@@ -1,4 +1,4 @@
-"""What becomes of a task when a limit is used up, as a rule or a named budget says it."""
+"""Result of an exhausted limit for a task, as a rule or a named budget declares it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ EXHAUSTED: Final = ("fail", "stuck", "escalate")
 
 @dataclass(frozen=True, kw_only=True)
 class Exhausted(Field):
-    """One of the words, or `{to: station or end}`: the second attribute is that key."""
+    """Action at an exhausted limit: one of the words, or `{to: station or end}`, where the second attribute
+    is that key."""
 
     fills: tuple[str, ...] = ("on_exhausted", "exhausted_to")
 

@@ -1,4 +1,4 @@
-"""What a station is expected to leave, and what it means that it did not (law §13)."""
+"""Expected results of a station, and the meaning of their absence (law §13)."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ ARTIFACT: Final = Record.of(DeclaredArtifact, name="artifact")
 
 @dataclass(frozen=True)
 class TaskLimits:
-    """Of a whole task."""
+    """Limits of a whole task."""
 
     cost_usd: Any = declared(
         Amount(

@@ -125,7 +125,7 @@ class Judgement(Field):
 
 @dataclass(frozen=True)
 class Retries:
-    """After trouble, not after a result."""
+    """Retries after an error, not after a result."""
 
     max: int = declared(
         Count(
@@ -146,7 +146,7 @@ RETRIES: Final = Record.of(Retries)
 
 @dataclass(frozen=True)
 class Judging:
-    """How a run is judged. `…_said`: the conditions as written."""
+    """Judgement of a run. `…_said`: the conditions as written."""
 
     parse: str = declared(Choice(PARSES, default="exit_code", label="What it writes"))
     success_on: tuple[int, ...] = declared(
@@ -213,11 +213,11 @@ class Tool:
     )
 
     def question(self, gate: str) -> Evaluation:
-        """What has to be run: everything by which the result could be another one."""
+        """Return the evaluation to run: everything that could change the result."""
         return Evaluation.of(KIND, {"gate": gate, **self.run()})
 
     def run(self) -> dict[str, Any]:
-        """What is run and how it is judged, as the document says it."""
+        """Return what is run and how it is judged, as the document states it."""
         document = TOOL.write(self)
         return {
             key: value

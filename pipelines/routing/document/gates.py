@@ -73,7 +73,7 @@ class Approval:
 
     @property
     def unanimous(self) -> bool:
-        """Whether somewhere all who are asked have to approve."""
+        """Return whether any requirement needs the approval of all its people."""
         return any(requirement.everyone for requirement in self.who)
 
     @property
@@ -94,8 +94,9 @@ DUE_WORDS: Final = {"remind": "remind", "escalate": "escalate", "reject": "rejec
 
 @dataclass(frozen=True)
 class DuePolicy:
-    """After `after` seconds: remind, escalate or reject; never approve. `before`: a reminder so long before that;
-    `every`: more of them after it, `times` at most. `business`: all of these count the working time of the project."""
+    """Due time of a decision. After `after` seconds: remind, escalate or reject; never approve. `before`: a
+    reminder so long before that; `every`: further reminders after it, at most `times`. `business`: all of
+    these count the working time of the project."""
 
     after: float = declared(
         Duration(
@@ -129,7 +130,7 @@ class DuePolicy:
 
     @property
     def repeats(self) -> int:
-        """How often it is reminded again at most."""
+        """Maximum number of repeated reminders."""
         return (self.times or REMINDERS) if self.every else 0
 
 
@@ -153,7 +154,8 @@ MAX_FIELDS: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Fields(Each):
-    """What an approval fills in: fields as those of the line's form. They become variables of the task (law §6)."""
+    """Fields that an approval fills in, like those of the line's form. They become variables of the task (law
+    §6)."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         gate_fields = super().read(reader, key, around)
@@ -176,8 +178,8 @@ class Fields(Each):
 
 @dataclass(frozen=True)
 class SamplePolicy:
-    """One task in `one_in` is asked about; the others pass. `always`: checks that ask whatever was drawn, where they
-    pass or cannot be read (law §15)."""
+    """Sampling: one task in `one_in` is reviewed; the others pass. `always`: checks that ask whatever was
+    drawn, where they pass or cannot be read (law §15)."""
 
     one_in: int = declared(
         Count(
@@ -202,7 +204,8 @@ SAMPLE: Final = Record.of(SamplePolicy)
 
 @dataclass(frozen=True)
 class Channels:
-    """Where an approval needs no session: a confirm page that a mail links to, a button in a chat (law §15)."""
+    """Channels of an approval without a session: a confirm page that a mail links to, a button in a chat (law
+    §15)."""
 
     mail_link: bool = declared(
         Flag(
@@ -226,7 +229,7 @@ CHANNELS: Final = Record.of(Channels)
 
 @dataclass(frozen=True, kw_only=True)
 class Mode(Choice):
-    """Without checks and a tool it is people who decide."""
+    """Mode of a gate: without checks and a tool, people decide."""
 
     default: str = "manual"
 
@@ -248,7 +251,7 @@ MODES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Offers(Texts):
-    """What can be said here; what is usual where nothing is named."""
+    """Votes that the gate offers; the usual ones where none are named."""
 
     default: tuple[str, ...] = OFFERS
 
@@ -322,12 +325,12 @@ class Gate:
 
     @property
     def always_asks(self) -> bool:
-        """Whether a person is asked whatever the checks say and whichever task it is."""
+        """Return whether a person is asked whatever the checks report and whichever task it is."""
         return self.has_people and self.sample is None
 
     @property
     def has_people(self) -> bool:
-        """Whether people decide here, about every task or a sample of them."""
+        """Return whether people decide here, about every task or a sample of them."""
         return self.mode in ("manual", "checks_then_manual") and self.requires_approval
 
     @property

@@ -48,7 +48,7 @@ class VisitsAtMost:
 
 @dataclass(frozen=True)
 class AfterWord:
-    """From this word at the gate on, until the gate is approved."""
+    """Span of a guarantee: from this vote at the gate on, until the gate is approved."""
 
     gate: str = declared(
         Reference("gates", "gate", required=True, label="After a decision at"), required=True
@@ -105,7 +105,7 @@ class Guarantee:
 
     @property
     def form(self) -> str:
-        """One of FORMS."""
+        """Form of the guarantee, one of FORMS."""
         return next(name for name in FORMS if getattr(self, name) is not None)
 
 

@@ -64,15 +64,16 @@ DEFAULT: Final[dict[str, Any]] = {
 
 
 def faults(document: Any, schema: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
-    """What is wrong with a handoff document, each with its place in it; nothing where it is valid. None: no document
-    was handed over. `schema`: of the line or the station, by default that of AEEF."""
+    """Return the faults of a handoff document, each with its place in it; empty where it is valid. None: no
+    document was handed over. `schema`: that of the line or the station, by default that of AEEF."""
     if document is None:
         return (Problem("handoff", "is missing"),)
     return held_against(document, DEFAULT if schema is None else schema, "handoff")
 
 
 def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Problem, ...]:
-    """What is wrong with it; the places begin with `at`. The schema is one that can be used, see `schema_faults`."""
+    """Return the faults of the document; their paths begin with `at`. The schema is usable, see
+    `schema_faults`."""
     text = jsontext.dumps(document)
     if len(text) > LARGEST:
         return (Problem(at, _("is longer than %(most)s characters", most=LARGEST)),)
@@ -85,7 +86,7 @@ def held_against(document: Any, schema: Mapping[str, Any], at: str) -> tuple[Pro
 
 
 def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
-    """What keeps a schema from being used; the paths begin below it."""
+    """Return the faults that make a schema unusable; their paths begin below it."""
     schema_problems = list(_unsupported(schema, ""))
     if not schema_problems:
         try:
@@ -101,7 +102,7 @@ def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 
 def _unsupported(schema: Any, path: str) -> Iterator[Problem]:
-    """What would read from elsewhere, or take unbounded time."""
+    """Yield the parts that would read from elsewhere, or take unbounded time."""
     if isinstance(schema, list):
         for index, member in enumerate(schema):
             yield from _unsupported(member, join(path, index))
@@ -126,7 +127,7 @@ def _pattern_fault(pattern: str, where: str) -> Iterator[Problem]:
 
 
 def _re2(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    """By RE2, in linear time, as `matches` of conditions."""
+    """Match a pattern by RE2, in linear time, as `matches` of conditions does."""
     if isinstance(instance, str) and not compile_pattern(pattern).search(instance):
         yield ValidationError(f"does not match {pattern}")
 
@@ -140,7 +141,7 @@ def _validator(schema: str) -> Any:
 
 
 def _plain(text: str) -> Any:
-    """With floats for what is exact elsewhere: the library counts with nothing else."""
+    """Parse JSON with floats for numbers that are exact elsewhere: the library calculates with nothing else."""
     return json.loads(text, parse_int=_whole)
 
 

@@ -43,7 +43,7 @@ ENDING: Final = re.compile(r"^\.[a-z0-9][a-z0-9.+_-]{0,19}$")
 
 @dataclass(frozen=True, kw_only=True)
 class Endings(Texts):
-    """Of the names of files: `.csv`."""
+    """File name endings: `.csv`."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         endings = super().read(reader, key, around)
@@ -59,7 +59,7 @@ class Endings(Texts):
 
 @dataclass(frozen=True)
 class Input:
-    """One field. Which types have `choices`, `minimum`, `maximum`, `pattern` and `accept`: `RULES`."""
+    """Field of a form. Which types have `choices`, `minimum`, `maximum`, `pattern` and `accept`: `RULES`."""
 
     key: str = declared(
         Key(label="Key", help="Templates and checks name it so: {{input.key}}."), required=True
@@ -134,6 +134,6 @@ INPUT: Final = Record.of(
 
 
 def read_inputs(rows: Any) -> tuple[Input, ...]:
-    """What can be read of these rows; what cannot is at its default."""
+    """Return the inputs that can be read from these rows; unreadable parts have their default."""
     document = {"rows": rows} if type(rows) is list else {}
     return Reader(document, "", Problems()).each("rows", lambda row: INPUT.read(row, NOWHERE))

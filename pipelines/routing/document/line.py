@@ -64,7 +64,7 @@ def _around(document: dict[str, Any], keep: bool) -> Around:
 
 
 def _rules(document: dict[str, Any]) -> dict[str, object]:
-    """Each by its label, else by its number at its station."""
+    """Return each rule by its label, else by its number at its station."""
     labels: dict[str, object] = {}
     for station in _members(document, "stations"):
         rules = station.get("rules")
@@ -85,7 +85,7 @@ def _agents(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _named(document: dict[str, Any], part: str, naming: str) -> dict[str, str]:
-    """By key: what the member says under `naming`, else its key."""
+    """Return a name by key: the text of the member under `naming`, else its key."""
     keys = ((member.get("key"), member) for member in _members(document, part))
     return {key: _text(member, naming) or key for key, member in keys if type(key) is str}
 

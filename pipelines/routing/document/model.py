@@ -67,7 +67,7 @@ class Law(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Stations(Each):
-    """At least one."""
+    """Stations of a line, at least one."""
 
     required: bool = True
     least: int = 1
@@ -83,7 +83,7 @@ class Stations(Each):
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyOfPreset(One):
-    """What no knob says is as the preset says."""
+    """Policy of a line; an absent policy is that of the preset."""
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
         return PRESETS[around.preset]
@@ -231,7 +231,7 @@ class ParsedLine:
         return self.ends_by_key[key]
 
     def escalation(self, trigger: str) -> EscalationRule:
-        """What holds when something is escalated with this trigger."""
+        """Return the rule for an escalation with this trigger."""
         return rule_for(self.escalations, self.preset, trigger)
 
     def next_station(self, key: str) -> Station | None:
@@ -244,8 +244,8 @@ class ParsedLine:
         return self._positions[key]
 
     def waits_at(self, target: str, source: str) -> bool:
-        """Whether a token that leaves `source` for `target` waits there for its siblings. One from a station that the
-        join does not wait for enters as it would any station."""
+        """Return whether a token that leaves `source` for `target` waits there for its siblings. A token from
+        a station that the join does not wait for enters as it would any station."""
         station = self.stations_by_key.get(target)
         join = station.join if station else None
         return join is not None and source != target and source in join.wait_for
@@ -256,20 +256,20 @@ class ParsedLine:
         return self.stations_by_key[key].stage or key
 
     def requires(self, key: str) -> tuple[str, ...]:
-        """What a forward move out of this station needs (law §8). Raises KeyError."""
+        """Return the requirements of a forward move out of this station (law §8). Raises KeyError."""
         own = self.stations_by_key[key].requires
         if own is not None:
             return own
         return STANDARD_REQUIREMENTS if self.policy.preconditions else ()
 
     def handoff_schema(self, key: str) -> Mapping[str, Any] | None:
-        """Of what this station hands over; None: the standard one. Raises KeyError."""
+        """Return the schema of the station's handoff; None: the standard one. Raises KeyError."""
         own = self.stations_by_key[key].handoff
         return self.handoff if own is None else own
 
     @cached_property
     def named_limits(self) -> tuple[Budget, ...]:
-        """All named budgets that bind: those that the line declares, then the standard ones of its policy."""
+        """Named budgets that bind: those that the line declares, then the standard ones of its policy."""
         declared = {budget.key for budget in self.budgets}
         more = standard(self.stations_by_key, declared) if self.policy.standard_budgets else ()
         return tuple(budget for budget in (*self.budgets, *more) if budget.most is not None)
@@ -313,13 +313,13 @@ class ParsedLine:
 
     @cached_property
     def reads_words(self) -> bool:
-        """Whether some check reads the last word at a gate: `gates.<key>`."""
+        """Return whether some check reads the last vote at a gate: `gates.<key>`."""
         checks = (check for gate in self.gates if gate.checks for check in gate.checks.checks())
         return any(check.field.startswith("gates.") for check in checks)
 
     @cached_property
     def reads_stations(self) -> bool:
-        """Whether a rule or a check reads what was observed of other stations (law §13)."""
+        """Return whether a rule or a check reads observations of other stations (law §13)."""
         rules = (rule for station in self.stations for rule in station.rules)
         tests = (leaf for rule in rules for leaf in leaves(rule.when) if isinstance(leaf, FactTest))
         checks = (check for gate in self.gates if gate.checks for check in gate.checks.checks())
@@ -331,18 +331,19 @@ class ParsedLine:
 
     @cached_property
     def worked_out(self) -> dict[Any, Any]:
-        """What is costly to find in a line and asked again and again, kept with it (`decide/joining/reach.py`)."""
+        """Cache of results that are costly to derive from a line and often needed, stored with it
+        (`decide/joining/reach.py`)."""
         return {}
 
     @cached_property
     def asks_a_person(self) -> bool:
-        """Whether the line declares a gate at which people decide, about every task or a sample: then a jump is
-        reviewed, too."""
+        """Return whether the line declares a gate at which people decide, about every task or a sample: then
+        a jump is reviewed, too."""
         return any(gate.has_people for gate in self.gates)
 
     @cached_property
     def faults(self) -> tuple[Problem, ...]:
-        """Of rules that were kept although they are faulty."""
+        """Faults of rules that remain in the line although they are faulty."""
         return tuple(rule.fault for station in self.stations for rule in station.rules if rule.fault)
 
     @cached_property

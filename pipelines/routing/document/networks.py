@@ -1,8 +1,10 @@
-"""What network the programs of a station have: `work.network`, which is none, open or a list of hosts (house §5).
+"""Network access of the programs of a station: `work.network`, which is none, open or a list of hosts (house
+§5).
 
-A document that is written today and says nothing means none, and publishing writes that into the version. So a version
-in which a station that runs programs says nothing was published before there was the key, and means what it meant then:
-open. No version ever changes its meaning."""
+A document that is written today without the key means none, and publishing writes that into the version.
+So a version in which a station that runs programs lacks the key was published before the key existed, and
+means what it meant then: open. No version ever changes its meaning.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from pipelines.routing.document.work.network import NONE, OPEN
 
 
 def network_of(work: Mapping[str, Any]) -> str:
-    """Of a station of a version: none or open. With a list of hosts (`egress_of`) it is none but for these."""
+    """Return the network of a station of a version: none or open. With a list of hosts (`egress_of`) it is
+    none except for these."""
     return OPEN if work.get("network", OPEN) == OPEN else NONE
 
 
@@ -56,7 +59,8 @@ def _stated(station: Any, network: str, runs: Callable[[Mapping[str, Any]], bool
 
 
 def _runs(station: Mapping[str, Any], with_tools: set[str]) -> bool:
-    """Whether programs run there: its work, whatever its kind a hook that its rules ask, or the tool of a gate."""
+    """Return whether the station runs programs: its work, a hook that its rules ask (whatever the kind of
+    work), or the tool of a gate."""
     rules = list(_objects(station.get("rules")))
     gates = [station.get("gate"), *(key for rule in rules for key in _list(rule.get("gates")))]
     return (

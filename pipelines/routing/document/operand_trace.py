@@ -1,4 +1,4 @@
-"""What an evaluation saw, and how a trace shows it: whole when small, cut when not, so that it stays small."""
+"""Operands of a condition in the trace: complete when small, cut when not, so that the trace stays small."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ AT_PATHS = ("output", "fact")
 
 
 class Seen(NamedTuple):
-    """One operand that was reached: `path` for outputs, facts and edges; of the first two `value` is the list
-    of nodes."""
+    """Operand that was reached: `path` for outputs, facts and edges; of the first two `value` is the list of
+    nodes."""
 
     operand: str
     value: Any

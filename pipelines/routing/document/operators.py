@@ -132,7 +132,7 @@ WORDS: Final[Mapping[str, str]] = {
 
 
 def takes(operator: Any) -> str:
-    """What kind of value a condition with this operator names; any, where the operator is none."""
+    """Return the kind of value of a condition with this operator; any, where the operator is none."""
     output_operator = OUTPUT.get(operator) if type(operator) is str else None
     return output_operator.takes if output_operator else "anything"
 

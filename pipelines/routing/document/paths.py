@@ -1,4 +1,4 @@
-"""What an `output` condition, or `compose`, points at.
+"""Paths of an `output` condition or of `compose`.
 
 A path that starts with `$` is RFC 9535 JSONPath without `match` and `search` (they backtrack); the library
 parses it, this module evaluates it: bounded, and with the same exact equality as the rest of the algebra.
@@ -43,7 +43,7 @@ class OutputPath:
         return not self.text.startswith("$")
 
     def asks_for(self, keys: Container[str]) -> bool:
-        """Whether it names one of these keys of the document: as a key, or as its first step."""
+        """Return whether the path names one of these keys of the document: as a key, or as its first step."""
         if self.is_key:
             return self.text in keys or self.text.partition(".")[0] in keys
         match = _FIRST.match(self.text)

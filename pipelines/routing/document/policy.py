@@ -82,7 +82,7 @@ class NewerYesNo(YesNo):
 
 @dataclass(frozen=True, kw_only=True)
 class Revisit(Knob):
-    """One of the words, or `limit:<n>`."""
+    """Revisit policy: one of the words, or `limit:<n>`."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         usual = _usual(key, around)

@@ -1,4 +1,4 @@
-"""What a forward move out of a station needs, and what it hands over (law §8)."""
+"""Requirements of a forward move out of a station, and the handoff (law §8)."""
 
 from __future__ import annotations
 

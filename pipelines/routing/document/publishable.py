@@ -1,4 +1,4 @@
-"""What keeps a readable line from being published: the problems that only matter for a version."""
+"""Obstacles to publishing a readable line: the problems that only matter for a version."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ SWITCH_ON = Wording.of(
 
 
 def publishing_problems(line: ParsedLine) -> tuple[Problem, ...]:
-    """All of them, in the order of the document; none means that the line may become a version."""
+    """Return all problems that prevent publishing, in the order of the document; none means that the line may
+    become a version."""
     return (*_workspace(line), *_stations(line), *_numbers(line))
 
 
@@ -120,7 +121,7 @@ def _work(line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
 
 
 def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterator[Problem]:
-    """Of a list of hosts; an agent's own are not in it."""
+    """Yield the problems of a list of hosts; an agent's own hosts are not in it."""
     entries = egress_of(station.work.get("network"))
     if entries is None:
         return
@@ -134,7 +135,8 @@ def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterato
 
 
 def _template(line: ParsedLine, where: str, text: str) -> Iterator[Problem]:
-    """What no task of this line could ever fill (law §8a, an undefined one is an error)."""
+    """Yield the problems of placeholders that no task of this line could ever fill (law §8a, an undefined one
+    is an error)."""
     try:
         names = asked(text)
     except TemplateError as error:

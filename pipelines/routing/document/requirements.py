@@ -1,4 +1,5 @@
-"""Whom a gate asks: roles, groups, people, owners of stations, and how many of them (law §6)."""
+"""Requirements of a gate: the roles, groups, people and owners of stations that it asks, and how many of them
+(law §6)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ class Requirement:
 
     @property
     def asked(self) -> str:
-        """What people of this kind are found by: the agent where an owner is asked."""
+        """Key by which people of this kind are looked up: the agent where an owner is asked."""
         return self.agent if self.kind == OWNER else self.name
 
     @property
@@ -93,7 +94,7 @@ class RequirementRecord(Record[Requirement]):
         return Requirement(kind, name, count, everyone, agents[0] if agents else "")
 
     def _count(self, reader: Reader, kind: str) -> tuple[bool, int]:
-        """Whether all are asked, and how many at least."""
+        """Return whether all are asked, and the minimum count."""
         if reader.has("count") and reader.raw("count") == EVERYONE:
             if kind in ONE_PERSON:
                 reader.note("count", _("is at most %(most)s", most="1 for one person"))

@@ -22,7 +22,7 @@ ON_REJECT: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Route(Field):
-    """One of `choices`, or `prefix`, a colon and a station; the default where it is none of them."""
+    """Route: one of `choices`, or `prefix`, a colon and a station; the default where it is none of them."""
 
     choices: Mapping[str, str] = field(kw_only=False)
     prefix: str = field(kw_only=False)

@@ -101,7 +101,7 @@ class Late(Field):
         return self.look_at(reader.raw(key), reader.at(key), around, reader.values["fault"])
 
     def look_at(self, value: Any, path: str, around: Around, own: Problems) -> Any:
-        """What the value says; its faults are noted in `own`."""
+        """Return the parsed value; its faults are noted in `own`."""
         raise NotImplementedError
 
 
@@ -189,7 +189,8 @@ class Asked(Late):
 
 @dataclass(frozen=True)
 class Rule:
-    """One ordered transition. `to` has one key, or several for a fork; `@origin` and `@blocked` stand alone.
+    """Transition of a station, in order. `to` has one key, or several for a fork; `@origin` and `@blocked`
+    stand alone.
 
     A rule whose `when`, `to` or `gates` is faulty has `fault`, and `source` holds these three as written.
     `on_exhausted` is fail, stuck, escalate, or None; `exhausted_to` is the key of `{to: key}`.
@@ -237,23 +238,23 @@ class Rule:
 
     @cached_property
     def test(self) -> Callable[[View], bool]:
-        """Whether its condition is true of a view. Of a rule that has no fault."""
+        """Function that returns whether the condition is true of a view. Only for a rule without a fault."""
         test = compiled(self.when)
         return forgetting(test) if self.asks else test
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
-        """Of its condition, in the order in which they are asked."""
+        """Evaluations of the condition, in the order in which they are asked."""
         return tuple(leaf.evaluation for leaf in leaves(self.when) if isinstance(leaf, Answered))
 
     @property
     def asks(self) -> bool:
-        """Whether its condition has an evaluation, whose text it may hand on."""
+        """Return whether the condition has an evaluation, whose text it may hand on."""
         return bool(self.evaluations)
 
     @cached_property
     def walked_paths(self) -> int:
-        """How many operands of its condition have a path with `$`, which may have to be walked."""
+        """Number of operands of the condition that have a path with `$`, which may have to be walked."""
         return sum(isinstance(leaf, PathTest) and not leaf.path.is_key for leaf in leaves(self.when))
 
 

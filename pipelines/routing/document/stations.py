@@ -71,7 +71,7 @@ class Limits:
 
     @property
     def signal_retries(self) -> int:
-        """How often the work may ask for itself again."""
+        """Number of times that the work may request its own repetition."""
         return SIGNAL_RETRIES if self.max_retries is None else self.max_retries
 
 
@@ -149,7 +149,8 @@ JOIN: Final = Record.of(Join)
 
 @dataclass(frozen=True, kw_only=True)
 class Work(Field):
-    """As the document says it, `kind` among its keys; a person does what nothing is said of."""
+    """Work of a station as the document states it, `kind` among its keys; a person does work that is not
+    specified."""
 
     written: Written = Written.ALWAYS
 
@@ -275,19 +276,20 @@ class Station:
 
     @cached_property
     def tests(self) -> tuple[Callable[[View], bool], ...]:
-        """Of the conditions of the readable rules."""
+        """Tests of the conditions of the readable rules."""
         return tuple(rule.test for rule in self.readable)
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, ...]:
-        """What its rules ask, each question once."""
+        """Evaluations of the station's rules, each question once."""
         return tuple(
             {evaluation.key: evaluation for rule in self.rules for evaluation in rule.evaluations}.values()
         )
 
     @cached_property
     def walked_paths(self) -> int:
-        """How many operands of its conditions have a path with `$`, which may have to be walked."""
+        """Number of operands of the station's conditions that have a path with `$`, which may have to be
+        walked."""
         return sum(rule.walked_paths for rule in self.rules)
 
     @cached_property

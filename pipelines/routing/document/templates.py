@@ -53,7 +53,8 @@ def render(text: str, scope: Mapping[str, Any]) -> str:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """What a template asks for, each name once, in order: `task.title`, `.x`, `chain:id`. Raises TemplateError."""
+    """Return the names in a template, each once, in order: `task.title`, `.x`, `chain:id`. Raises
+    TemplateError."""
     return tuple(dict.fromkeys(_names(text)))
 
 
@@ -63,7 +64,8 @@ def texts(work: Any) -> Iterator[str]:
 
 
 def wanted(work: Any) -> frozenset[tuple[str, str]]:
-    """What all templates of a station's work look up, as `asked` has it. What is no template is told elsewhere."""
+    """Return the look-ups of all templates of a station's work, in the form of `asked`. Texts that are no
+    template are reported elsewhere."""
     lookups: set[tuple[str, str]] = set()
     for text in texts(work):
         try:
@@ -96,7 +98,8 @@ def edges(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _places(text: str) -> Iterator[re.Match[str]]:
-    """Behind the last end of a place none is looked for: each beginning would look through all of the rest."""
+    """Yield the placeholders of a text. The search stops after the last closing sign: otherwise each opening
+    sign would search the whole remainder."""
     return _PLACE.finditer(text, 0, text.rfind("}}") + 2)
 
 

@@ -1,4 +1,5 @@
-"""Where the stations of a line work: in folders of their own, or in a repository, each task on a branch (law §15)."""
+"""Workspaces of the stations of a line: folders of their own, or a repository, each task on a branch (law
+§15)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""How often a station can be entered and how long a path can be, with the limits that hold every decided move.
+"""Upper bounds for the entries of a station and the length of a path, from the limits that bind every decided
+move.
 
-Two ways, both above the truth: a sum over what leads into each station, which also holds for branches side by side; and
-for one token a walk over all that limits count, as long as it stays small.
+Two methods, both never below the true number: a sum over what leads into each station, which also holds
+for parallel branches; and for one token a walk over everything that limits count, as long as it stays
+small.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ class LineCounts:
         return total * (1 + self.line.station(key).limits.signal_retries)
 
     def _moves(self) -> Iterator[tuple[str, str, int | None]]:
-        """Each with its own limit, but for `rework` signals; what a rule takes counts once for each of its targets."""
+        """Yield each move with its own limit, except for `rework` signals; the moves of a rule count once for
+        each of its targets."""
         moves: set[tuple[str, str, int | None, str]] = set()
         for own in self.ways.values():
             for way in own:
@@ -103,8 +106,8 @@ class LineCounts:
     # The walk
 
     def longest(self, bound: int, station: str = "") -> bool:
-        """Whether a token could enter `station` more than `wanted` times; without one: make more than `wanted` moves.
-        Raises TooMany."""
+        """Return whether a token could enter `station` more than `bound` times; without a station: make more
+        than `bound` moves. Raises TooMany."""
         keys = self._counted(station)
         at = {key: index for index, key in enumerate(keys)}
         begin = self._begin(keys)
@@ -210,7 +213,7 @@ class LineCounts:
         return any(way.target == ORIGIN for own in self.ways.values() for way in own)
 
     def _used_up(self, place: CountedPlace, way: WayOut, at: Mapping[Limit, int]) -> bool:
-        """Whether the limit may be reached whose target this is."""
+        """Return whether the limit that leads to this target may be reached."""
         if way.rule is None:
             return True
         targets = [place.origin if target == ORIGIN else target for target in way.rule.to]
@@ -251,15 +254,15 @@ class LineCounts:
 
 
 def entry_limit(line: ParsedLine, key: str) -> int:
-    """What holds every decided entry. At a join several groups of branches may have arrived before the first is
-    counted, so nothing does."""
+    """Return the limit of every decided entry. At a join several groups of branches may have arrived before
+    the first is counted, so there is no limit."""
     if line.station(key).join is not None:
         return UNLIMITED
     return max(visit_limit(line, key), int(key == line.start))
 
 
 def rule_limits(line: ParsedLine, way: WayOut, target: str = "") -> list[tuple[Limit, int]]:
-    """Of the rule that is taken: its own and the revisit policy's."""
+    """Return the limits of the rule that is taken: its own and those of the revisit policy."""
     rule, target = way.rule, target or way.target
     assert rule is not None
     limits: list[tuple[Limit, int]] = []

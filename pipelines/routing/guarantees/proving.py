@@ -45,7 +45,7 @@ class GuaranteeAnswer:
 
     @property
     def why(self) -> str:
-        """All that is known of it, in one sentence."""
+        """Explanation of the answer in one sentence."""
         if not self.tried:
             return self.because
         return _("%(why)s; %(tried)s", why=self.because, tried=self.tried)
@@ -74,14 +74,14 @@ class GuaranteeAnswer:
 
 
 def answers(subject: LintSubject) -> tuple[GuaranteeAnswer, ...]:
-    """Of every guarantee of the line that is looked at."""
+    """Return the answer to every guarantee of the subject's line."""
     return prove(subject.line, subject)
 
 
 def prove(
     line: ParsedLine, subject: LintSubject | None = None, guarantees: tuple[Guarantee, ...] | None = None
 ) -> tuple[GuaranteeAnswer, ...]:
-    """Of every guarantee of the line, or of these; in their order."""
+    """Return the answers to all guarantees of the line, or to these, in their order."""
     selected = line.guarantees if guarantees is None else guarantees
     if not selected:
         return ()
@@ -165,7 +165,7 @@ class _Proving:
         return near
 
     def _proved(self, guarantee: Guarantee) -> tuple[bool, str]:
-        """Whether it is, and what that rests on or what stands in the way."""
+        """Return whether the guarantee is proved, and the basis of the proof or the obstacle."""
         if guarantee.never is not None:
             mark = mark_of(self._line, guarantee)
             reach = MarkedReach(self._line, self._ways, mark)

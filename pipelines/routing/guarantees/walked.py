@@ -48,7 +48,7 @@ def walked(line: ParsedLine, steps: Sequence[ScenarioStep]) -> str:
 
 
 def moves_of_walk(line: ParsedLine, steps: Sequence[ScenarioStep]) -> tuple[DrawnMove, ...]:
-    """Each move of the walk, once, in order."""
+    """Return each move of the walk once, in order."""
     result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
     return tuple(dict.fromkeys(drawn_moves(line, result.steps)))
 

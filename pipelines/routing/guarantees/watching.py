@@ -49,7 +49,7 @@ class WatchedWalk:
 
 
 class GuaranteeWatch:
-    """One guarantee, along a walk."""
+    """Check of one guarantee along a walk."""
 
     def __init__(self, line: ParsedLine, guarantee: Guarantee) -> None:
         self.line, self.guarantee = line, guarantee

@@ -73,7 +73,7 @@ ORDERED: Final = {
 
 
 class ChangeOfDocument(Protocol):
-    """One that `formats.changes` found."""
+    """Change of a document from `formats.changes`."""
 
     @property
     def steps(self) -> Sequence[object]: ...
@@ -109,7 +109,7 @@ def sentence(change: ChangeOfDocument, old: Document, new: Document) -> str:
 
 
 def thing(change: ChangeOfDocument, document: Document) -> str:
-    """What it is about, by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
+    """Return the subject of a change by name: “Build”, “Rule 2 of Build”, “Gate Review”, “The line”."""
     name = _name(document, change.kind, change.key)
     match change.kind:
         case "rule":
@@ -185,7 +185,8 @@ def _field(change: ChangeOfDocument, old: Document, new: Document) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """`what`: the thing and its field; `whole`: both values uncut, where a sentence has no room for them."""
+    """Change of a field. `what`: the thing and its field; `whole`: both values uncut, where a sentence has no
+    room for them."""
 
     what: str
     before: PartName | str
@@ -194,12 +195,13 @@ class FieldChange:
 
 
 def is_of_field(change: ChangeOfDocument) -> bool:
-    """Whether one value is another one now: nothing came, went, was placed or put in order."""
+    """Return whether the change replaces one value by another: nothing was added, removed, placed or
+    reordered."""
     return bool(change.field) and change.affects != "layout" and change.what != "order"
 
 
 def field_change(change: ChangeOfDocument, old: Document, new: Document) -> FieldChange:
-    """Of a change for which `is_of_field` holds."""
+    """Return the texts of a change for which `is_of_field` holds."""
     full_values = _values(change, old, new, str)
     before, now = (str(value) for value in full_values)
     is_long = max(len(before), len(now)) > MAX_VALUE
@@ -261,7 +263,8 @@ def _leads(rule: Any, document: Document) -> str:
 
 
 def condition(value: Any, document: Document, short: bool = False) -> str:
-    """In words, with names of the `document`, `short` for a drawing; one that cannot be read, as it is written."""
+    """Return a condition in words, with names of the `document`, `short` for a drawing; an unreadable one as
+    it is written."""
     problems = Problems()
     parsed = read_condition(value, "", problems, ())
     # An edge condition names stations, which nobody looks up here.
@@ -276,7 +279,8 @@ def _condition(value: Any, document: Document) -> str:
 
 
 def _placed(change: ChangeOfDocument, rule: Any, document: Document) -> dict[str, object]:
-    """Of a rule that came or went: its station, its number, its label if it has one, and what it does."""
+    """Return the values for a sentence about a rule that was added or removed: its station, its number, its
+    label if it has one, and what it does."""
     return {
         "station": _station(document, change.station),
         "place": change.place,
@@ -286,7 +290,7 @@ def _placed(change: ChangeOfDocument, rule: Any, document: Document) -> dict[str
 
 
 def _label(rule: Any) -> str:
-    """In quotes; "" where it has none."""
+    """Return the label of a rule in quotes; "" without a label."""
     label = rule.get("label") if isinstance(rule, Mapping) else ""
     return f"“{label}”" if label else ""
 

@@ -1,4 +1,4 @@
-"""What else has to be so for a sample of a difference: votes, counts, answers, where tasks came from."""
+"""Further conditions for a sample of a difference: votes, counts, answers, the origin of tasks."""
 
 from __future__ import annotations
 

@@ -46,14 +46,15 @@ def leaves(condition: c.Condition, short: bool = False, called: Called = str) ->
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How a condition is said."""
+    """Style in which a condition is put in words."""
 
     short: bool
     called: Called
 
 
 def comparison(op: str, value: Any, short: bool = False) -> str:
-    """What is asked of an operand: “is greater than 0”, “is there”, “is between 1 and 5”; by its sign “> 0”."""
+    """Return the comparison of an operand in words: “is greater than 0”, “is there”, “is between 1 and 5”; by
+    its sign “> 0”."""
     if op in operators.ALONE:
         return operators.ALONE[op]
     if op == "range":
@@ -139,7 +140,8 @@ def _failed(prefix: str, types: tuple[str, ...]) -> Leaf:
 
 
 def _subject(test: c.PathTest) -> str:
-    """What is looked at. Whether something is there is asked of all that a path finds, so `every` says nothing then."""
+    """Return the operand of the test in words. Existence is tested on everything at the path, so `every` adds
+    nothing then."""
     name = test.path.text.removeprefix("$.")
     if test.of == "count":
         return f"the number of {name}"

@@ -1,4 +1,4 @@
-"""What would follow from a decision, in words: on the buttons of a gate, and on those of a test."""
+"""Consequences of a decision in words: for the buttons of a gate, and for those of a test."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ STOPS = {
 
 
 def otherwise(line: ParsedLine, station: Station | None) -> str:
-    """What the policy does at this station where no rule took the outcome (law §4)."""
+    """Return what the policy does at this station where no rule took the outcome (law §4)."""
     policy = line.policy
     passed = policy.no_match if station is None or station.rules else policy.no_rules
     failed = policy_words(line, str(policy.on_failure))

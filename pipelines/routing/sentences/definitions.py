@@ -1,4 +1,5 @@
-"""What a version defines otherwise beside its rules, in sentences for people: “New tasks started at Build; now …”."""
+"""Differences in the definitions of a version beside its rules, in sentences for people: “New tasks started
+at Build; now …”."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from pipelines.routing.sentences.values import plain
 
 
 class DefinitionChange(Protocol):
-    """What is defined otherwise and is no region."""
+    """Difference in a definition that is not a region."""
 
     @property
     def what(self) -> str: ...
@@ -114,7 +115,7 @@ def _part_of_gate(pair: VersionPair, change: DefinitionChange, key: str) -> dict
 
 
 def _who(rows: list[list[Any]]) -> list[dict[str, Any]]:
-    """As the document says it; `difference` has rows of kind, name and count."""
+    """Return the requirements as the document writes them; `difference` has rows of kind, name and count."""
     return [{row[0]: row[1], "count": row[2]} for row in rows]
 
 
@@ -133,13 +134,14 @@ def _order(pair: VersionPair, change: DefinitionChange) -> str:
 
 
 def _values(pair: VersionPair, change: DefinitionChange, field: Field | None) -> dict[str, object]:
-    """Before and now, with names."""
+    """Return the old and the new value, with names."""
     sides = (("old", pair.old, change.old), ("new", pair.new, change.new))
     return {side: _shown(line, field, value) for side, line, value in sides}
 
 
 def _option(machine: str, what: str, path: str) -> Say:
-    """Of the line: what machines call it, what people do, and where the document says it."""
+    """Return the sentence about an option of the line: its name for machines, what people do, and its path in
+    the document."""
 
     def say(pair: VersionPair, change: DefinitionChange) -> str:
         values = _values(pair, change, field_of("line", path))

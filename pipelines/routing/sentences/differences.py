@@ -57,7 +57,7 @@ class RegionChange(Protocol):
 
 
 def of_change(pair: VersionPair, change: RegionChange) -> str:
-    """One sentence with the sample, or one that says what is not known."""
+    """Return one sentence with the sample, or one that explains what is not known."""
     if change.sample is not None:
         return of_sample(pair, change.sample)
     return _(
@@ -82,7 +82,8 @@ def of_sample(pair: VersionPair, sample: DecidedSample) -> str:
 
 
 def _outcome(pair: VersionPair, outcome: dict[str, Any]) -> PartName:
-    """As JSON. People read the station that a signal names by its name; any other word may be the work's own."""
+    """Return the outcome as JSON. People read the station of a signal by its name; any other word may be the
+    work's own."""
     signals = outcome.get("signals") or ()
     named_here = [{**signal, **_meta(pair, signal)} for signal in signals]
     readable = {**outcome, "signals": named_here} if signals else outcome
@@ -96,7 +97,7 @@ def _meta(pair: VersionPair, signal: dict[str, Any]) -> dict[str, Any]:
 
 
 def went(pair: VersionPair, sample: DecidedSample) -> Tenses:
-    """What the old version did with the sample, and what the new one does."""
+    """Return what the old version did with the sample, and what the new one does."""
     station = sample.situation["station"]
     return _went(pair.old, station, sample.old)[PAST], _went(pair.new, station, sample.new)[NOW]
 
@@ -137,7 +138,7 @@ def _rule(line: ParsedLine, key: str | None) -> str:
 
 
 def _went(line: ParsedLine, station: str, decision: dict[str, Any]) -> Tenses:
-    """As it was, and as it is."""
+    """Return what the decision did, in the past and the present tense."""
     return _KINDS[decision["decision"]](line, station, decision)
 
 

@@ -8,7 +8,7 @@ from pipelines.routing.document.line import ParsedLine
 
 
 def trigger_words(trigger: str) -> str:
-    """Why something was escalated; words of a line's own stand as they are."""
+    """Return the reason of an escalation in words; a trigger of the line's own stays as it is."""
     return ESCALATED.get(trigger, trigger)
 
 
@@ -36,7 +36,8 @@ def deadlock_words(kind: str) -> str:
 
 
 def role_words(role: str) -> str:
-    """Who answers, in a sentence: a role of Gateline by its people, any other as the line calls it."""
+    """Return who answers, for use in a sentence: a role of Gateline by its people, any other as the line
+    calls it."""
     if agents := agents_of(role):
         return f"whoever answers for {' or '.join(sorted(agents))}"
     return ROLES.get(role.casefold(), role)
@@ -52,7 +53,7 @@ ROLES = {
 
 
 def answered_by(line: ParsedLine, trigger: str, role: str) -> str:
-    """Who answers an escalation, how soon, and what is done when they do not."""
+    """Return who answers an escalation, how soon, and what happens when they do not."""
     escalation = line.escalation(trigger)
     words = {"role": role_words(role), "time": written(escalation.sla or 0)}
     if escalation.sla is None:
@@ -73,14 +74,14 @@ BREACHED = {
 
 
 def late_words(role: str, trigger: str) -> str:
-    """That nobody of the role answered an escalation in time."""
+    """Return the sentence that nobody of the role answered an escalation in time."""
     words = {"role": role_words(role), "what": trigger_words(trigger)}
     sentence = "{role} did not answer in time: {what}".format(**words)
     return sentence[:1].upper() + sentence[1:]
 
 
 def action_words(action: str) -> str:
-    """What was done when an escalation was not answered in time."""
+    """Return what was done when an escalation was not answered in time."""
     return {
         "block": "all work on the task is held",
         "notify": "others were told",

@@ -14,7 +14,7 @@ Cut = Callable[[str], str]
 
 
 def cut(text: str, start: int = 0) -> str:
-    """At most MAX_VALUE characters from there on; “…” stands for what is left out."""
+    """Return at most MAX_VALUE characters of the text from `start` on; “…” marks what is left out."""
     most = MAX_VALUE - (2 if start else 1)
     lead = "…" if start else ""
     if len(text) - start <= MAX_VALUE - len(lead):

@@ -1,4 +1,4 @@
-"""What a failure type that Gateline sets means, in words that fit after “it failed:” (law §2, §13)."""
+"""Meanings of the failure types that Gateline sets, in words that fit after “it failed:” (law §2, §13)."""
 
 from __future__ import annotations
 

@@ -101,14 +101,14 @@ def shown_words(field: Field | None, value: Any, called: Called, cut: Callable[[
 
 
 def _escalated(field: Field, value: str) -> str:
-    """Why it is escalated, and to whom; "" of other fields."""
+    """Return the reason of the escalation, or its recipient; "" for other fields."""
     if field is ESCALATION.fields["trigger"]:
         return trigger_words(value)
     return role_words(value) if field is ESCALATION.fields["role"] else ""
 
 
 def _choices(field: Field | None) -> Mapping[str, str]:
-    """What its words do, where it has some that are said."""
+    """Return the effects of the field's words, where they have texts."""
     if isinstance(field, Exhausted):
         field = POLICY.fields["on_exhausted"]
     if field is not None and type(field) in WORDS_OF:
@@ -192,11 +192,12 @@ def _promise(value: Mapping[str, Any], called: Called) -> str:
 
 
 def need_words(name: str) -> str:
-    """What going forward needs; a `metadata:<name>` by its name."""
+    """Return a requirement of a forward move in words; a `metadata:<name>` by its name."""
     phrase = WORDS_OF[Preconditions].get(name)
     return phrase if phrase else name.removeprefix(METADATA)
 
 
 def label(field: Field | None, key: str) -> str:
-    """As the inspector calls it; one that it does not show by its key, with spaces."""
+    """Return the label of the field in the inspector; a field that it does not display by its key, with
+    spaces."""
     return field.label if field and field.label else key.replace("_", " ")

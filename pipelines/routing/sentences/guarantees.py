@@ -1,4 +1,4 @@
-"""What a line promises, in words."""
+"""Guarantees of a line, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipelines.routing.sentences.references import place as named
 
 
 def promised(line: ParsedLine, guarantee: Guarantee) -> str:
-    """One sentence, with names as people see them."""
+    """Return the guarantee as one sentence, with names as people see them."""
     return sentence(guarantee, lambda key: place(line, key))
 
 

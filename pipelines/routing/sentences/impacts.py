@@ -1,4 +1,4 @@
-"""What a migration does to a position, in one sentence (docs/versions.md, Impact)."""
+"""Impact of a migration on a position, in one sentence (docs/versions.md, Impact)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class DecisionRecord(Protocol):
 
 
 class Effect(Protocol):
-    """What becomes of a position, as `analysis.impact` foresees it."""
+    """Effect on a position, as `analysis.impact` predicts it."""
 
     @property
     def effect(self) -> str: ...

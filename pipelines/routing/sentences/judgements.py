@@ -1,10 +1,10 @@
-"""What a fact decided about an outcome, as a sentence (law §13)."""
+"""Judgements of an outcome by a fact, as a sentence (law §13)."""
 
 from __future__ import annotations
 
 
 def judgement_words(why: str) -> str:
-    """`why` as the trace says it: “nothing_done counts as failure”."""
+    """Return the sentence for a judgement. `why` as the trace has it: “nothing_done counts as failure”."""
     if why.endswith(REMARK) and why.removesuffix(REMARK) in REMARKS:
         return REMARKS[why.removesuffix(REMARK)]
     kind, _between, word = why.partition(" counts as ")

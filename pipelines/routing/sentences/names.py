@@ -23,7 +23,7 @@ def gate_name(line: ParsedLine, key: str) -> str:
 
 
 def place_name(line: ParsedLine, key: str) -> str:
-    """Of a station, a gate or an end; what is none of them stays as it is."""
+    """Return the name of a station, a gate or an end; any other key stays as it is."""
     if key in line.gates_by_key and key not in line.stations_by_key:
         return gate_name(line, key)
     return target_name(line, key)
@@ -36,7 +36,8 @@ def rule_name(line: ParsedLine, rule_id: str) -> str:
 
 
 def by_rule(line: ParsedLine, rule_id: str) -> str:
-    """By its label, else by its number at its station; nothing where the line does not have it."""
+    """Return the rule by its label, else by its number at its station; an empty text where the line does not
+    have it."""
     if rule_id not in line.rules_by_id:
         return ""
     station, rule = line.rules_by_id[rule_id]
@@ -50,7 +51,7 @@ def end_name(line: ParsedLine, key: str) -> str:
 
 
 def target_name(line: ParsedLine, key: str) -> str:
-    """Of a station, an end or a symbol."""
+    """Return the name of a station, an end or a symbol."""
     if key == ORIGIN:
         return "back where it came from"
     if key == BLOCKED:

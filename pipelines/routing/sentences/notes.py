@@ -1,5 +1,5 @@
-"""What a trace notes beside the rules it tested, as a sentence (law §4, §6): the gate by its name, the policy as what
-happens. The trace itself keeps its own words; what is not known here stays as they are."""
+"""Notes of a trace beside the rules it tested, as a sentence (law §4, §6): the gate by its name, the policy
+as what happens. The trace itself keeps its own words; unknown notes stay as they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ WAITS = "waits for "
 
 
 def note_words(line: ParsedLine, why: str) -> str:
-    """`why` as the trace says it: “code-review: proceed, shown only”, “on_failure: halt”."""
+    """Return the sentence for a note. `why` as the trace has it: “code-review: proceed, shown only”,
+    “on_failure: halt”."""
     if why.startswith(WAITS):
         keys = why.removeprefix(WAITS).split(", ")
         if all(_is_gate(line, key) for key in keys):
@@ -41,7 +42,7 @@ def _goes(line: ParsedLine, to: str, by: str) -> str:
 
 
 def _refused(line: ParsedLine, why: str) -> str:
-    """Why it does not enter a station, by name; "" where it says something else."""
+    """Return why the token does not enter a station, by name; "" for any other note."""
     for pattern, words in REFUSED:
         if match := pattern.fullmatch(why):
             return words % {part: target_name(line, value) for part, value in match.groupdict().items()}

@@ -26,12 +26,13 @@ def stations(line: ParsedLine, keys: Sequence[str]) -> PartName:
 
 
 def target(line: ParsedLine, key: str) -> PartName:
-    """Of a rule or a policy: a station, an end, a symbol."""
+    """Return the target of a rule or a policy: a station, an end, a symbol."""
     return PartName(key, lambda: target_name(line, key))
 
 
 def place(line: ParsedLine, key: str) -> PartName:
-    """Where tasks go, in a sentence about all of them. Machines have the label of an end, as the log has it."""
+    """Return the destination of tasks, in a sentence about all of them. Machines have the label of an end, as
+    the log has it."""
     if key in line.ends_by_key and key not in line.stations_by_key:
         return PartName(line.end(key).label or key, lambda: end_name(line, key))
     if key in PLACES and key not in line.stations_by_key:
@@ -71,7 +72,7 @@ def gates(line: ParsedLine, keys: Sequence[str]) -> PartName:
 
 
 def rule(line: ParsedLine, key: str) -> PartName:
-    """After the word: “rule broken”, “rule 2 of Lint”."""
+    """Return the rule as a phrase, after the word: “rule broken”, “rule 2 of Lint”."""
     return PartName(key, lambda: _rule(line, key))
 
 
@@ -81,7 +82,7 @@ def _rule(line: ParsedLine, key: str) -> str:
 
 
 def rules(line: ParsedLine, keys: Sequence[str]) -> PartName:
-    """Of one station: “high, low”, “rules 1, 3 of Lint”."""
+    """Return the rules of one station: “high, low”, “rules 1, 3 of Lint”."""
     return PartName(", ".join(keys), lambda: _rules(line, keys))
 
 
@@ -105,12 +106,12 @@ def condition(rule_condition: Condition) -> str:
 
 
 def trigger(word: str) -> PartName:
-    """Why something is escalated."""
+    """Return the reason of an escalation."""
     return PartName(word, lambda: f"“{trigger_words(word)}”")
 
 
 def decision(word: str) -> PartName:
-    """What a person decided at a gate."""
+    """Return a person's decision at a gate."""
     return PartName(word.replace("_", " "), DECISIONS.get(word, lambda: word))
 
 
@@ -128,10 +129,10 @@ def trigger_in_words(word: str) -> PartName:
 
 
 def role(word: str) -> PartName:
-    """Who answers."""
+    """Return who answers."""
     return PartName(word, lambda: role_words(word))
 
 
 def error(name: str) -> PartName:
-    """Why a task is stuck or has failed."""
+    """Return why a task is stuck or has failed."""
     return PartName(name, lambda: error_words(name))

@@ -34,8 +34,8 @@ class WaitingToken(Protocol):
 
 
 def waiting(token: WaitingToken, line: ParsedLine, summary: str = "") -> Sentence | None:
-    """Why a token does not go on by itself, and what would free it; None where nothing holds it. `summary`: what its
-    last job said of itself."""
+    """Return why a token does not go on by itself, and what would free it; None where nothing stops it.
+    `summary`: the summary that its last job reported."""
     match token.status:
         case "stuck":
             return stuck(token, line)
@@ -115,7 +115,7 @@ STUCK = {
 
 
 def question_of(wait: Mapping[str, Any]) -> str:
-    """What a person is asked, by a station or by an evaluation."""
+    """Return the question for a person, from a station or from an evaluation."""
     if wait.get("question"):
         return str(wait["question"])
     evaluation = wait.get("evaluation") or {}

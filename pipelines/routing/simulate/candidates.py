@@ -1,4 +1,4 @@
-"""What can be tried where a token stands: outcomes with a witness, words at gates, answers to evaluations."""
+"""Candidates for the next step of a token: outcomes with a witness, votes at gates, answers to evaluations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Analysed(Protocol):
 
 
 class Candidates:
-    """Of one line; the outcomes of a station are found when it is first reached."""
+    """Candidates of one line; the outcomes of a station are computed when it is first reached."""
 
     def __init__(self, line: ParsedLine, subject: Analysed) -> None:
         self._line = line
@@ -106,13 +106,14 @@ def answers_to(evaluation: dict[str, Any]) -> Iterator[ScenarioStep]:
 
 
 def _reported(station: Station, candidate: Candidate) -> Iterator[Candidate]:
-    """As whoever works there can report it."""
+    """Yield the candidate in the forms that the worker of the station can report."""
     for outcome in made_up.reported(station, candidate.step.outcome):
         yield replace(candidate, step=replace(candidate.step, outcome=outcome))
 
 
 def _outcomes(line: ParsedLine, station: Station, subject: Analysed) -> Iterator[Candidate]:
-    """One for each rule, then what no rule takes; each also as the checks of the gates on its way want it."""
+    """Yield one outcome for each rule, then those that no rule takes; each also as the checks of the gates on
+    its way require it."""
     if not station.rules:
         yield Candidate(ScenarioStep("outcome", outcome={"result": "success"}))
     analysis = subject.analysis(station)
@@ -173,7 +174,7 @@ def _checks(gate: Gate) -> list[Check]:
 
 
 def _suiting(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
-    """With a value that suits each check, where the outcome says nothing of that field yet."""
+    """Return the outcome with a value that suits each check, where it does not have that field yet."""
     fitting = dict(outcome)
     for check in checks:
         name = ALIASES.get(check.field, check.field)
@@ -190,7 +191,7 @@ def _suiting(outcome: dict[str, Any], checks: list[Check]) -> dict[str, Any]:
 
 
 def _value(check: Check) -> Any:
-    """One for which the check passes, where that is easily said; `simulate` has the last word."""
+    """Return a value for which the check passes, where that is easy to state; `simulate` has the last word."""
     value = check.value
     if check.operator in ("less_than", "greater_than", "not_equals") and isinstance(value, int):
         return value - 1 if check.operator == "less_than" else value + 1
@@ -202,7 +203,8 @@ def _value(check: Check) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Without numbers that no store of JSON holds: a Decimal becomes the nearest integer or double."""
+    """Return the value without numbers that no store of JSON holds: a Decimal becomes the nearest integer or
+    double."""
     if isinstance(value, dict):
         return {key: plain(member) for key, member in value.items()}
     if isinstance(value, list):

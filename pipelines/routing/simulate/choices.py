@@ -1,4 +1,4 @@
-"""What may happen next where a token stands, each choice with what it would do: tried by `take`, never guessed."""
+"""Possible next events of a token, each choice with its effect: tried by `take`, never guessed."""
 
 from __future__ import annotations
 
@@ -69,15 +69,16 @@ class _Stations:
 def choices(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> tuple[SimulationChoice, ...]:
-    """For one of the walk's tokens that has not ended. A question is answered in words, which nobody can foresee: it
-    has no choice but to run again. What is escalated is resolved, what is missing said to be there."""
+    """Return the choices of one of the walk's tokens that has not ended. A question is answered in words,
+    which nobody can predict: its only choice is to run again. An escalation is resolved, a missing
+    precondition is declared present."""
     return tuple(_at_token(walk, position, _choices(line, walk, position)))
 
 
 def _at_token(
     walk: SimulatedTask, position: SimulatedPosition, token_choices: Iterator[SimulationChoice]
 ) -> Iterator[SimulationChoice]:
-    """While branches run side by side a step names its station."""
+    """Yield the choices; while branches run side by side each step names its station."""
     several = sum(other.here for other in walk.positions) > 1
     for choice in token_choices:
         if choice.kind == RESOLVE:
@@ -119,8 +120,8 @@ def _happening(choice: SimulationChoice) -> Iterator[SimulationChoice]:
 def _resolutions(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition
 ) -> Iterator[SimulationChoice]:
-    """Of the escalation that holds this position; the first one that has work, or waits, also has those that hold
-    none."""
+    """Yield the resolutions of the escalation that holds this position; the first position that has work, or
+    waits, also has those of escalations that hold none."""
     index = walk.index_of(position.token)
     first = index == walk.present
     for escalation in walk.escalations:
@@ -236,7 +237,8 @@ def _named(condition: Condition) -> Iterator[dict[str, Any]]:
 
 
 def _words(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -> Iterator[SimulationChoice]:
-    """Of each open gate those that it offers; approving all that are open at once is a choice of its own."""
+    """Yield the votes that each open gate offers; approving all gates that are open at once is a choice of
+    its own."""
     open_review = position.asked
     assert open_review is not None and isinstance(open_review.decision, Wait)
     keys = [key for key in open_review.decision.gates if key not in open_review.words]

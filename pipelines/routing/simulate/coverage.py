@@ -1,4 +1,4 @@
-"""What a set of scenarios has shown of a line: rules tested and taken, stations, gates, policy."""
+"""Coverage of a line by a set of scenarios: rules tested and taken, stations, gates, policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _KNOB = re.compile(r"(no_rules|no_match|on_failure|failure_rules): ")
 
 @dataclass(frozen=True, slots=True)
 class ShownScenarios:
-    """By one scenario, or by several: keys, ids, and `station: knob: value` of the policy where it was applied."""
+    """Coverage by one scenario, or by several: keys, ids, and `station: knob: value` of the policy where it
+    was applied."""
 
     tested: frozenset[str] = frozenset()
     taken: frozenset[str] = frozenset()
@@ -64,7 +65,8 @@ def _tested(decision: Decision) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Of one line, in the order of its document. `percent`: rules taken, of all; 100 where there are none."""
+    """Coverage of one line, in the order of its document. `percent`: rules taken, of all; 100 where there are
+    none."""
 
     shown: ShownScenarios
     rules: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Which edges of a drawn line a walk goes along."""
+"""Edges of a drawn line that a walk follows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pipelines.routing.simulate.state import StepRecord
 
 @dataclass(frozen=True, slots=True)
 class DrawnMove:
-    """One move. `target`: a station or an end. `rule`: "" where none was taken. `edge`: the drawn edge, as `edge_of`
-    names it."""
+    """Move along a drawn edge. `target`: a station or an end. `rule`: "" where no rule was taken. `edge`: the
+    drawn edge, as `edge_of` names it."""
 
     source: str
     target: str

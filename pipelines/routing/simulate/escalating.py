@@ -20,8 +20,8 @@ def opened(
     role: str = "",
     rule: str = "",
 ) -> tuple[SimulatedTask, SimulatedEscalation]:
-    """As the line says for this trigger. `index`: of the position where it arises, whose own status is not touched;
-    `role`: another one that is named by what escalates."""
+    """Open an escalation as the line declares it for this trigger. `index`: the position where it arises,
+    whose own status does not change; `role`: another one that the source of the escalation names."""
     escalation_rule = line.escalation(trigger)
     position = walk.positions[index] if index is not None else None
     new = SimulatedEscalation(
@@ -44,8 +44,8 @@ def _with(walk: SimulatedTask, new: SimulatedEscalation) -> SimulatedTask:
 
 
 def blocked(walk: SimulatedTask, but: int | None = None) -> SimulatedTask:
-    """All work that has not reported yet is held by every open escalation that blocks, as in `engine/holding.py`; it
-    goes on when there is none. `but`: a position that has just reported."""
+    """Pause all work that has not reported yet by every open escalation that blocks, as in
+    `engine/moves/pausing.py`; it goes on when there is none. `but`: a position that has just reported."""
     wait = joined(
         [
             paused_by(escalation.number, escalation.trigger)
@@ -74,6 +74,6 @@ def _convened(walk: SimulatedTask, escalation_rule: EscalationRule, of: Simulate
 
 
 def closed(walk: SimulatedTask, escalation: SimulatedEscalation) -> SimulatedTask:
-    """What only it blocked goes on."""
+    """Close the escalation; work that only it blocked goes on."""
     left = tuple(other for other in walk.escalations if other.number != escalation.number)
     return blocked(replace(walk, escalations=left))

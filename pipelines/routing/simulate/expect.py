@@ -1,4 +1,4 @@
-"""What was expected beside what happened: each mismatch with its step, and why the line went as it did."""
+"""Comparison of expected and actual results: each mismatch with its step, and why the line went as it did."""
 
 from __future__ import annotations
 

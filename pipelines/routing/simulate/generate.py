@@ -1,5 +1,5 @@
-"""One scenario for each rule that can be taken, found by search and run before anybody sees it; for every other
-rule the reason why there is none."""
+"""Generation of one scenario for each rule that can be taken, by search and run before anybody sees it; for
+every other rule the reason why there is none."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def generate(
 
 
 def _never(subject: LintSubject, station: Station, liveness: Liveness) -> str:
-    """Why the rule is proved never to be taken on a way by rules, policy and words; or nothing."""
+    """Return why the rule is proved never to be taken on a way by rules, policy and votes; or an empty text."""
     if liveness.status == DEAD:
         return killed(liveness)
     if station.key not in subject.reached:
@@ -87,7 +87,7 @@ def _never(subject: LintSubject, station: Station, liveness: Liveness) -> str:
 
 
 def killed(liveness: Liveness) -> str:
-    """Why a dead rule is one."""
+    """Return why a dead rule is dead."""
     if liveness.never:
         return "its condition can never be true"
     return f"earlier rules take everything that it would: {', '.join(liveness.killers)}"
@@ -134,11 +134,11 @@ class _Hunt:
 
     @property
     def stopped(self) -> bool:
-        """Whether something is left to look for, and nobody waits for it any more."""
+        """Return whether something is left to look for, and nobody waits for it any more."""
         return bool(self._cut or self._unproved) and not self._going()
 
     def why(self, station: Station, liveness: Liveness) -> str:
-        """Why no scenario was found, as far as it is known."""
+        """Return why the search has no scenario for the rule, as far as it is known."""
         rule = liveness.rule.id
         if rule in self._unproved:
             return "a way was found, but the bound of steps was reached before it was run"
@@ -180,7 +180,7 @@ def _edges(rules: Iterable[Rule]) -> Edges:
 def _scenario(
     line: ParsedLine, rule: str, name: str, steps: tuple[ScenarioStep, ...] | None, keys: set[str]
 ) -> ScenarioScript | None:
-    """With what its run shows as its expectation; None unless it takes the rule."""
+    """Return the scenario with the result of its run as its expectation; None unless it takes the rule."""
     if steps is None:
         return None
     result = run(line, ScenarioScript(_key(rule, keys), name[:200], steps))

@@ -25,8 +25,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def value(field: Input) -> Any:
-    """Of one field that has no default, within its bounds; None for a secret, which nobody can make up, and for a text
-    that has to match a pattern."""
+    """Return a value for one field without a default, within its bounds; None for a secret, which nobody can
+    make up, and for a text that has to match a pattern."""
     if field.type in ("text", "long_text"):
         return None if field.pattern else _text(field)
     known = {
@@ -89,7 +89,7 @@ def _filled(
 
 
 def _ways(field: Input) -> tuple[Any, ...]:
-    """What may be filled in; None: nothing."""
+    """Return the possible entries of the field; None: no entry."""
     if field.has_default and field.type != "secret":
         return (field.default,)
     if not field.required:

@@ -1,4 +1,4 @@
-"""What scenarios have shown, as text for people and as JSON for machines: the same for every window."""
+"""Results of scenarios as text for people and as JSON for machines, the same for every user interface."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class ScenarioReport:
 
     @property
     def holds(self) -> bool:
-        """Whether something was shown, and nothing failed: no scenario shows nothing."""
+        """Return whether there are results, and none failed: no scenario proves nothing."""
         return bool(self.results) and not self.failed
 
     def problems(self, min_coverage: float = 0) -> list[str]:
-        """Why the whole does not hold; empty if it does."""
+        """Return why the report as a whole does not hold; empty if it does."""
         percent = self.coverage.percent
         few = f"{percent:.1f}% of the rules are taken, fewer than {min_coverage:g}%"
         return [
@@ -86,7 +86,7 @@ def report(line: ParsedLine, scenarios: Iterable[ScenarioScript], name: str = ""
 
 
 def told_generated(generated: Generated) -> str:
-    """What was generated, and for which rules there is nothing, and why."""
+    """Return a text about the generated scenarios, and the rules without one, with the reason."""
     count = f"{len(generated.scenarios)} scenarios generated."
     missing: Sequence[str] = [str(gap) for gap in generated.missing]
     return "\n".join([count, *(f"none for {gap}" for gap in missing)])

@@ -1,5 +1,5 @@
-"""What people do about what is escalated or missing: escalate by hand, resolve, say that it is there now. As in
-`engine/resolving.py` and `engine/reconsider.py`."""
+"""Actions of people on escalations and missing preconditions: escalate by hand, resolve, declare present. As
+in `engine/commands/resolve_escalation.py` and `engine/commands/reconsider.py`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pipelines.routing.simulate.state import (
 
 
 def escalate(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
-    """By hand: it holds no station, and keeps the task from going forward."""
+    """Escalate by hand: it holds no station, and keeps the task from going forward."""
     after, _new = escalating.opened(line, walk, step.said["trigger"])
     return StepRecord(after, walk.positions[index].station)
 
@@ -87,7 +87,7 @@ def _resolved(
 
 
 def _chosen(position: SimulatedPosition, route: str) -> dict[str, Any]:
-    """What that branch says under the keys that are contradicted."""
+    """Return the values of that branch for the contradicted keys."""
     branch_values: dict[str, dict[str, Any]] = position.wait.get("values", {})
     if route not in branch_values:
         known = ", ".join(branch_values) or "nothing is contradicted here"
@@ -99,8 +99,8 @@ def _chosen(position: SimulatedPosition, route: str) -> dict[str, Any]:
 
 
 def reconsider(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep) -> StepRecord:
-    """All that a scenario may say is there by now, but for what the step names. That the station's gate was not passed
-    only another run mends, an open escalation only somebody who resolves it."""
+    """Declare everything present that a scenario may declare, except what the step names. Only another run
+    mends a station's gate that was not passed, only somebody who resolves it an open escalation."""
     position = walk.positions[index]
     if not position.lacks:
         raise StepRefused(f"nothing is missing at {position.station}")

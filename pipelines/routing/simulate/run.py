@@ -16,7 +16,7 @@ from pipelines.routing.simulate.walk import take
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """What became of a scenario. `steps`: those that were taken; it holds if nothing failed."""
+    """Result of a scenario. `steps`: those that were performed; it holds if nothing failed."""
 
     scenario: ScenarioScript
     steps: tuple[StepRecord, ...]

@@ -29,13 +29,14 @@ STATUSES = (*LIVING, *ENDS)
 
 @dataclass(frozen=True, slots=True)
 class ScenarioStep:
-    """One thing that happens. `kind`: outcome (with `answers` that are known already, perhaps), gates (words at
-    open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand), escalate (by
-    hand), resolve (an open escalation), reconsider (what was missing is there now).
+    """Event of a scenario. `kind`: outcome (perhaps with `answers` that are known already), gates (votes at
+    open gates), answers (to an evaluation), answer (to a question of a blocked task), retry (by hand),
+    escalate (by hand), resolve (an open escalation), reconsider (a missing precondition is now present).
 
-    `at`: the station of the token that it happens to; None: the first one that has not ended. `missing`: of an
-    outcome, preconditions of a forward move that are not there; all others are taken for met; of reconsider, those that
-    still are not. `said`: of escalate {trigger, reason}, of resolve {word, route, reason, trigger}.
+    `at`: the station of the token that the event concerns; None: the first one that has not ended.
+    `missing`: of outcome, unmet preconditions of a forward move, all others count as met; of reconsider,
+    those that are still unmet. `said`: of escalate {trigger, reason}, of resolve {word, route, reason,
+    trigger}.
     """
 
     kind: str
@@ -180,8 +181,8 @@ def read_step(data: Any, at: str) -> ScenarioStep:
 
 
 def _said(kind: str, data: Any, at: str) -> dict[str, str]:
-    """Of resolve `go_on`, or `{word: route, route: fix, reason: …, trigger: …}`; of escalate `security`, or `{trigger:
-    security, reason: …}`."""
+    """Read the details of a step: of resolve `go_on`, or `{word: route, route: fix, reason: …, trigger: …}`;
+    of escalate `security`, or `{trigger: security, reason: …}`."""
     first = DETAIL_KEYS[kind][0]
     members = {first: data} if type(data) is str else shapes.mapping(data, at)
     shapes.only(members, at, DETAIL_KEYS[kind])

@@ -1,4 +1,4 @@
-"""Where a task of a scenario stands: its tokens, its counters and its data, as values that never change."""
+"""State of a task of a scenario: its tokens, its counters and its data, as values that never change."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class SimulatedEscalation:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPosition:
-    """Of one token, which keeps its number from station to station. `status`: queued (its station is to report, or
-    with an `arrival` its siblings at the join), awaiting_review, blocked, held, stuck, or the kind of its end.
-    `feedback`: what the station gets with its prompt; `within`: the forks that it is a branch of; `wrote`: what was put
-    into the context on its way."""
+    """Position of one token, which keeps its number from station to station. `status`: queued (its station is
+    to report, or with an `arrival` its siblings at the join), awaiting_review, blocked, held, stuck, or
+    the kind of its end. `feedback`: what the station gets with its prompt; `within`: the forks that it is
+    a branch of; `wrote`: what was put into the context on its way."""
 
     station: str
     status: str = READY
@@ -179,7 +179,7 @@ class SimulatedTask:
         return replace(after, escalations=()) if after.over else after
 
     def index_of(self, token: int) -> int | None:
-        """Where a token stands among the positions; None where it has ended or become part of another."""
+        """Return the index of a token among the positions; None where it has ended or become part of another."""
         indices = (
             i for i, position in enumerate(self.positions) if position.token == token and not position.over
         )
@@ -210,7 +210,7 @@ class SimulatedTask:
         }
 
     def situation(self, line: ParsedLine, index: int, outcome: Data) -> dict[str, Any]:
-        """Of a fresh outcome."""
+        """Return the situation of a fresh outcome."""
         position = self.positions[index]
         own: dict[str, Any] = {"signal_reworks": position.signal_reworks, "origin": position.origin}
         if line.limits.cost_usd is not None and self.spent:
@@ -278,8 +278,8 @@ class StepRecord:
 
     @property
     def decisions(self) -> list[tuple[str, Decision]]:
-        """Each with its station: the step's own, those about tokens that waited for it, then those about the outcomes
-        of joins."""
+        """Decisions, each with its station: the step's own, those about tokens that waited for it, then those
+        about the outcomes of joins."""
         own = [(self.station, self.decision)] if self.decision else []
         return [*own, *self.also] + [(join.station, join.decision) for join in self.joined if join.decision]
 

@@ -1,6 +1,5 @@
-"""What one step of a scenario does: by the very same `decide`, counted by the very same `consequences` as in
-production. A walk never changes; every step gives the next one.
-"""
+"""Step of a scenario: by the very same `decide`, counted by the very same `consequences` as in production. A
+walk never changes; every step returns the next one."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ RETRIED = ("stuck", BLOCKED, HELD)
 
 
 def take(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> StepRecord:
-    """One step further. Raises StepRefused where it cannot happen."""
+    """Perform one step. Raises StepRefused where it cannot happen."""
     index = _where(walk, step) if step.kind != "resolve" else _anywhere(walk)
     try:
         return TAKERS[step.kind](line, walk, index, step)
@@ -48,7 +47,7 @@ def take(line: ParsedLine, walk: SimulatedTask, step: ScenarioStep) -> StepRecor
 
 
 def _anywhere(walk: SimulatedTask) -> int:
-    """What is resolved need not stand where it arose any more."""
+    """Return the present position: an escalation that is resolved may have arisen elsewhere."""
     if walk.over:
         raise StepRefused(f"the walk is over: it ended at {walk.end}")
     return walk.present
@@ -86,7 +85,8 @@ def _outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioSt
 def _observed(
     line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition, situation: dict[str, Any]
 ) -> SimulatedTask:
-    """With what was observed of a visit that passed. A script that says no tree means one that nobody changes."""
+    """Return the walk with the observations of a visit that passed. A script that names no tree means one
+    that nobody changes."""
     if not line.reads_stations or not situation["outcome"].get("facts"):
         return walk
     read = read_situation(situation)

@@ -98,7 +98,7 @@ def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
 @signed_in
 @require_POST
 def change_password(request: SignedIn) -> HttpResponse:
-    """All other sessions of this person end: their proof was the old password."""
+    """Change the password and end all other sessions of this person, whose proof was the old password."""
     limited = ratelimit.consume_or_429(request, action="change_password")
     if limited is not None:
         return limited

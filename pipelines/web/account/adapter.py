@@ -1,4 +1,4 @@
-"""What django-allauth asks the product: who may sign up, whose request it is, how mail leaves, what is recorded."""
+"""Adapter of django-allauth: who may sign up, whose request it is, how mail leaves, what is recorded."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class AccountAdapter(DefaultAccountAdapter):
         return client_address(request)
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """By address, too: by the name alone whoever guesses would lock out whom the name belongs to."""
+        """Return the key with the address, too: by the name alone whoever guesses would lock out the owner of
+        the name."""
         name = super()._get_login_attempts_cache_key(request, **credentials)
         return f"{self.get_client_ip(request)}:{name}"
 
@@ -73,7 +74,8 @@ class AccountAdapter(DefaultAccountAdapter):
             super().send_password_reset_mail(user, email, context)
 
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
-        """In the words of the product: what allauth calls a security key is a passkey everywhere else."""
+        """Return the methods in the words of the product: what allauth calls a security key is a passkey
+        everywhere else."""
         return [
             {**method, "description": "Use a passkey"} if method["id"] == PASSKEY else method
             for method in super().get_reauthentication_methods(user)

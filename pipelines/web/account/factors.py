@@ -28,7 +28,7 @@ class FactorAdapter(DefaultMFAAdapter):
 
 
 def _fernet() -> MultiFernet:
-    """Of the secret key, and of those before it (`SECRET_KEY_FALLBACKS`)."""
+    """Return the cipher of the secret key, and of earlier keys (`SECRET_KEY_FALLBACKS`)."""
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     return MultiFernet([Fernet(_key_of(str(key))) for key in keys])
 

@@ -6,7 +6,7 @@ from allauth.account.forms import LoginForm
 
 
 class SignInForm(LoginForm):
-    """With the field name that password managers have stored for this page."""
+    """Sign-in form with the field name that password managers have stored for this page."""
 
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)

@@ -44,7 +44,7 @@ def content_mark(entry: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class CountedFile:
-    """One changed file. `added`, `removed`: lines, None where nobody counted them. `content` as
+    """Changed file. `added`, `removed`: lines, None where nobody counted them. `content` as
     `signatures.content_of`, of the new side where there is one."""
 
     change: FileChange
@@ -102,7 +102,7 @@ class Bytes:
         self._storage = storages["artifacts"]
 
     def read(self, entry: Any, most: int = MOST_BYTES) -> bytes | None:
-        """At most `most` and one byte; None where there is nothing to read."""
+        """Return at most `most` bytes and one more; None where there is nothing to read."""
         if entry and "link" in entry:
             return str(entry["link"]).encode()
         name = self._names.get(str(entry["digest"])) if entry else None

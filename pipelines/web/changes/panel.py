@@ -42,7 +42,7 @@ SENSITIVE = {TESTS: "Tests", BUILD: "Build", CI: "CI", LISTED_BY_LINE: "Sensitiv
 
 @dataclass(frozen=True)
 class Range:
-    """What the tree under review is compared with. `key` is its name in the address."""
+    """Base of a comparison with the tree under review. `key` is its name in the address."""
 
     key: str
     label: str
@@ -225,7 +225,7 @@ class ChangesPanel:
 
     @property
     def kept(self) -> list[tuple[str, str]]:
-        """What the search takes along of the address."""
+        """Parameters of the address that the search carries along."""
         return [
             (key, str(value))
             for key, value in self.query.items()

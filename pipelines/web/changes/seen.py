@@ -1,4 +1,4 @@
-"""What a reader has seen: whole trees, and single files."""
+"""Viewed content of a reader: whole trees, and single files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def look(user: User, task: Task, token_id: int, moment: datetime, digest: str) -
 
 
 def before(user: User, task: Task, digest: str) -> SeenTree | None:
-    """What they saw last of the task's files, other than the tree `digest`."""
+    """Return the tree of the task's files that the user saw last, other than the tree `digest`."""
     return _others.first(user=user.pk, task=task.pk, digest=digest)
 
 

@@ -1,4 +1,4 @@
-"""One file of a comparison, as a page shows it: its hunks, or why there are none."""
+"""Display of one file of a comparison: its hunks, or why there are none."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ class ShownHunk:
 
 @dataclass(frozen=True)
 class ShownFile:
-    """`why`: in place of lines, why none are shown; `folded`: they are shown when asked for. `pictures`: digests of a
-    picture before and after."""
+    """Displayed file. `why`: in place of lines, the reason that there are none; `folded`: they appear on
+    request. `pictures`: digests of a picture before and after."""
 
     counted: CountedFile
     hunks: Sequence[ShownHunk] = ()

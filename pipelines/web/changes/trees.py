@@ -14,7 +14,7 @@ from pipelines.work.workspaces import digest_of
 
 
 class TaskTrees:
-    """What one look reads of a task is read once."""
+    """Trees of one task; within one request each is read once."""
 
     def __init__(self, task_id: int) -> None:
         self.task_id = task_id
@@ -29,8 +29,8 @@ class TaskTrees:
         return StoredTree(*stored) if stored else EMPTY
 
     def start(self, token_id: int, moment: datetime) -> StoredTree:
-        """What the task began with, as seen from that moment: the base of its branch in a repository, for a retry the
-        files of the task before, else nothing."""
+        """Return the tree that the task began with, as seen from that moment: the base of its branch in a
+        repository, for a retry the files of the previous task, else nothing."""
         changed = BranchStandings(Task.objects.get(pk=self.task_id)).before(token_id, moment)
         if changed is None:
             base = self._family.base

@@ -1,4 +1,4 @@
-"""What lint says of a draft, in the words and the shape in which the canvas shows it."""
+"""Lint results of a draft, in the words and the shape in which the canvas displays them."""
 
 from __future__ import annotations
 
@@ -47,17 +47,18 @@ REMEMBERED = 4_000
 
 
 def findings_of(draft: Mapping[str, Any], project: Project) -> dict[str, Any]:
-    """Of a draft, which may be no line yet. Raises Invalid: what no draft may hold."""
+    """Return the findings of a draft, which may be no line yet. Raises Invalid: content that no draft may
+    hold."""
     return told(examined(draft, project), draft)
 
 
 def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
-    """What was found of this draft. `findings`: each with its remedies, `left_out` the number of notes beyond them.
-    `rules`: of each rule where it stands, by id. `untaken`: of each station what no rule takes. `otherwise`: what the
-    policy does. `visits`: how often a station can be entered at most. `onward`: where the policy leads passed
-    outcomes that no rule takes. `rejected`: by gate, the station that a rejection leads to. `endless`: of rules, by
-    id, the targets that go on round a cycle that no budget crosses. `guarantees`: what was found out about each.
-    `signs`: see `signs_of`."""
+    """Return the results of examining this draft. `findings`: each with its remedies, `left_out` the number
+    of notes beyond them. `rules`: where each rule stands, by id. `untaken`: by station, the outcomes that
+    no rule takes. `otherwise`: what the policy does. `visits`: how often a station can be entered at most.
+    `onward`: where the policy leads passed outcomes that no rule takes. `rejected`: by gate, the station
+    that a rejection leads to. `endless`: by rule id, the targets that go on round a cycle that no budget
+    crosses. `guarantees`: the result for each. `signs`: see `signs_of`."""
     remedies = Remedies(examination.subject, draft) if examination.subject else None
     grave = sum(finding.severity != INFO for finding in examination.findings)
     visible = examination.findings[: grave + MAX_NOTES]
@@ -153,7 +154,8 @@ def _guarantee(answer: GuaranteeFinding) -> dict[str, Any]:
 
 @lru_cache(maxsize=REMEMBERED)
 def _rules(known: RememberedAnalysis) -> tuple[dict[str, Any], ...]:
-    """Of one station; an analysis is of certain rules, and after most changes it is the same one as before."""
+    """Return the rules of one station; an analysis covers certain rules, and after most changes it is the
+    same one as before."""
     standings = known.study.standings
     numbers = {liveness.rule.id: number for number, liveness in enumerate(standings, start=1)}
     return tuple(_rule(known.study, numbers, liveness) for liveness in standings)

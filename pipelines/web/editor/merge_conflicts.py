@@ -108,7 +108,7 @@ def _field(field: str) -> str:
 
 
 def _words(value: Any, field: str, document: Document) -> str:
-    """In words where there are some, else as JSON; "" where there is nothing."""
+    """Return the value in words where there are some, else as JSON; "" where there is nothing."""
     if value is None:
         return ""
     if field == "when":

@@ -77,18 +77,19 @@ def _data(request: SignedIn, project: Project, line: Line) -> dict[str, Any]:
 
 
 def _found(line: Line, project: Project) -> dict[str, Any]:
-    """With what tasks took of the rules that are live, once: no save moves what is drawn for it."""
+    """Return the findings of the draft with the ranks of the live rules by use in tasks, once: no save moves
+    what is drawn for them."""
     ranks = taken.ranks(versions.by_id(line.live_id), line.pk) if line.live_id else {}
     return {**findings_of(line.draft, project), "taken": ranks}
 
 
 def _naming(line: Line, at: tuple[str, str, str]) -> dict[str, str]:
-    """Where the version that is live gets its name; a draft has none."""
+    """Return the address where the live version gets its name; a draft has none."""
     if line.live is None:
         return {}
     return {"nameVersion": f"{reverse('line-versions', args=at)}?to={line.live.number}#open=name-version"}
 
 
 def _drawable(draft: Any) -> bool:
-    """As `canBeDrawn` of static/editor/store/document.ts reads it."""
+    """Return whether the draft is drawable, as `canBeDrawn` of static/editor/store/document.ts reads it."""
     return isinstance(draft, dict) and isinstance(draft.get("stations"), list)

@@ -1,7 +1,8 @@
-"""After a change of a draft: which outcomes now go elsewhere, one example for each region that is decided otherwise.
+"""Routing difference after a change of a draft: which outcomes now go elsewhere, with one example for each
+region that is decided otherwise.
 
-Only stations that the change touched are looked at, with as much work as a save may take; what that leaves open is
-said.
+Only stations that the change touched are compared, with as much work as a save may take; whatever that
+leaves open is reported.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _touched(pair: Pair) -> list[str]:
 
 
 def _reads(line: ParsedLine, key: str) -> tuple[Any, ...]:
-    """What a decision at a station reads of the line."""
+    """Return the parts of the line that a decision at a station reads."""
     station = line.station(key)
     following = line.next_station(key)
     kinds = [_kind(line, target) for rule in station.rules for target in (*rule.to, rule.exhausted_to)]
@@ -80,7 +81,7 @@ def _own(station: Station) -> tuple[Any, ...]:
 
 
 def _kind(line: ParsedLine, target: str | None) -> Any:
-    """Of a target, whether it is there, and how often it may be entered."""
+    """Return whether the target exists, and how often it may be entered."""
     station = line.stations_by_key.get(target or "")
     return station.limits.max_visits if station else target in line.ends_by_key
 

@@ -58,7 +58,8 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class HelpPart:
-    """What stands below one heading, as plain text. The first has no anchor: it is the top of its page."""
+    """Section of a help page: the plain text below one heading. The first has no anchor: it is the top of its
+    page."""
 
     anchor: str
     title: str
@@ -70,7 +71,8 @@ LOOKED_FOR = 30
 
 
 def pages() -> list[Page]:
-    """Those of `docs/`, of one folder below, and SECURITY.md and the figures of `proof/` beside it."""
+    """Return the pages of `docs/`, of one folder below, and SECURITY.md and the figures of `proof/` beside
+    it."""
     return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic()) // LOOKED_FOR))
 
 
@@ -176,7 +178,7 @@ def targets(page: Page) -> set[tuple[str, str]]:
 
 
 def _slug(name: str, page: Page) -> str:
-    """Of the page to which a page links as `name`."""
+    """Return the slug of the page to which a page links as `name`."""
     path = Path(name)
     return (path.stem if path.stem != "README" else path.parent.name or page.folder).lower()
 

@@ -1,5 +1,5 @@
-"""What the command palette finds: lines, tasks, people and projects by their names, pages and commands by what they do.
-Each is offered to those only who may see or do it."""
+"""Search of the command palette: lines, tasks, people and projects by their names, pages and commands by what
+they do. Each is offered only to those who may see or do it."""
 
 from __future__ import annotations
 
@@ -212,7 +212,8 @@ def _people(user: User, projects: Sequence[Project], words: str) -> Iterator[Pal
 
 
 def _is_named(word: str, administered: Collection[int]) -> Q:
-    """By a name; by the address, which only admins see, in the projects that one administers."""
+    """Return the condition for people by name; by the address, which only admins see, in the projects that
+    the reader administers."""
     condition = Q(user__email__icontains=word, project__in=administered)
     for field in NAMES:
         condition |= Q(**{f"{field}__icontains": word})

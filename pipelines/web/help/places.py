@@ -1,8 +1,9 @@
-"""Where the help says more about a page, a field or an empty state: one table for all of them.
+"""Table of where the help says more about a page, a field or an empty state: one table for all of them.
 
-A line is a page by the name of its route, or a form of the editor as `form-…`; after a space the name of a field there,
-or the beginning of it up to a dot. What has no line of its own goes where the page goes. `input …` is for fields of one
-type of input, `kind …` for those of a kind of work that has its section elsewhere than on the page of the kinds.
+A line is a page by the name of its route, or a form of the editor as `form-…`; after a space the name of a
+field there, or the beginning of it up to a dot. Fields without a line of their own go where the page goes.
+`input …` is for fields of one type of input, `kind …` for those of a kind of work that has its section
+elsewhere than on the page of the kinds.
 """
 
 from __future__ import annotations

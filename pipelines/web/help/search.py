@@ -30,12 +30,13 @@ class _Asked:
     words: list[str]
 
     def known_by(self, page: Page, part: HelpPart) -> int:
-        """How many of the words people have for this part of the page."""
+        """Return how many of the words people use for this part of the page."""
         known = WORDS.get(f"{page.slug}#{part.anchor}" if part.anchor else page.slug, "").split()
         return sum(stem(word) in map(stem, known) for word in self.words)
 
     def rank(self, page: Page) -> tuple[int, int, bool, int]:
-        """What people call it, then the title, then the whole phrase, then how often it is said."""
+        """Return the rank of a page: people's names for it, then the title, then the whole phrase, then the
+        number of occurrences."""
         title, text = page.title.lower(), page.text.lower()
         known = max(self.known_by(page, part) for part in parts(page))
         times = sum(map(text.count, self.words))
@@ -75,7 +76,8 @@ def stem(word: str) -> str:
 
 
 def _hit(page: Page, query: _Asked) -> Hit:
-    """In the part that people mean by the words, else where the phrase, or most of the words, are said first."""
+    """Return the hit in the part that people mean by the words, else where the phrase, or most of the words,
+    come first."""
 
     def fits(part: HelpPart) -> tuple[int, bool, int]:
         text = f"{part.title} {part.text}".lower()

@@ -156,7 +156,8 @@ def _changed(projects: Any) -> QuerySet[Line, int]:
 
 
 def to_set_up(user: User, projects: Sequence[Project]) -> list[Project]:
-    """Each project without a live line in which this person can draw lines. No click makes it go away: a line does."""
+    """Return each project without a live line in which this person can draw lines. No click removes it: a
+    line does."""
     designed = access.ids_where(user, "design")
     own_projects = {
         project.pk: project for project in projects if project.pk in designed and project.archived_at is None

@@ -116,7 +116,7 @@ def _percent(count: int, total: int) -> float:
 
 
 def never_words(line: ParsedLine, station: str, never: Never) -> tuple[str, str, str]:
-    """Why a rule was never taken, an example that would take it, and the tone."""
+    """Return why a rule was never taken, an example that would take it, and the tone."""
     tasks = plural("Not used in %(n)s task", "Not used in %(n)s tasks", never.tasks) % {"n": never.tasks}
     if never.can:
         outcome = (never.witness or {}).get("outcome", {})

@@ -1,4 +1,4 @@
-"""How a project does, and what to do about it."""
+"""Health of a project, and what to do about it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class MonthRow:
 
     @property
     def percent(self) -> int:
-        """Of the limit."""
+        """Percentage of the limit."""
         if self.limit is None:
             return 0
         return min(100, int(100 * (self.spending.cost or 0) / self.limit)) if self.limit else 100
@@ -108,7 +108,7 @@ def _months(project: Project, now: datetime) -> list[MonthRow]:
 
 
 def _costs(project: Project, since: datetime, until: datetime | None) -> list[LineCosts]:
-    """Of the lines, the dearest first."""
+    """Return the costs of the lines, the dearest first."""
     spent = usage.by_line(project.pk, since, until)
     lines = Line.objects.filter(pk__in=spent).order_by("name")
     rows = [LineCosts(line, spent[line.pk]) for line in lines]

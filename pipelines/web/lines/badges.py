@@ -1,5 +1,5 @@
-"""What the canvas shows of a line besides its rules and gates, in words: limits and budgets, escalations, what going
-forward needs. Small signs; whoever looks closer reads the words."""
+"""Badges that the canvas draws on a line besides its rules and gates, with their words: limits and budgets,
+escalations, requirements for going forward. Small signs; whoever looks closer reads the words."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def signs_of(subject: LintSubject) -> dict[str, Any]:
 
 
 def limits_of_rules(line: ParsedLine) -> dict[str, dict[str, Any]]:
-    """By id of each rule that has any: how often it may be taken, and in which words."""
+    """Return how often each rule that has a limit may be taken, and in which words, by rule id."""
     rules = {rule.id: _rule(line, station, rule) for station in line.stations for rule in station.rules}
     return {key: signs for key, signs in rules.items() if signs}
 
@@ -132,7 +132,8 @@ def _then(line: ParsedLine, how: str, to: str | None, role: str | None = None) -
 
 
 def _escalates(subject: LintSubject, station: Station) -> Iterator[str]:
-    """What no rule takes, where there may be something, and a review that is late."""
+    """Yield the escalations of outcomes that no rule takes, where there may be some, and of a review that is
+    late."""
     line = subject.line
     for outcome_state, (knob, trigger) in KNOBS.items():
         if (station.key, outcome_state) in subject.unmatched and _asks_somebody(line.policy, knob, station):

@@ -1,5 +1,5 @@
-"""What differs between two documents of a line, as pages show it: in words, grouped by what it is about, and as what
-the canvas draws."""
+"""Differences between two documents of a line for pages: in words, grouped by subject, and as data for the
+canvas."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ LEGEND: tuple[tuple[str, str, str], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """One change. `field`: of one whose value is another now, what it is about, `before` and `now`, cut where they are
-    long, and then `whole`. `letter`: that of its place on the drawing, "" without one, and `mark`, how it is drawn;
-    `people`: who made it, the last one last."""
+    """Row of one change. `field`: the subject of a changed value, `before` and `now`, cut where they are
+    long, and then `whole`. `letter`: that of its place on the drawing, "" without one, and `mark`, how it
+    is drawn; `people`: who made the change, the latest last."""
 
     sentence: str
     what: str
@@ -121,7 +121,7 @@ def letters(apart: Apart) -> dict[PicturePlace, str]:
 
 
 def _letter(index: int) -> str:
-    """After Z comes AA."""
+    """Return the letter of a place: after Z comes AA."""
     more, at = divmod(index, len(ascii_uppercase))
     return (_letter(more - 1) if more else "") + ascii_uppercase[at]
 
@@ -162,7 +162,8 @@ def _row(
 
 
 def picture(apart: Apart, line_id: int) -> dict[str, Any]:
-    """What the canvas draws: one document with the ghosts, and the mark of every part that is not the same."""
+    """Return the data that the canvas draws: one document with the ghosts, and the mark of every part that is
+    not the same."""
     merged_picture = apart.picture
     marks = {"stations": merged_picture.stations, "rules": merged_picture.rules, "ends": merged_picture.ends}
     rules = [rule for station in merged_picture.document["stations"] for rule in station["rules"]]
@@ -184,8 +185,8 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
 
 
 def _told(apart: Apart, line_id: int) -> dict[str, Any]:
-    """Of stations and rules that are gone what was so before, of all others what is so now; of a limit that is another
-    one now both."""
+    """Return the details of removed stations and rules as they were, and of all others as they are now; of a
+    changed limit both."""
     old, new = (
         told_of(read_line(document, keep_faulty_rules=True), line_id) for document in (apart.old, apart.new)
     )
@@ -209,6 +210,6 @@ def legend() -> list[dict[str, str]]:
 
 
 def totals(change_groups: list[ChangeGroup]) -> dict[str, int]:
-    """How many decide where tasks go, and how many do not."""
+    """Count the changes that decide where tasks go, and those that do not."""
     routing = sum(len(group.rows) for group in change_groups if group.key == "routing")
     return {"routing": routing, "other": sum(len(group.rows) for group in change_groups) - routing}

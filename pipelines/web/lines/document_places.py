@@ -1,5 +1,5 @@
-"""What a path of a document leads through: “stations[2].rules[0].when” is a rule. A draft may hold anything, and so may
-the document of another system."""
+"""Parts that a path of a document leads through: “stations[2].rules[0].when” is a rule. A draft may hold
+anything, and so may the document of another system."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PATH = re.compile(r"(stations|gates)\[(\d+)\](?:\.rules\[(\d+)\])?\.?")
 
 @dataclass(frozen=True, slots=True)
 class PathParts:
-    """`what`: stations, gates, or "" where the path leads through neither. `number`: of the rule, from 1, or None.
-    `rest`: what comes after."""
+    """Parts of a path. `what`: stations, gates, or "" where the path leads through neither. `number`: of the
+    rule, from 1, or None. `rest`: the remainder of the path."""
 
     what: str = ""
     member: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ def parts_of(document: object, path: str) -> PathParts:
 
 
 def member_of(of: object, name: str, index: int) -> Mapping[str, Any]:
-    """Of a list; nothing where there is no such object."""
+    """Return the member of a list; an empty object where there is none."""
     members = of.get(name) if isinstance(of, Mapping) else None
     member = members[index] if isinstance(members, list) and index < len(members) else None
     return member if isinstance(member, Mapping) else {}

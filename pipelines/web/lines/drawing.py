@@ -26,8 +26,8 @@ STOPPED = " (stopped)"
 
 @dataclass(frozen=True, slots=True)
 class DrawnEnding:
-    """Where a task ended without following a rule to that end: a gate, the policy or a person ended it. `rule`: the
-    one whose gate stopped it, "" where none did."""
+    """Ending of a task that followed no rule to that end: a gate, the policy or a person ended it. `rule`:
+    the one whose gate stopped it, "" where none did."""
 
     station: str
     rule: str
@@ -57,8 +57,9 @@ def drawing_of(
     line_id: int | None = None,
     onward: Mapping[str, str] | None = None,
 ) -> LineDrawing:
-    """Of any line that can be read. `endings`: what a task of it came to besides. `line_id`: whose tasks are its
-    history, where it has one. `onward`: where that is known already."""
+    """Return the drawing of any line that can be read. `endings`: additional endings of a task of it.
+    `line_id`: the line whose tasks are its history, where it has one. `onward`: the policy's transitions,
+    where already known."""
     document = line.to_document()
     ended = set()
     for ending in endings:
@@ -86,9 +87,9 @@ def drawing_of(
 def told_of(
     line: ParsedLine, line_id: int | None = None, onward: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What the canvas is told of a line beside its document: where the policy leads passed outcomes that no rule takes,
-    and in words where rules stand before it; where gates lead what they reject; how often rules may be taken, and which
-    ones tasks took more often."""
+    """Return what the canvas needs to know of a line beside its document: where the policy leads passed
+    outcomes that no rule takes, and in words where rules stand before it; where gates lead rejections; how
+    often rules may be taken, and which ones tasks took more often."""
     if onward is None:
         onward = LintSubject(line).onward
     return {

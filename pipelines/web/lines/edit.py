@@ -25,7 +25,7 @@ from pipelines.web.shell.page import SignedIn, costly, on_line, show_line
 
 
 def draft_text(line: Line) -> str:
-    """As it was typed; of a draft made elsewhere, as YAML."""
+    """Return the draft as it was typed; a draft made elsewhere, as YAML."""
     return line.draft_text or native.dumps(line.draft)
 
 
@@ -55,7 +55,8 @@ def edit(request: SignedIn, line: Line) -> HttpResponse:
 def conflict_page(
     request: SignedIn, line: Line, typed: str, conflict: publishing.DraftConflict
 ) -> HttpResponse:
-    """What was typed is kept, beside what is stored now; saving again from here is a decision, not an accident."""
+    """Show the typed text, which is not lost, beside the stored one; saving again from here is a decision,
+    not an accident."""
     stored = access.line_in(line.project, line.key)
     return show_line(
         request,
@@ -70,7 +71,8 @@ def conflict_page(
 
 
 def _placed(text: str, problems: Sequence[Problem]) -> Sequence[Problem]:
-    """With the line of the text at which each stands. A text that cannot be read names its own line already."""
+    """Return the problems with the line of the text for each. A text that cannot be read names its own line
+    already."""
     if not problems or any(problem.line for problem in problems):
         return problems
     return native.locate(text, problems)

@@ -46,7 +46,8 @@ def shown(findings: Sequence[Finding], document: object, line: ParsedLine | None
 
 
 def message_of(finding: Finding, document: object) -> str:
-    """What keeps a line from being published is said about a place: its name comes first."""
+    """Return the message of a finding; one that keeps a line from being published is about a place: its name
+    comes first."""
     return (
         as_sentence(finding.message)
         if finding.check != not_publishable.ID
@@ -55,7 +56,7 @@ def message_of(finding: Finding, document: object) -> str:
 
 
 def by_name(problems: Sequence[Problem], document: object) -> list[Problem]:
-    """Those of a document that cannot be read, as whole sentences that name their place."""
+    """Return the problems of a document that cannot be read, as whole sentences that name their place."""
     return [
         Problem(
             "",

@@ -1,4 +1,4 @@
-"""What a line is known to do: its guarantees, each with what was found out about it."""
+"""Guarantees of a line, each with the result of its analysis."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def reordered(line: ParsedLine) -> str:
 
 
 def proved(views: Sequence[GuaranteeView]) -> int:
-    """How many of them."""
+    """Return the number of proved guarantees."""
     return sum(view.answer == PROVED for view in views)
 
 

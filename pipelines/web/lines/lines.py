@@ -78,7 +78,7 @@ def lines(request: SignedIn, project: Project) -> HttpResponse:
 
 
 def _has_landed(project: Project) -> bool:
-    """Whether a change was merged by a task that completed."""
+    """Return whether a change was merged by a task that completed."""
     landed = Delivery.objects.filter(task__project=project, task__status=Status.COMPLETED)
     return landed.exclude(landed_at=None).exists()
 
@@ -121,7 +121,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
 
 
 def _converted(opened: opening.Opened) -> dict[str, Any]:
-    """What it became, in numbers, and what is said otherwise."""
+    """Return the result of a conversion, in numbers, and what differs."""
     stations = opened.document["stations"]
     try:
         drawing = drawing_of(read_line(opened.document, keep_faulty_rules=True))
@@ -140,7 +140,7 @@ def _converted(opened: opening.Opened) -> dict[str, Any]:
 
 
 def _by_what_is_said(opened: opening.Opened) -> list[dict[str, Any]]:
-    """Each difference once, with all of its places."""
+    """Return each difference once, with all of its places."""
     by_message: dict[tuple[str, str], list[Problem]] = {}
     for loss in opened.losses:
         by_message.setdefault((str(loss.message), str(loss.hint)), []).append(loss)
@@ -165,7 +165,7 @@ def _begun(
 
 
 def commands_of(repository: Repository) -> StationCommands | None:
-    """As its files propose; None where nothing is known of it."""
+    """Return the commands that the files of the repository propose; None where nothing is known of it."""
     proposal = proposal_of(repository)
     if not proposal.ecosystem:
         return None
@@ -180,7 +180,8 @@ def commands_of(repository: Repository) -> StationCommands | None:
 
 
 def _like(project: Project, starter: Starter) -> Callable[[str], str | dict[str, Any]]:
-    """With the commands of the repository that was connected last, where its files propose some."""
+    """Return the starter's document with the commands of the repository connected last, where its files
+    propose some."""
     latest = project.repositories.exclude(proposed=None).order_by("-connected_at").first()
     commands = commands_of(latest) if latest and starter.line.workspace else None
     return starter.under if commands is None else lambda key: with_commands(starter.under(key), commands)
@@ -224,7 +225,7 @@ def _imported(
 
 
 def _worded(problem: Problem) -> Problem:
-    """Of a document that nothing is known of but the place."""
+    """Return the problem in words, for a document of which nothing but the place is known."""
     place = foreign_words(None, problem.path)
     message = f"{place}: {words(problem.message)}" if place else problem.message
     return replace(problem, path="", message=as_sentence(message), hint=as_sentence(problem.hint))
@@ -283,7 +284,7 @@ def _drawing(line: Line, parsed: ParsedLine | None) -> LineDrawing | None:
 
 
 def draft_differs(line: Line) -> bool:
-    """Whether the draft says anything else than what is live. Where things stand on the canvas, and notes there, say
+    """Return whether the draft differs from the live version. Positions on the canvas, and notes there, mean
     nothing to a task."""
     if line.live is None:
         return True
@@ -329,7 +330,7 @@ def export(request: SignedIn, line: Line) -> HttpResponse:
 def _in_dialect(
     request: SignedIn, line: Line, document: Mapping[str, Any], dialect: str, mark: str
 ) -> HttpResponse:
-    """What the document of another system loses, and with `?download` the document."""
+    """Show what the document loses in another system's dialect, and with `?download` return the document."""
     try:
         made = written(document, dialect)
     except DocumentError as fault:

@@ -81,7 +81,7 @@ def _station(line: ParsedLine, station: Station, unenforced: Unenforced) -> Stat
 
 
 def network_words(station: Station, unenforced: Unenforced) -> str:
-    """Of a station that runs programs. Of a published one, whose version tells it."""
+    """Describe the network of a published station that runs programs, as its version tells it."""
     listed = egress_of(station.work.get("network"))
     if listed is not None:
         kind = KINDS.get(station.kind)
@@ -106,7 +106,7 @@ def network_words(station: Station, unenforced: Unenforced) -> str:
 
 
 def does(station: Station) -> str:
-    """What happens there, in one line."""
+    """Describe in one line what happens at the station."""
     kind = KINDS.get(station.kind)
     if kind is None:
         return station.kind
@@ -141,7 +141,7 @@ def rule_words(line: ParsedLine, number: int, rule: Rule) -> RuleWords:
 
 
 def otherwise(line: ParsedLine, station: Station) -> str:
-    """What the policy does where no rule matches (law §4)."""
+    """Describe what the policy does where no rule matches (law §4)."""
     policy = line.policy
     passed = policy.no_match if station.rules else policy.no_rules
     following = line.next_station(station.key)

@@ -94,7 +94,8 @@ def run(request: SignedIn, line: Line) -> HttpResponse:
 @costly
 @require_POST
 def generate(request: SignedIn, line: Line) -> HttpResponse:
-    """In the place of those generated before; they are run at once. Answers the page when rules are left out."""
+    """Generate scenarios in place of those generated before, and run them at once. Answers the page when
+    rules are left out."""
     against = _against(request)
     try:
         going = scenarios.for_seconds()
@@ -115,7 +116,7 @@ def generate(request: SignedIn, line: Line) -> HttpResponse:
 @costly
 @require_POST
 def from_task(request: SignedIn, task: Task) -> HttpResponse:
-    """What happened to the task as a test of its line, opened on the canvas."""
+    """Record what happened to the task as a test of its line, opened on the canvas."""
     keys = (task.project.owner.key, task.project.key)
     if not request.POST.get("record"):
         messages.warning(request, "Nothing was recorded.")
@@ -205,7 +206,7 @@ def _page(
 
 
 def _subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Problem]]:
-    """What the coverage is of; nothing where the draft cannot be read."""
+    """Return the subject of the coverage; None where the draft cannot be read."""
     mark = LIVE if against == LIVE and line.live else DRAFT if against == DRAFT else ""
     try:
         return scenarios.subject_of(line, mark), []
@@ -214,7 +215,7 @@ def _subject(line: Line, against: str) -> tuple[ScenarioSubject | None, list[Pro
 
 
 def _marks(line: Line) -> list[tuple[str, str]]:
-    """What scenarios can be run against: mark and words."""
+    """Return what scenarios can be run against: mark and words."""
     live = [(LIVE, f"live, v{line.live.number}")] if line.live else []
     return [*live, (DRAFT, f"draft {line.draft_number}")]
 

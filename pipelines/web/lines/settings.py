@@ -25,13 +25,13 @@ class LineNameForm(forms.Form):
 
 
 class SureForm(forms.Form):
-    """What the button of a dialog sends; an empty request archives nothing."""
+    """Confirmation that the button of a dialog sends; an empty request archives nothing."""
 
     sure = forms.BooleanField()
 
 
 class TargetProjectForm(OfferingForm):
-    """`to`: owner/project."""
+    """Form for the target project. `to`: owner/project."""
 
     offered = "to"
     to = forms.ChoiceField()

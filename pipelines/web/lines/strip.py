@@ -29,7 +29,8 @@ class StripStep:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """`before` and `after`: whether there is more of it. `place` and `count` say where the task is; 0: beside it."""
+    """Section of a task's way. `before` and `after`: whether there is more of it. `place` and `count` say
+    where the task is; 0: beside it."""
 
     steps: Sequence[StripStep]
     before: bool
@@ -54,7 +55,7 @@ class WayStep:
 
 @lru_cache(maxsize=512)
 def _way(version_id: int) -> tuple[WayStep, ...]:
-    """Of a version, which never changes."""
+    """Return the main way of a version, which never changes."""
     return main_way(versions.by_id(version_id))
 
 
@@ -87,7 +88,7 @@ def _onward(
 
 
 def _gates(line: ParsedLine, rule: Rule) -> tuple[WayStep, ...]:
-    """One hexagon, however many gates stand in it."""
+    """Return one hexagon for the rule, however many gates stand in it."""
     if not rule.gates:
         return ()
     return (WayStep("gate", rule.gates[0], gate_name(line, rule.gates[0]), rule.gates),)
@@ -124,7 +125,7 @@ def _waits(token: Token) -> bool:
 
 
 def _states(task: Task, way: Sequence[WayStep], gate_keys: set[str], stations: set[str]) -> list[str]:
-    """From the end: a gate is passed when what comes after it was reached."""
+    """Return the state of each step, computed from the end: a gate is passed when a later step was reached."""
     states: list[str] = []
     reached = False
     for step in reversed(way):

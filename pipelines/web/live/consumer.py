@@ -34,8 +34,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
     presence: Presence | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """While the bus is away the socket does not open, and one that is open ends: the page polls, and comes back
-        until it opens again."""
+        """Run the socket while the bus is there; without it the socket does not open, and an open one ends:
+        the page polls, and comes back until it opens again."""
         try:
             await super().__call__(scope, receive, send)
         except bus_errors(OSError) as error:

@@ -1,9 +1,10 @@
-"""What repairs the live view: lost hints, lost memberships, ended sessions. One process asks for all of its sockets.
+"""Repair of the live view: lost hints, lost memberships, ended sessions. One process asks for all of its
+sockets.
 
-Once per second one query names the tasks that changed lately in the watched projects, and the sockets get a hint for
-those whose version they were not told (house §4) by the next look: a hint that is on its way, or waits for a busy loop,
-is not lost, and to send it twice would make that loop busier. Every two seconds one look-up each for people,
-memberships and sessions closes the sockets that may no longer see.
+Once per second one query names the tasks that changed lately in the watched projects, and the sockets get
+a hint for those whose version they had not received (house §4) by the next look: a hint that is on its
+way, or waits for a busy loop, is not lost, and to send it twice would make that loop busier. Every two
+seconds one look-up each for people, memberships and sessions closes the sockets that may no longer see.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class Healer:
         self._sockets.discard(socket)
 
     def note(self, rows: Iterable[Row]) -> None:
-        """These versions have reached the sockets of this process already."""
+        """Record that these versions have already reached the sockets of this process."""
         for line_id, name, seq in rows:
             known = self._told.get((line_id, name))
             if known is None or known[0] < seq:
@@ -122,7 +123,7 @@ class Healer:
             await asyncio.sleep(EVERY)
 
     async def heal(self) -> None:
-        """One query for all sockets of the process."""
+        """Send lost hints, with one query for all sockets of the process."""
         projects = {project for socket in self._sockets for project in socket.subscription.project_ids}
         since = self._since - OVERLAP if self._since else None
         now, changed = await database_sync_to_async(changed_since)(projects, since)
@@ -140,7 +141,7 @@ class Healer:
             )
 
     def _lost(self, changed: list[ChangedTask]) -> list[ChangedTask]:
-        """Those of which a version was missing at the look before and still is."""
+        """Return the tasks of which a version was missing at the previous look and still is."""
         before, self._missing, lost = self._missing, {}, []
         for one in changed:
             task = one.line_id, one.name
@@ -152,7 +153,8 @@ class Healer:
         return lost
 
     async def heal_rooms(self) -> None:
-        """One query more while a canvas is open. A number that is told twice is no news to a page."""
+        """Send lost hints of open canvases, with one query more while there are any. A number that arrives
+        twice is no news to a page."""
         watched = {
             s.subscription.line_id
             for s in self._sockets

@@ -87,7 +87,8 @@ class Sender:
         )
 
     def _end(self) -> None:
-        """At the end of the process: what is left goes out, and the thread closes its loop, with its connections."""
+        """End the sender with the process: remaining hints go out, and the thread closes its loop, with its
+        connections."""
         self.drain(1.0)
         with self._work:
             self._ending = True
@@ -150,5 +151,5 @@ sender = Sender()
 
 
 def push(hints: Sequence[LiveHint]) -> None:
-    """What a commit changed. Called after it, by any thread."""
+    """Send the hints of a commit. Called after it, by any thread."""
     sender.put(hints)

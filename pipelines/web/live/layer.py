@@ -24,7 +24,7 @@ EVERYWHERE = "*"
 
 
 class Mailbox:
-    """What waits for one channel, on the loop that reads it."""
+    """Queue of messages for one channel, on the loop that reads it."""
 
     def __init__(self, capacity: int) -> None:
         self.loop = asyncio.get_running_loop()
@@ -33,8 +33,9 @@ class Mailbox:
         self._capacity = capacity
 
     def put(self, message: dict[str, Any]) -> None:
-        """On its loop. Hints that wait behind one another become one message: where tasks move faster than sockets can
-        be told, each socket is told as often as there is time for, of the last version of every task."""
+        """Add a message, on the loop of the mailbox. Consecutive waiting hints become one message: where
+        tasks move faster than sockets can receive, each socket gets as many as there is time for, of the
+        last version of every task."""
         waiting = self._waiting
         if waiting and waiting[-1]["type"] == message["type"] == HINTS:
             waiting[-1] = _merged(waiting[-1], message)
@@ -128,7 +129,7 @@ class PostgresLayer(BaseChannelLayer):
 
     @property
     def listening(self) -> bool:
-        """Whether messages of other processes arrive at this moment."""
+        """Return whether messages of other processes arrive at this moment."""
         return self._listener is not None and self._listener.listening.is_set()
 
     def wait_listening(self, timeout: float = 5) -> bool:
@@ -157,7 +158,8 @@ class PostgresLayer(BaseChannelLayer):
         self._notifier.put(payload)
 
     def _deliver(self, parcel: Parcel) -> None:
-        """From any thread: each loop is woken once, however many of its channels are told."""
+        """Deliver a parcel from any thread: each loop is woken once, however many of its channels are
+        addressed."""
         of_loop: defaultdict[asyncio.AbstractEventLoop, list[Mailbox]] = defaultdict(list)
         for mailbox in self._addressed(parcel.to):
             of_loop[mailbox.loop].append(mailbox)

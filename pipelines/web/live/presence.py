@@ -1,6 +1,6 @@
-"""Who has the canvas of a line open, and which part each has chosen. It lives in the sockets alone: each one says so
-again every few seconds, and who is not heard of any more is gone, however they went. A hint like any other: ids only,
-the names come over HTTP (house §4)."""
+"""Presence of people on the canvas of a line, and the part that each has chosen. It lives in the sockets
+alone: each one reports again every few seconds, and anyone not heard of any more is gone, however they
+went. A hint like any other: ids only, the names come over HTTP (house §4)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _is_part(chosen: object) -> bool:
 
 
 class Presence:
-    """Of one socket: what its page says, told to the room when it changes and every few seconds."""
+    """Presence of one socket: the page's state, sent to the room when it changes and every few seconds."""
 
     def __init__(self, user_id: int, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
         self._user_id, self._tell, self._clock = user_id, tell, clock
@@ -60,7 +60,7 @@ class Presence:
         self._beats: asyncio.Task[None] | None = None
 
     async def said(self, text: str | None) -> None:
-        """What the page sent; anything but its own presence is ignored."""
+        """Receive a message of the page; anything but its own presence is ignored."""
         here = read(text)
         if here is None or self._floods():
             return

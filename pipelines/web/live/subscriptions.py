@@ -22,7 +22,7 @@ EVERY = "*"
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """One socket's right to hints of one project, or of all that its person may see (`every`)."""
+    """Right of one socket to hints of one project, or of all that its person may see (`every`)."""
 
     user_id: int
     project_ids: frozenset[int]
@@ -94,7 +94,7 @@ class SubscriptionCheck:
 
 
 def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
-    """In three queries however many there are."""
+    """Check the subscriptions in three queries, however many there are."""
     user_ids = {subscription.user_id for subscription in subscriptions}
     people = User.objects.filter(id__in=user_ids, is_active=True)
     hashes = {user.pk: user.get_session_auth_hash() for user in people}

@@ -1,4 +1,4 @@
-"""What travels between processes: one NOTIFY payload per group message, under PostgreSQL's 8,000 bytes."""
+"""Wire format between processes: one NOTIFY payload per group message, under PostgreSQL's 8,000 bytes."""
 
 from __future__ import annotations
 

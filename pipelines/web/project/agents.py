@@ -100,7 +100,7 @@ KINDS = {
 
 
 def _told(agent: Agent) -> list[dict[str, Any]]:
-    """What was changed, the latest first, with who did it by name."""
+    """Return the changes of an agent, the latest first, each with the name of its author."""
     events = list(agent.events.all()[:50])
     who = people.names(event.actor for event in events)
     return [
@@ -123,7 +123,7 @@ def _given(form: AgentForm) -> dict[str, str]:
 
 
 def _kept(agent: Agent) -> dict[str, str]:
-    """What the fields of the form show of an agent."""
+    """Return the values of an agent for the fields of the form."""
     return {
         "name": agent.name,
         "owner": str(agent.owner_id),

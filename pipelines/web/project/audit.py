@@ -65,7 +65,7 @@ def audit_log(request: SignedIn, project: Project) -> HttpResponse:
 @in_project("admin")
 @require_safe
 def export(request: SignedIn, project: Project) -> StreamingHttpResponse:
-    """What the page shows, all of it, as JSON lines."""
+    """Export all entries of the page as JSON lines."""
     return ndjson(exported(acts(project, ActSearch(request.GET).filter)), f"{project.key}-audit.jsonl")
 
 

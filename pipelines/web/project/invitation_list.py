@@ -1,4 +1,4 @@
-"""What the page of members shows of invitations: the form, and those that are still open, each with its link."""
+"""Invitations on the page of members: the form, and those that are still open, each with its link."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_AT_ONCE = 50
 
 
 class InviteForm(RolesForm):
-    """Without an address: one link, for whoever gets it."""
+    """Form of an invitation; without an address: one link, for whoever gets it."""
 
     emails = forms.CharField(label="E-mail addresses", max_length=10_000, required=False)
     groups = forms.ModelMultipleChoiceField(label="Groups", queryset=Group.objects.none(), required=False)
@@ -85,7 +85,7 @@ def link_of(invitation: Invitation) -> str:
 
 
 def context(project: Project, form: InviteForm | None = None) -> dict[str, Any]:
-    """What the page of members shows to who may invite."""
+    """Return the context of the page of members for those who may invite."""
     form = form or InviteForm(project)
     return {
         "invite": form,

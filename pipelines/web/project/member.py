@@ -1,4 +1,4 @@
-"""One member: roles, what leaving leaves behind, and the account where an admin may act on it."""
+"""Page of one member: roles, what leaving leaves behind, and the account where an admin may act on it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def _remove(request: SignedIn, membership: Membership) -> HttpResponse:
 @in_project("view")
 @require_POST
 def leave(request: SignedIn, project: Project) -> HttpResponse:
-    """Of one's own accord (`leave` in the form); who answers for agents says who takes them over."""
+    """Leave the project of one's own accord (`leave` in the form); whoever answers for agents names who takes
+    them over."""
     if "leave" not in request.POST:
         return errors.bad_request(request)
     heir = _heir(request, project)
@@ -118,7 +119,7 @@ def reset_link(request: SignedIn, project: Project, member: int) -> HttpResponse
 
 
 def leaving_context(project: Project, user: User) -> dict[str, Any]:
-    """What somebody leaves behind, as it is listed before they go."""
+    """Return what somebody leaves behind, as it is listed before they go."""
     others = Membership.objects.filter(project=project, user__is_active=True).exclude(user=user)
     return {
         "agents": leaving.agents_of(user, project),

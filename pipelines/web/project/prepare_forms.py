@@ -89,7 +89,7 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
 
 
 def place(form: PrepareForm, services: Services, fault: Invalid) -> None:
-    """At its field. Rows that are left empty do not count."""
+    """Add the fault to its field. Rows that are left empty do not count."""
     prefix, _sign, rest = fault.path.partition(f"{PREFIX}-")
     if prefix or not rest:
         form.add_error(fault.path if fault.path in form.fields else None, fault.message)

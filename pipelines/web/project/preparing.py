@@ -1,4 +1,4 @@
-"""What the form of a repository's environment saves."""
+"""Saving of the form of a repository's environment."""
 
 from __future__ import annotations
 

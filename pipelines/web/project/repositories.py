@@ -241,7 +241,8 @@ def delete(request: SignedIn, project: Project, repository: int) -> HttpResponse
 @in_project("repositories")
 @require_POST
 def revoke_folder(request: SignedIn, project: Project, folder: int) -> HttpResponse:
-    """Of this owner, by an administrator of the installation; for anybody else there is no such page."""
+    """Revoke a folder of this owner, by an administrator of the installation; for anybody else there is no
+    such page."""
     row = next((row for row in folders_allowed(request, project) if row.pk == folder), None)
     if row is None:
         raise Http404
@@ -251,7 +252,7 @@ def revoke_folder(request: SignedIn, project: Project, folder: int) -> HttpRespo
 
 
 def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
-    """Those of the owner, for administrators of the installation."""
+    """Return the allowed folders of the owner, for administrators of the installation."""
     if not sees_paths(request.user):
         return []
     rows = AllowedFolder.objects.filter(owner=project.owner_id)

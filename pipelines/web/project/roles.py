@@ -38,7 +38,7 @@ DECIDES = Role.REVIEWER
 
 @dataclass(frozen=True, slots=True)
 class RoleBox:
-    """One role to tick. `by`: the name of a chosen role that includes it; `includes`: keys, with spaces between;
+    """Role to tick. `by`: the name of a chosen role that includes it; `includes`: keys, with spaces between;
     `summary`: what it allows."""
 
     value: str

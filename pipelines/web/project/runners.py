@@ -98,7 +98,7 @@ def _added(request: SignedIn, project: Project, token: ApiToken, secret: str) ->
 
 
 def command(name: str, secret: str) -> str:
-    """What starts it, in a copy of the repository on its machine."""
+    """Return the command that starts the runner, in a copy of the repository on its machine."""
     words = f"--server {settings.BASE_URL} --name {shlex.quote(name)}"
     return f'GATELINE_TOKEN={secret} make runner ARGS="{words}"'
 

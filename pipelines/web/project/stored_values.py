@@ -95,7 +95,8 @@ def _stored(request: SignedIn, project: Project, form: ValueForm) -> bool:
 
 
 def places_of(user: User, project: Project) -> list[tuple[str, str]]:
-    """Where this person may store a value. One of the owner reaches every project of it."""
+    """Return the places where this person may store a value. A value of the owner reaches every project of
+    it."""
     lines = [(f"{LINE}{line.key}", f"Line: {line.name}") for line in project.lines.order_by("name")]
     owner_option = [(OWNER, f"All projects of {project.owner.name}")]
     return [(PROJECT, "This project"), *lines, *(owner_option if _may_in_owner(user, project.owner) else [])]

@@ -1,4 +1,4 @@
-"""When people of a project work: its time zone, days and hours, for due times of gates that count only these."""
+"""Working time of a project: its time zone, days and hours, for due times of gates that count only these."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipelines.web.shell.page import SignedIn, in_project, show, tab_trail
 
 
 class DatesField(forms.CharField):
-    """One date per line, as 2026-12-25."""
+    """Field for dates, one per line, as 2026-12-25."""
 
     def clean(self, value: Any) -> list[date]:
         days = []

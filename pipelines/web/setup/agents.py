@@ -26,7 +26,7 @@ FIXER_NAMES = ", ".join(fixer.name for fixer in FIXERS)
 
 @dataclass(frozen=True)
 class AgentInstall:
-    """Where a program is, as its runner told."""
+    """Installation of an agent's program, as its runner reported it."""
 
     worker: str
     path: str
@@ -88,7 +88,7 @@ class AgentChoice:
 
     @property
     def looked_at(self) -> int:
-        """How many checks passed or failed; the others wait."""
+        """Number of checks that passed or failed; the others wait."""
         return self.passed + self.lacking
 
     @property

@@ -62,7 +62,8 @@ class StepMark:
 
 @dataclass
 class Setup:
-    """What one request asks for, and what is there. `said`: of a form that was refused."""
+    """Set-up in one request: what it asks for, and what is there. `key_problem`, `problem`: of a form that
+    was refused."""
 
     request: SignedIn
     project: Project
@@ -190,7 +191,7 @@ class Setup:
 
     @cached_property
     def alone(self) -> bool:
-        """Whether whoever sets up will review, too (law §6)."""
+        """Return whether the person who sets up will review, too (law §6)."""
         return Membership.objects.filter(project=self.project, user__is_active=True).count() == 1
 
     @property
@@ -198,7 +199,7 @@ class Setup:
         return templates.left_out(self.agent.key)
 
     def context(self) -> dict[str, Any]:
-        """What the step that is shown needs, and nothing of the others."""
+        """Return the context of the current step, and none of the others."""
         context: dict[str, Any] = {}
         if self.step == REPOSITORY:
             context |= repositories.offered(self.request, self.project)

@@ -1,5 +1,5 @@
-"""What the files of a repository propose, as a form: its environment, and the commands of the line. What people typed
-counts, and not what was proposed."""
+"""Form of what the files of a repository propose: its environment, and the commands of the line. Typed values
+count, not the proposed ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SetupForm(PrepareForm):
 
     @property
     def shows_more(self) -> bool:
-        """Whether one of those that few templates use is wrong."""
+        """Return whether a command that few templates use is wrong."""
         return any(self[name].errors for name in COMMANDS[3:])
 
 

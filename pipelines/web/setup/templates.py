@@ -26,7 +26,8 @@ def agents_of(starter: Starter) -> set[str]:
 
 
 def offered(agent: str) -> list[Starter]:
-    """Those whose tasks work in a repository; for an agent without a model those that need none."""
+    """Return the templates whose tasks work in a repository; for an agent without a model those that need
+    none."""
     return [starter for starter in _in_repository() if not (PRESETS[agent].fixed and agents_of(starter))]
 
 

@@ -1,5 +1,5 @@
-"""Whether an error says that the database is away or busy: then the answer is 503, and asking again helps. Or that a
-disk is full: then it is 507, and asking again does not."""
+"""Errors that say that the database is away or busy: then the answer is 503, and a repeat helps. Or that a
+disk is full: then it is 507, and a repeat does not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def words_of_full() -> str:
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether a disk of this server, or of its database, has no room."""
+    """Return whether a disk of this server, or of its database, has no room."""
     return any(isinstance(cause, DiskFull) or measuring.is_full(cause) for cause in _causes(error))
 
 

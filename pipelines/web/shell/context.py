@@ -1,4 +1,4 @@
-"""What the shell shows on every page, whichever app drew it."""
+"""Context of the shell on every page, whichever app drew it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shell(request: HttpRequest) -> dict[str, Any]:
 
 
 def _switched_to(request: HttpRequest, user: User) -> list[Project]:
-    """Those that the page has read for itself are not read again."""
+    """Return the projects for the switcher; those that the page has read for itself are not read again."""
     page_projects: list[Project] | None = getattr(request, "seen_projects", None)
     projects: Iterable[Project] = access.projects_seen_by(user) if page_projects is None else page_projects
     return [project for project in projects if project.archived_at is None]

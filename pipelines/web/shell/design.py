@@ -23,7 +23,7 @@ SPECIMENS = Path("design", "specimens")
 
 @dataclass(frozen=True)
 class Panel:
-    """One theme in one density; `key` keeps the ids of its specimens apart."""
+    """Panel of one theme in one density; `key` makes the ids of its specimens unique."""
 
     theme: str
     density: str
@@ -63,8 +63,8 @@ PANELS = tuple(Panel(theme, density) for density in DENSITIES for theme in THEME
 
 @require_safe
 def design(request: HttpRequest) -> HttpResponse:
-    """All specimens, with `?only=name` one of them, with `?frame=shell` the shell around a specimen; 404 outside
-    development."""
+    """Show all specimens, with `?only=name` one of them, with `?frame=shell` the shell around a specimen; 404
+    outside development."""
     if not settings.DEBUG:
         raise Http404
     if request.GET.get("frame") == "shell":

@@ -126,6 +126,6 @@ def _page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
 
 
 def _said(exception: Exception | None) -> str:
-    """What a view said when it refused; never the text of any other exception."""
+    """Return the message of a view that refused; never the text of any other exception."""
     text = str(exception) if exception else ""
     return text if text and len(text) < 500 else ""

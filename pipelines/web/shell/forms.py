@@ -139,7 +139,7 @@ class GroupPeople(forms.Form):
 
 
 class LinesField(forms.CharField):
-    """One entry a line; empty lines are none."""
+    """Field of one entry a line; empty lines are ignored."""
 
     def clean(self, value: Any) -> list[str]:
         text = super().clean(value)
@@ -182,7 +182,7 @@ class AgentForm(forms.Form):
         return levels
 
     def clean_valid_until(self) -> datetime | None:
-        """Until the end of that day (UTC)."""
+        """Return the end of that day (UTC)."""
         day = self.cleaned_data["valid_until"]
         return datetime.combine(day, time.max, UTC) if day else None
 
@@ -215,7 +215,7 @@ class Reason(forms.Form):
 
 
 class EndedRetry(forms.Form):
-    """At which station a task that has ended is retried, and why, where somebody says it."""
+    """Form of a retry of a task that has ended: at which station, and why, where somebody gives a reason."""
 
     station = forms.CharField(label="Station", max_length=64)
     reason = forms.CharField(label="Reason", max_length=10_000, required=False)
@@ -316,8 +316,9 @@ class DraftText(forms.Form):
 
 
 class Publish(forms.Form):
-    """What the Publish page showed: `based_on` the draft's number, `live` the number of the version that it was
-    compared with (0: none), `findings` and `plan` digests. Words that are too long are refused by `confirming`."""
+    """Form of the Publish page as displayed: `based_on` the draft's number, `live` the number of the version
+    that it was compared with (0: none), `findings` and `plan` digests. Texts that are too long are refused
+    by `publish_review`."""
 
     name = forms.CharField(label="Name of the version", required=False)
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1)
@@ -390,7 +391,7 @@ class Import(forms.Form):
         )
 
     def given(self) -> str:
-        """What was pasted or chosen, to be mended; nothing of a file that is not text."""
+        """Return the text that was pasted or chosen, to be mended; nothing of a file that is not text."""
         file = self.cleaned_data.get("file") if self.is_valid() else None
         if not file:
             return str(self["text"].value() or "")

@@ -44,8 +44,8 @@ async def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def _stored() -> tuple[bool, bool, bool, int]:
-    """Whether the database answers, whether a worker showed itself lately by the database's clock, whether all of those
-    have room, and how many jobs no worker offers to do."""
+    """Return whether the database answers, whether a worker was active lately by the database's clock,
+    whether all such workers have room, and how many jobs no worker offers to do."""
     try:
         execute(PING)
         alive_since = Now() - timedelta(seconds=ALIVE_SECONDS)

@@ -23,7 +23,7 @@ class JsonText(forms.JSONField):
         return parsed
 
     def bound_data(self, data: Any, initial: Any) -> Any:
-        """What was typed, to be shown again."""
+        """Return the typed text, to be displayed again."""
         try:
             return super().bound_data(data, initial)
         except (RecursionError, ValueError):

@@ -1,4 +1,5 @@
-"""What every request of a page needs before its view: text that the database can hold, and the reader's clock."""
+"""Middleware that every request of a page needs before its view: text that the database can hold, and the
+reader's clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages share: who may open one, what the shell around it needs, and how a conflict is answered."""
+"""Helpers that pages share: who may open one, what the shell around it needs, and how a conflict is answered."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LOOPBACK = frozenset(("127.0.0.1", "::1"))
 
 
 def from_this_machine(request: HttpRequest) -> bool:
-    """Whether nobody else can have sent it: a proxy in front would make everybody local."""
+    """Return whether nobody else can have sent the request: a proxy in front would make everybody local."""
     return request.META.get("REMOTE_ADDR") in LOOPBACK and "HTTP_X_FORWARDED_FOR" not in request.META
 
 
@@ -58,7 +58,7 @@ def signed_in(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def signed_out(request: HttpRequest) -> HttpResponse:
-    """To the page of signing in; what a script asked for or sent leaves the page, and what is typed in it, where it
+    """Redirect to the sign-in page; a request of a script leaves the page, and the text typed in it, where it
     is, and says so (static/ts/failures.ts)."""
     if is_part(request) and not is_link(request):
         return HttpResponse(status=401)
@@ -66,14 +66,15 @@ def signed_out(request: HttpRequest) -> HttpResponse:
 
 
 def _go(request: HttpRequest, name: str) -> HttpResponse:
-    """To a page outside, with the way back to where the person was."""
+    """Redirect to a page outside, with the way back to where the person was."""
     back = way_back(request)
     address = reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
     return HttpResponseClientRedirect(address) if is_part(request) else redirect(address)
 
 
 def _set_up(request: HttpRequest) -> HttpResponse:
-    """To the pages of second factors. A part of these pages, such as a number in the sidebar, leads nobody away."""
+    """Redirect to the pages of second factors. A part of these pages, such as a number in the sidebar, leads
+    nobody away."""
     place = reverse("mfa_index"), reverse("account_reauthenticate")
     on = urlsplit(request.headers.get("HX-Current-URL", "")).path
     return (
@@ -213,7 +214,7 @@ def show(
 def show_line(
     request: HttpRequest, template: str, line: Line, /, *, status: int = 200, **context: Any
 ) -> HttpResponse:
-    """One of the pages behind the tabs of a line. `line` in the context stands before the one that is given."""
+    """Show one of the pages behind the tabs of a line. `line` in the context overrides the argument."""
     return show(
         request,
         template,
@@ -246,5 +247,5 @@ def at_address(response: HttpResponse, request: HttpRequest, query: str) -> Http
 
 
 def fragment(request: HttpRequest, name: str) -> bool:
-    """Whether this request asks for the part `name` of its page (`?fragment=…`)."""
+    """Return whether this request asks for the part `name` of its page (`?fragment=…`)."""
     return request.GET.get("fragment") == name

@@ -1,5 +1,5 @@
-"""Which projects Home, Inbox and Tasks span: all that their reader may see, or the one that the switcher chose. What is
-chosen stands in the address (`?project=owner/key`), so that it can be kept and sent."""
+"""Scope of Home, Inbox and Tasks: all projects that their reader may see, or the one that the switcher chose.
+The choice stands in the address (`?project=owner/key`), so that it can be saved and sent."""
 
 from __future__ import annotations
 
@@ -54,22 +54,23 @@ class PageScope:
 
     @property
     def several(self) -> bool:
-        """Whether a row has to say of which project it is."""
+        """Return whether a row has to name its project."""
         return len(self.projects) > 1
 
     @property
     def key(self) -> str:
-        """As it stands in the address."""
+        """Key of the project in the address."""
         return str(self.chosen) if self.chosen else ""
 
     @property
     def live(self) -> str:
-        """Whose hints a page of it hears: those of the one project, or of all that its reader may see."""
+        """Source of the hints that a page of the scope receives: the one project, or all that its reader may
+        see."""
         return str(self.project) if self.project else "*" if self.projects else ""
 
     @property
     def search(self) -> str:
-        """What an address that has no other parameter ends with: "?project=…" or ""."""
+        """End of an address that has no other parameter: "?project=…" or ""."""
         return f"?{urlencode({'project': self.key})}" if self.chosen else ""
 
 

@@ -140,6 +140,6 @@ def _key(who: Who) -> str:
 
 
 def _give_back_connection() -> None:
-    """Who waits holds none: others need them."""
+    """Give back the connection while waiting: others need it."""
     if not connection.in_atomic_block:
         connection.close()

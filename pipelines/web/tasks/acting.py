@@ -1,4 +1,4 @@
-"""What the acts of people on a task share: the position that is meant, and what is told where it is not done."""
+"""Shared parts of people's acts on a task: the position that is meant, and the message where an act fails."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""What people do to a task by hand, besides deciding gates: complete, answer, retry, hold, release, cancel.
+"""Actions of people on a task by hand, besides deciding gates: complete, answer, retry, hold, release,
+cancel.
 
-Each is a POST that carries the version of the position that the page showed; when that is not the present one, the
-page says so and keeps what was typed."""
+Each is a POST that carries the version of the position on the page; when that is not the present one, the
+page says so and keeps the typed text.
+"""
 
 from __future__ import annotations
 
@@ -153,7 +155,7 @@ def hold(request: SignedIn, task: Task, token: int) -> HttpResponse:
 def _because(
     request: SignedIn, task: Task, token: int, verb: Callable[..., Task], blank: str, done: str
 ) -> HttpResponse:
-    """What is done to a position with a reason; `blank` is said where none is given."""
+    """Act on a position with a reason; `blank` is the message where the reason is missing."""
     task_token, form = token_of(task, token), SeenReason(request.POST)
     typed_texts = typed(request, "reason", "Reason")
     if not form.is_valid():
@@ -232,7 +234,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
 
 
 def _lines(post: Mapping[str, str], name: str) -> str:
-    """As it was typed: browsers send line ends of two characters."""
+    """Return the text as it was typed: browsers send line ends of two characters."""
     return post.get(name, "").replace("\r\n", "\n")
 
 

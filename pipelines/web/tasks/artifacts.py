@@ -38,7 +38,7 @@ def download(request: SignedIn, task: Task, artifact: int) -> FileResponse:
 @on_task("view")
 @require_safe
 def input_file(request: SignedIn, task: Task, key: str) -> FileResponse:
-    """What was uploaded for an input of the task; its type is not believed."""
+    """Download the file uploaded for an input of the task; its type is not believed."""
     name, blob = _uploaded(task, key)
     with opened(blob) as file:
         media = picture_type(file.read(LEAD)) or BYTES

@@ -50,7 +50,7 @@ def viewed(request: SignedIn, task: Task) -> HttpResponse:
 
 
 def back(request: SignedIn) -> HttpResponseRedirect:
-    """To the page that the form names, if it is one of ours."""
+    """Redirect to the page that the form names, if it is one of ours."""
     next_url = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(next_url, {request.get_host()}, require_https=request.is_secure())
     return HttpResponseRedirect(next_url if safe else "/")

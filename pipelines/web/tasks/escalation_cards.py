@@ -48,12 +48,12 @@ class Open:
 
     @property
     def incident(self) -> bool:
-        """Whether an incident was opened when nobody had answered in time."""
+        """Return whether an incident was opened when nobody had answered in time."""
         return self.row.breached_at is not None and "create_incident" in self.row.on_breach
 
     @property
     def words(self) -> list[tuple[str, str]]:
-        """What can be said, with what follows."""
+        """Answers to choose from, with their consequences."""
         options = [("go_on", "Continue: decided again with the current facts")]
         if self.branches:
             options = [
@@ -116,7 +116,8 @@ def sentence(row: Escalation) -> Sentence:
 
 
 def asked(task: Task, role: str) -> str:
-    """Who resolves it, by name: `Development Manager or an administrator of the project resolves it: Ada, Ben.`"""
+    """Describe who resolves the escalation, by name: `Development Manager or an administrator of the project
+    resolves it: Ada, Ben.`"""
     people = User.objects.filter(pk__in=list(roles_in(task.project_id).holders(role)))
     words = {
         "role": role_words(role),
@@ -131,7 +132,8 @@ def asked(task: Task, role: str) -> str:
 
 
 def triggers(line: ParsedLine) -> list[tuple[str, str]]:
-    """What a person may escalate with a rule for it: the words of the line, then those of its preset."""
+    """Return the triggers that a person may escalate with a rule for it: the words of the line, then those of
+    its preset."""
     known: Iterable[str] = (rule.trigger for rule in (*line.escalations, *PRESETS.get(line.preset, ())))
     return [(trigger, trigger_words(trigger)) for trigger in dict.fromkeys(known)]
 
@@ -171,7 +173,8 @@ class Locked:
 
 
 def deadlocks_of(task: Task, user: User) -> list[Locked]:
-    """Those that the task is party to, the oldest first; those that an escalation resolves stand with it."""
+    """Return the deadlocks that the task is party to, the oldest first; those that an escalation resolves
+    stand with it."""
     rows = Deadlock.objects.filter(tasks=task, state=Deadlock.State.OPEN, escalation=None)
     rows = rows.select_related("task__project")
     return [

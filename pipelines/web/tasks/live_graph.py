@@ -20,7 +20,8 @@ STATES = ("active", "attention", "danger")
 
 
 def told(line: ParsedLine, board: Board, now: datetime) -> str:
-    """As the page gives it to the script: marks of the columns that the drawing has a place for, and of ends."""
+    """Return the path for the script as the page passes it: marks of the columns that the drawing has a place
+    for, and of ends."""
     path = TaskPath(ways={})
     columns = {column.key: column for column in board.columns if column.count}
     for station in line.stations:
@@ -35,7 +36,7 @@ def told(line: ParsedLine, board: Board, now: datetime) -> str:
 
 
 def _station(here: Column | None, gate: Column | None, now: datetime) -> PlaceMark | None:
-    """Of its own work, else of the gate that it has for all of its rules."""
+    """Return the mark of the station's own work, else of the gate that it has for all of its rules."""
     column = here or gate
     if column is None:
         return None
@@ -81,7 +82,8 @@ def _ticking(
 
 
 def _ends(path: TaskPath, line: ParsedLine, board: Board) -> None:
-    """Where the line has one end of a kind; of several only the list of ended tasks tells which it was."""
+    """Mark the end of a kind where the line has one; of several only the list of ended tasks tells which it
+    was."""
     for status, count in board.ends.items():
         declared = [end.key for end in line.ends if end.kind == status] or [str(status)]
         if count and len(declared) == 1:

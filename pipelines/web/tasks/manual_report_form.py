@@ -1,5 +1,6 @@
-"""What a person may say of a manual station besides its result: an eval, a type of failure, a handoff document. Asked
-where the line reads it: by a rule of the station, or as a precondition of a move out of it."""
+"""Additions to a person's report on a manual station besides its result: an eval, a type of failure, a
+handoff document. Requested where the line reads them: by a rule of the station, or as a precondition of a
+move out of it."""
 
 from __future__ import annotations
 

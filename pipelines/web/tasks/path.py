@@ -103,7 +103,7 @@ def path_of(
 
 
 def ways_of(station: Station) -> list[str]:
-    """All edges that may leave it, by the names that drawings have for them."""
+    """Return all edges that may leave the station, by their names in drawings."""
     ways = [
         name for rule in station.rules for name in (rule.id, *([rule.id + REJECTED] if rule.gates else []))
     ]
@@ -180,7 +180,8 @@ def _preparing(path: TaskPath, runs: Iterable[Preparing], now: datetime) -> None
 
 
 def endings_of(view: TaskView) -> list[DrawnEnding]:
-    """Where positions ended that no edge led to their end: no rule, and no policy after rules that took nothing."""
+    """Return the endings of positions where no edge led to the end: no rule, and no policy after rules that
+    matched nothing."""
     line, drawn = view.line, onward_of_version(view.task.pinned_id)
     event_data = {token["id"]: event.data for event in view.events for token in event.data.get("tokens", ())}
     endings = []
@@ -201,7 +202,8 @@ def _has_edge(line: ParsedLine, drawn: Mapping[str, str], token: Token) -> bool:
 
 
 def told(view: TaskView, endings: Iterable[DrawnEnding], last: Mapping[str, str] | None = None) -> str:
-    """As the page gives it to the script. `last`: the last line of the log of stations that work, by key."""
+    """Return the path for the script as the page passes it. `last`: the last line of the log of stations that
+    work, by key."""
     task = view.task
     path = path_of(view.line, task, view.tokens, view.jobs, view.visits, view.now, endings, view.events)
     _preparing(path, view.preparing.values(), view.now)

@@ -47,7 +47,7 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
 @on_task("view")
 @require_safe
 def receipt(request: SignedIn, task: Task) -> HttpResponse:
-    """Of the delivery of `?job=`, else of the last one."""
+    """Download the receipt of the delivery of `?job=`, else of the last one."""
     job_id = request.GET.get("job", "")
     if job_id and not (job_id.isascii() and job_id.isdigit() and len(job_id) < 19):
         raise Http404

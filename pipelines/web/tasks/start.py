@@ -47,9 +47,9 @@ LONGEST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class StartField:
-    """One input with its name in the form, what was typed, and what is wrong with it. `id`: where a page has several
-    forms with this field. `repositories`: those to choose from, where the tasks of the line work in the one that this
-    field names; else None."""
+    """Input with its name in the form, the typed value, and its errors. `id`: where a page has several forms
+    with this field. `repositories`: those to choose from, where the tasks of the line work in the one that
+    this field names; else None."""
 
     input: Input
     name: str
@@ -78,7 +78,7 @@ class StartField:
 
     @property
     def default(self) -> Any:
-        """What the form begins with; None for an empty field. The only repository there is needs no choosing."""
+        """Initial value of the form; None for an empty field. The only repository there is needs no choosing."""
         usual = default_of(self.input, self.secrets)
         if self.repositories is None:
             return usual
@@ -88,7 +88,7 @@ class StartField:
 
     @property
     def control(self) -> str:
-        """Which HTML control fits the type."""
+        """HTML control that fits the type."""
         if self.repositories is not None:
             return "connected"
         known = ("long_text", "number", "date", "choice", "yes_no", "file", "secret")
@@ -96,12 +96,12 @@ class StartField:
 
     @property
     def typed_as(self) -> str:
-        """What kind of field it is typed into, where it is typed."""
+        """Kind of the typed field, where the value is typed."""
         return {"long_text": "textarea", "date": "date"}.get(self.control, "text")
 
     @property
     def keyboard(self) -> str:
-        """Which keys a phone shows."""
+        """Keyboard of a phone for the field."""
         return "decimal" if self.control == "number" else "text"
 
     @property
@@ -110,7 +110,7 @@ class StartField:
 
     @property
     def help(self) -> str:
-        """What the line says, and what the field takes."""
+        """Help of the line, and what the field accepts."""
         return " ".join(filter(None, (self.input.help, *self._bounds())))
 
     def _bounds(self) -> Iterator[str]:
@@ -131,12 +131,12 @@ class StartField:
 
     @property
     def most(self) -> int:
-        """How large a file may be, in MiB."""
+        """Maximum size of a file, in MiB."""
         return min(self.input.maximum or uploads.most(), uploads.most())
 
     @property
     def file_name(self) -> str:
-        """Of what was uploaded with the form before, when it is shown again."""
+        """Name of the file uploaded with the previous form, when it is displayed again."""
         return uploads.name_of(self.value)
 
 
@@ -171,7 +171,7 @@ def fields_of(
 
 
 def usual_of(fields: Iterable[StartField]) -> dict[str, Any]:
-    """What the inputs are where the form is left as it begins."""
+    """Return the inputs where the form is left as it begins."""
     return {field.input.key: field.default for field in fields if field.default is not None}
 
 
@@ -190,7 +190,8 @@ def _sentence(problem: Problem, label: str) -> str:
 
 
 def given(inputs: Sequence[Input], typed: Mapping[str, str], at: str = "inputs") -> dict[str, Any]:
-    """What the form says, as the values that the engine checks; a number that is none stays text, refused there."""
+    """Return the values of the form, as the engine checks them; a number that is none stays text, refused
+    there."""
     return {
         line_input.key: value_of(line_input, typed.get(f"{at}.{line_input.key}", "")) for line_input in inputs
     }
@@ -208,7 +209,7 @@ def value_of(field: Input, text: str) -> Any:
 @signed_in
 @require_safe
 def choose_everywhere(request: SignedIn) -> HttpResponse:
-    """Which line, of all projects in which this person may start a task?"""
+    """Choose a line, of all projects in which this person may start a task."""
     scope = scope_of(request, "task-new-everywhere")
     able = access.projects_where(request.user, "submit").filter(
         pk__in=[project.pk for project in scope.projects]
@@ -224,7 +225,8 @@ def choose(request: SignedIn, project: Project) -> HttpResponse:
 
 
 def _choose(request: SignedIn, lines: QuerySet[Line], **shell: Any) -> HttpResponse:
-    """Which line? With only one there is nothing to choose. What the address says goes along to the form."""
+    """Choose a line. With only one there is nothing to choose. The parameters of the address go along to the
+    form."""
     lines = lines.filter(live__isnull=False, archived_at=None).select_related("project__owner")
     choices = list(lines.order_by("project__owner__key", "project__key", "name"))
     if len(choices) == 1:
@@ -322,7 +324,7 @@ def _named(request: SignedIn, project: Project, field: str) -> Task | None:
 
 
 def _filled(request: SignedIn, line: Line, about: RelatedTasks) -> dict[str, Any] | None:
-    """What a fresh form begins with: what it follows, what an address says, or nothing."""
+    """Return the initial values of a fresh form: those of the task that it follows, of the address, or None."""
     if about.follows is not None:
         return _again(about.follows, line)
     prefill = {name: request.GET[name][:LONGEST] for name in ("title", "description") if name in request.GET}
@@ -374,7 +376,7 @@ def _page(
 def form_of(
     request: SignedIn, line: Line, typed: Mapping[str, Any] | None = None, problems: Sequence[Problem] = ()
 ) -> dict[str, Any]:
-    """What `tasks/_start_fields.html` shows."""
+    """Return the context of `tasks/_start_fields.html`."""
     project = line.project
     inputs = versions.parsed(line.live).inputs if line.live else ()
     offered = offered_repositories(line)

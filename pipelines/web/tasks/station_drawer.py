@@ -54,8 +54,8 @@ class StationDrawer:
 
 
 def drawer_of(view: TaskView, key: str, current_run: str = "") -> StationDrawer:
-    """Of the run that is `shown` already, steps and log are not read: they go on by themselves. Raises Http404: the
-    line has no such station."""
+    """Return the drawer of a station. Steps and log of the run `current_run`, already on the page, are not
+    read: they go on by themselves. Raises Http404: the line has no such station."""
     station = view.line.stations_by_key.get(key)
     if station is None:
         raise Http404

@@ -82,7 +82,7 @@ class DiffLine(NamedTuple):
 
 @dataclass(frozen=True)
 class StepRow:
-    """One step as it is shown. `index` counts from 0 within the attempt. `budget` is that of the whole screen."""
+    """Row of one step. `index` counts from 0 within the attempt. `budget` is that of the whole screen."""
 
     index: int
     step: Step
@@ -146,7 +146,7 @@ class StepRow:
 
     @property
     def last_lines(self) -> str:
-        """What is shown of what failed; the rest is folded."""
+        """Last lines of a failed step; the rest is folded."""
         return "\n".join(self.lines[-LAST_LINES:]) if self.step.failed else ""
 
     @property
@@ -216,7 +216,7 @@ class StepsView:
 
     @property
     def tail(self) -> tuple[StepRow, ...]:
-        """From the first that still runs on: they are brought anew while the agent works."""
+        """Rows from the first that still runs on: they are sent anew while the agent works."""
         if self.complete:
             return ()
         recent = self.rows[-OPEN:]
@@ -262,7 +262,7 @@ class StepsView:
 
     @property
     def note(self) -> str:
-        """Where there is nothing to show."""
+        """Note where there is nothing to display."""
         if self.preset.dialect == "text":
             return f"The output of {self.preset.name} is not read as steps. See the log."
         return "Its output could not be read as steps. See the log for what it wrote."

@@ -71,7 +71,7 @@ def of_line(request: SignedIn, line: Line) -> HttpResponse:
 
 
 def _address(rows: Iterable[Task]) -> None:
-    """Each with where it and its line are shown: a project has its address once, not once a row."""
+    """Add to each task the address of it and its line: a project's address is built once, not once a row."""
     tasks: dict[int, str] = {}
     lines: dict[int, str] = {}
     for task in rows:

@@ -1,4 +1,4 @@
-"""One task: facts, the way it took, history, why it is here, log, outputs, artifacts and events."""
+"""Page of one task: facts, its path, history, why it is here, log, outputs, artifacts and events."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResp
 
 
 def _preparing(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
-    """What a run prepares, as far as it is; once that is over nothing, and the page is brought anew."""
+    """Show the preparation of a run, as far as it is; once that is over nothing, and the page is loaded anew."""
     job = _job(view.task, request.GET.get("job", ""))
     made = view.preparing.get(job.pk)
     where = "drawer" if request.GET.get("within") == "drawer" else ""
@@ -149,8 +149,9 @@ def _station_renewed(request: SignedIn, project: Project, view: TaskView) -> Htt
 
 
 def _renewed(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
-    """What a hint brings anew, and the tab beside it, where its run is another one than `shown`; of the same run the
-    lines go on by themselves, and only what stands above them is brought. Nothing where all is as it was."""
+    """Show the parts that a hint renews, and the tab beside them, where its run is another one than `shown`;
+    of the same run the lines go on by themselves, and only the part above them is sent. Nothing where all
+    is as it was."""
     view.read_whole()
     context, tab = _live(request, view), request.GET.get("tab", "")
     if tab in LIVE_TABS:
@@ -199,7 +200,7 @@ def _line_url(task: Task) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What can follow where one token stands, and what is left of the limits there."""
+    """Possible next steps of one token, and what is left of the limits there."""
 
     station: str
     rules: list[RuleWords]
@@ -208,7 +209,7 @@ class Ahead:
 
 
 def _ahead(view: TaskView) -> list[Ahead]:
-    """Of each token that works, or is about to; at a gate the review says it."""
+    """Return the next steps of each token that works, or is about to; at a gate the review says it."""
     line, task = view.line, view.task
     month = usage.of_month(task.project_id) if task.project.month_cost_usd is not None else None
     upcoming = []
@@ -224,13 +225,13 @@ def _ahead(view: TaskView) -> list[Ahead]:
 
 
 def named_receipts(task: Task, line: ParsedLine) -> list[DeliveryReceipt]:
-    """With the names of their gates."""
+    """Return the receipts with the names of their gates."""
     names = {gate.key: gate.name for gate in line.gates}
     return [replace(receipt, gate=names.get(receipt.gate, receipt.gate)) for receipt in receipts_of(task)]
 
 
 def failure_of(task: Task) -> LastWords | None:
-    """What a failed task is told by: its own reason, else what its last station said."""
+    """Return the explanation of a failed task: its own reason, else the last message of its last station."""
     if task.reason or task.status != Status.FAILED:
         return LastWords(task.reason) if task.reason else None
     return failures([task.pk]).get(task.pk)

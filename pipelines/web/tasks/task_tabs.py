@@ -1,4 +1,4 @@
-"""What the tabs of a task show: the log or the steps of a job, outputs, changes and events."""
+"""Tabs of a task: the log or the steps of a job, outputs, changes and events."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Output:
 
     @property
     def blockers(self) -> list[str]:
-        """Each with its title, where it has one, and what it says."""
+        """Blockers, each with its title, where it has one, and its text."""
         return [blocker_words(blocker) for blocker in self.outcome.get("blockers") or ()]
 
     @property
     def lacks_environment(self) -> bool:
-        """What the environment of its repository might cure."""
+        """Return whether the environment of the repository might cure the failure."""
         return self.outcome.get("failure_type") in ("command_not_started", "no_fixer", "prepare_failed")
 
     @property
     def git_words(self) -> str:
-        """What the station changed in git, counted."""
+        """Changes of the station in git, counted."""
         git = self.outcome.get("git") or {}
         files, commits = number_of(git, "file_count"), number_of(git, "commit_count")
         return f"{files} {plural('file', 'files', files)} and {commits} {plural('commit', 'commits', commits)} in git"
@@ -132,7 +132,7 @@ def log_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
 
 
 def steps_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
-    """As `log_context`, of the jobs of agents, with their logs read as steps."""
+    """Return the same as `log_context` for the jobs of agents, with their logs read as steps."""
     jobs = [(job, _title(view, job)) for job in reversed(view.jobs) if preset_at(job)]
     job_id = request.GET.get("job", "")
     requested_job = next((candidate for candidate, _ in jobs if str(candidate.pk) == job_id), None)
@@ -157,8 +157,8 @@ def steps_context(request: SignedIn, view: TaskView) -> dict[str, Any]:
 
 
 def main_job(jobs: Sequence[Job]) -> Job | None:
-    """Whose log is read first: the last that runs, else the last that ran. A person's work and a wait write no log,
-    and what has not started has none yet; they come last."""
+    """Return the job whose log is read first: the last that runs, else the last that ran. A person's work and
+    a wait write no log, and jobs that have not started have none yet; they come last."""
 
     def rank(job: Job) -> tuple[bool, bool, int]:
         started = job.started_at is not None and job.kind not in UNLEASED

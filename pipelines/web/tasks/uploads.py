@@ -56,12 +56,12 @@ def _too_large() -> str:
 
 
 def address(project: Project) -> str:
-    """Where a script uploads a file before its form is sent."""
+    """Return the address where a script uploads a file before its form is sent."""
     return reverse("api-1:file-upload", args=[project.owner.key, project.key])
 
 
 def most() -> int:
-    """How large a file may be that is uploaded, in MiB."""
+    """Return the maximum size of an uploaded file, in MiB."""
     return int(settings.UPLOAD_BYTES) // 1024 // 1024
 
 

@@ -52,7 +52,7 @@ def _target(line: Line, to: str) -> tuple[BacktestTarget | None, list[Problem]]:
 
 
 def _targets(line: Line) -> list[tuple[str, str]]:
-    """What can be tried: the draft, then the versions, newest first."""
+    """Return what can be tried: the draft, then the versions, newest first."""
     numbers = line.versions.order_by("-number").values_list("pk", "number", "name")[:200]
     live = "live"
     version_choices = [
@@ -63,13 +63,13 @@ def _targets(line: Line) -> list[tuple[str, str]]:
 
 
 def recorded(line: Line) -> bool:
-    """Whether anything was ever decided about a task of this line."""
+    """Return whether anything was ever decided about a task of this line."""
     decided = Decision.objects.filter(task=OuterRef("pk"))
     return Task.objects.filter(line=line).filter(Exists(decided)).exists()
 
 
 def verdicts() -> list[dict[str, str]]:
-    """In the order in which the page shows them, with their looks."""
+    """Return the verdicts in the order in which the page lists them, with their looks."""
     return [
         {"key": "same", "tone": "neutral", "icon": "end-completed", "word": "Same"},
         {"key": "different", "tone": "active", "icon": "station-route", "word": "Different"},

@@ -73,7 +73,7 @@ def _name(side: str) -> str:
 
 
 def context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dict[str, Any]:
-    """What the templates show of a difference, the changes up to this number."""
+    """Return the context of a difference for the templates, with at most `most` changes."""
     if routing_difference is None:
         return {"verdict": "", "groups": [], "unknown": [], "left_out": 0}
     views = _views(routing_difference)
@@ -93,7 +93,7 @@ def context(routing_difference: Difference | None, most: int = MAX_SHOWN) -> dic
 
 
 def _views(routing_difference: Difference) -> list[ChangeView]:
-    """What holds for the line first, then what differs station by station."""
+    """Return the changes of the whole line first, then those station by station."""
     changes = [
         (change.key, definitions.of_structural(routing_difference.pair, change), change.sample)
         for change in routing_difference.structure

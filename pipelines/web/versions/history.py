@@ -39,7 +39,7 @@ PUT_ASIDE = 20
 
 @dataclass(frozen=True)
 class VersionEntry:
-    """One in the list: a version, the draft, or a draft that was put aside. `side`: its name in addresses."""
+    """Entry of the list: a version, the draft, or a draft that was put aside. `side`: its name in addresses."""
 
     side: str
     title: str
@@ -214,7 +214,7 @@ def _draft_choice(line: Line, differs: bool) -> list[VersionEntry]:
 
 
 def _before(line: Line, to: str, rows: list[LineVersion]) -> str:
-    """What something is compared with unless told: a version with the one before it, a draft with what is live."""
+    """Return the default side of a comparison: for a version the one before it, for a draft the live version."""
     if not to.isdigit():
         return str(line.live.number) if line.live else ""
     return next((str(row.number) for row in rows if row.number < int(to)), "")

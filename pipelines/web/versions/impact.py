@@ -144,7 +144,7 @@ def _choices(line: Line) -> list[tuple[str, str]]:
 
 
 def rows_of(migration_impact: Impact) -> list[dict[str, Any]]:
-    """One for each position, the worst first."""
+    """Return a row for each position, the worst first."""
     order = list(migration_impact.counts)
     tasks = sorted(migration_impact.tasks, key=lambda task_impact: order.index(task_impact.effect))
     return [
@@ -200,7 +200,7 @@ def _mapping_help(migration_impact: Impact, key: str) -> str:
 
 
 def problem_words(line: Line, problem: Problem) -> str:
-    """With the name of the station that a mapping is about in place of its key."""
+    """Describe a problem with the name of the station that a mapping is about in place of its key."""
     message = words(problem.message)
     kind, _dot, key = problem.path.partition(".")
     if kind != "mapping" or not key:

@@ -37,7 +37,7 @@ NEWEST = "200"
 
 @dataclass(frozen=True)
 class PublishRefusal:
-    """Why it was not published, and everything that was told about it. `stale`: what was shown is not true any more."""
+    """Refusal to publish: why, and every message about it. `stale`: the page's content is no longer true."""
 
     status: int
     title: str
@@ -91,7 +91,7 @@ def send_back(request: SignedIn, line: Line) -> HttpResponse:
 @on_line("view")
 @require_safe
 def published(request: SignedIn, line: Line, number: int) -> HttpResponse:
-    """What became of the running tasks when this version was published with a migration."""
+    """Show what became of the running tasks when this version was published with a migration."""
     version = access.version_in(line, number)
     made = Migration.objects.filter(line=line, to=version).order_by("at").first()
     failed = (
@@ -169,7 +169,7 @@ def _refused(line: Line, form: Publish, fault: Exception) -> PublishRefusal:
 
 
 def _since(line: Line, number: int) -> list[str]:
-    """What was saved after the draft with this number: where, and by whom."""
+    """Return the changes saved after the draft with this number: where, and by whom."""
     stored = Line.objects.get(pk=line.pk)
     authors = authorship.since(number, stored.draft_hands)
     names = people(authors.values())

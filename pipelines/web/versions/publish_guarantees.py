@@ -1,4 +1,4 @@
-"""What a line promises and what a task may cost at most: as it is live, and as the draft would have it."""
+"""Guarantees of a line and the maximum cost of a task: as it is live, and as the draft would have it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pipelines.web.lines.guarantees import GuaranteeView, guarantees_of, view_of
 
 @dataclass(frozen=True, slots=True)
 class PromiseRow:
-    """`before`: how it stood in the live version, "" where it was not stated; `stated`: what was promised there, where
-    the draft promises another thing under the same name. `now`: None where the draft does not promise it, and of the
-    cost, which `word` says."""
+    """Row of a promise. `before`: its state in the live version, "" where it was not stated; `stated`: the
+    promise there, where the draft promises another thing under the same name. `now`: None where the draft
+    does not promise it, and for the cost, which `word` says."""
 
     sentence: str
     before: str
@@ -26,7 +26,8 @@ class PromiseRow:
 
 
 def rows_of(line: Line) -> list[PromiseRow]:
-    """Those of the draft in their order, then those that it drops, then the cost. None of a draft that is no line."""
+    """Return the rows of the draft in their order, then those that it drops, then the cost. None for a draft
+    that is no line."""
     examination = publishing.check(line)
     if examination.line is None:
         return []
@@ -50,7 +51,7 @@ def _row(before: GuaranteeView | None, now: GuaranteeView, same: bool) -> Promis
 
 
 def _cost(line: Line) -> list[PromiseRow]:
-    """Where nothing costs in either, there is nothing to be said."""
+    """Return the row of the cost; no row where nothing costs in either."""
     now = cost_of(publishing.check(line))
     live = as_published(line.live.document, line.live.revision) if line.live else None
     before = None if live is None else cost_of(linting.examined(live, line.project))

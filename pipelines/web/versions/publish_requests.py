@@ -1,4 +1,4 @@
-"""What the Publish page says of publishing by four eyes."""
+"""Facts of the Publish page about publishing by four eyes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a program is called with: its preset, filled in. No shell reads it, and nothing that an agent said can be an
-option."""
+"""Arguments of a program's call: its preset, filled in. No shell reads them, and no output of an agent can be
+an option."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 def can_resume(call: AgentCall) -> bool:
-    """Whether there is a session to go on with, and its name is one: an agent has said it."""
+    """Return whether there is a session to continue, and its name is valid: it comes from an agent."""
     return bool(call.preset.resume) and bool(SESSION.fullmatch(call.session)) and call.remark is not None
 
 
@@ -74,7 +74,7 @@ def settings(call: AgentCall) -> dict[str, str]:
 
 
 def permissions(allow: tuple[str, ...]) -> dict[str, object]:
-    """As OpenCode has them: nothing asks, since nobody could answer."""
+    """Return the permissions as OpenCode has them: nothing asks, since nobody could answer."""
     if not allow:
         return {"edit": "allow", "bash": "allow", "webfetch": "allow", "external_directory": "deny"}
     commands = [entry.strip() for entry in allow if not entry.startswith(TOOL)]

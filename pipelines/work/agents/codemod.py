@@ -177,7 +177,7 @@ def files(folder: Path) -> Iterator[str]:
 
 
 def picture(folder: Path) -> dict[str, Kept]:
-    """What each file holds, as far as there is room to keep it."""
+    """Return the content of each file, as far as there is room to store it."""
     snapshot: dict[str, Kept] = {}
     room = MOST_BYTES
     for path in files(folder):
@@ -220,7 +220,8 @@ def ignored(folder: Path, paths: list[str], *more_patterns: str) -> set[str]:
 
 
 def left_alone(folder: Path, names: set[str]) -> dict[str, bytes]:
-    """What the files hold that fixers leave alone, lock files first, as far as there is room to keep it."""
+    """Return the content of the files that fixers leave alone, lock files first, as far as there is room to
+    store it."""
     paths = list(files(folder))
     locks = [path for path in paths if os.path.basename(path) in names]
     return contents(folder, [*locks, *sorted(ignored(folder, paths))])
@@ -256,7 +257,7 @@ def say(kind: str, **more: Any) -> None:
 
 
 def tell_edits(before: dict[str, Kept], after: dict[str, Kept]) -> int:
-    """Each file that is not what it was. :return: how many"""
+    """Report each file that changed. :return: how many"""
     changed = [path for path in sorted({*before, *after}) if before.get(path) != after.get(path)]
     for path in changed[:MOST_EDITS]:
         old, new = before.get(path), after.get(path)

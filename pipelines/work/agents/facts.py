@@ -1,5 +1,5 @@
-"""What Gateline has of an agent's run (law §13): the groups `agent`, `commands` and `usage` of the facts. Commands and
-usage are as the program reports them."""
+"""Facts of an agent's run (law §13): the groups `agent`, `commands` and `usage`. Commands and usage are as
+the program reports them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def commands_of(stream: Stream) -> dict[str, Any]:
 
 
 def usage_of(stream: Stream, price: Price = None) -> dict[str, Any]:
-    """Without `cost_usd` where nobody said a price."""
+    """Return the usage; without `cost_usd` where there is no price."""
     usage, amount = stream.usage, cost_of(stream, price)
     cost = {} if amount is None else {"cost_usd": round(amount, 6)}
     source = NONE if amount is None else TABLE if usage.cost is None else REPORTED
@@ -43,7 +43,7 @@ def usage_of(stream: Stream, price: Price = None) -> dict[str, Any]:
 
 
 def cost_of(stream: Stream, price: Price) -> float | None:
-    """What the program says; else what its tokens cost by the price of its station."""
+    """Return the cost that the program reports; else the cost of its tokens by the price of its station."""
     usage = stream.usage
     if usage.cost is not None or price is None or not (usage.tokens_in or usage.tokens_out):
         return usage.cost

@@ -46,7 +46,8 @@ class LentSignIn:
             self._tokens |= dict.fromkeys(tokens_of(data))
 
     def tokens(self) -> tuple[str, ...]:
-        """What nothing may show: those that were lent, and what has stood in their place since."""
+        """Return the tokens that nothing may show: those that were lent, and those that have replaced them
+        since."""
         for name in self._lent:
             path = self._place(name)
             try:
@@ -96,7 +97,7 @@ class LentSignIn:
 
 
 def is_renewal(before: bytes, after: bytes) -> bool:
-    """Whether this is the same sign-in with other tokens and times."""
+    """Return whether this is the same sign-in with other tokens and times."""
     if len(after) > LARGEST:
         return False
     try:
@@ -121,7 +122,7 @@ def _renews(name: str, before: Any, after: Any) -> bool:
 
 
 def _whose(token: str) -> Mapping[str, Any] | None:
-    """What a token says of its owner, if it can be read (RFC 7519). Nobody vouches for it here."""
+    """Return a token's claims about its owner, if it can be read (RFC 7519). Nobody vouches for them here."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

@@ -1,5 +1,5 @@
-"""Whether the model of a coding agent answers to a key: one question about the models that it offers, which costs
-nothing. Asked from where this runs; a runner elsewhere may be let through, or not."""
+"""Probe of a coding agent's model, whether it answers to a key: one question about the models that it offers,
+which costs nothing. It is asked from where this runs; a runner elsewhere may be let through, or not."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ANSWERED, REFUSED, AWAY, UNKNOWN = "answered", "refused", "away", "unknown"
 
 @dataclass(frozen=True)
 class ModelQuestion:
-    """Of one kind of key: `address` is where its models are listed; `base`: the variable that takes its place, and what
-    comes after that; `header`: which says the key."""
+    """Question for one kind of key. `address`: the list of its models; `base`: the variable that takes its
+    place, and the path after that; `header`: the one that carries the key."""
 
     address: str
     header: str

@@ -64,7 +64,7 @@ def checked(preset: Preset, folder: Path) -> None:
 
 
 def tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
-    """What no log, no file and no outcome may show: every longer text of the files."""
+    """Return the tokens that no log, no file and no outcome may show: every longer text of the files."""
     assert preset.sign_in is not None
     unique_tokens: dict[str, None] = {}
     for name in preset.sign_in.files:
@@ -76,7 +76,7 @@ def tokens(preset: Preset, folder: Path) -> tuple[str, ...]:
 
 
 def tokens_of(data: bytes) -> tuple[str, ...]:
-    """Of one file, as far as it can be read."""
+    """Return the tokens of one file, as far as it can be read."""
     try:
         return tuple(text for text in all_texts(json.loads(data)) if is_token(text))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""One step of an agent as a value: what a reader of a stream makes of the lines that tell of it."""
+"""Steps of an agent as values: what a reader of a stream makes of the lines about a step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StepState(StrEnum):
 
 
 class Verb(StrEnum):
-    """What it does, whatever its program calls the tool."""
+    """Action of a step, whatever its program calls the tool."""
 
     SAY = "say"
     THINK = "think"
@@ -50,7 +50,8 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """What an edit says it does to a file. `before` and `after` are the texts it replaces, as far as it says them."""
+    """Change that an edit claims to make to a file. `before` and `after` are the texts it replaces, as far as
+    it reports them."""
 
     path: str
     before: str = ""
@@ -59,10 +60,11 @@ class TextChange:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`at` and `seconds` since the attempt began, and from its start to its end. `what`: the command, path or text;
-    `detail`: its output, or what was said of it. `tokens`: of the model's turn that it belongs to, where they are told
-    with it; `cost`: of everything up to it, None where nobody has said a price. `tool`: what its program calls it.
-    `number`: its line of the log. `nested`: it is a step of another agent that this one started."""
+    """Step of an agent. `at` and `seconds`: since the attempt began, and from its start to its end. `what`:
+    the command, path or text; `detail`: its output, or a remark on it. `tokens`: of the model's turn that
+    it belongs to, where they come with it; `cost`: of everything up to it, None where there is no price.
+    `tool`: its program's name for it. `number`: its line of the log. `nested`: it is a step of another
+    agent that this one started."""
 
     kind: StepKind
     verb: Verb

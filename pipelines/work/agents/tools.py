@@ -49,7 +49,7 @@ AFTER: Final = ("new_string", "newString", "new_str", "content", "new_source")
 
 
 def called(name: str, raw_arguments: Any) -> Called:
-    """What a call of this tool with these arguments does. One that is not known keeps its name."""
+    """Return what a call of this tool with these arguments does. An unknown tool keeps its name."""
     arguments = record(raw_arguments)
     kind, verb = TOOLS.get(name.lower(), (StepKind.TOOL, Verb.TOOL))
     what = _first(arguments, OBJECTS)

@@ -45,7 +45,7 @@ def dollars(value: Any) -> float | None:
 
 
 def seconds(value: Any) -> float | None:
-    """From milliseconds."""
+    """Convert milliseconds to seconds."""
     return value / 1000 if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
@@ -61,7 +61,7 @@ def said(value: Any) -> str:
 
 
 def outline(value: Any) -> str:
-    """What a tool that is not known is called with, in one line."""
+    """Return the arguments of an unknown tool, in one line."""
     try:
         return json.dumps(value, ensure_ascii=False) if value else ""
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What the address of a repository may be: https, ssh, or a folder that is allowed (house §5)."""
+"""Addresses of repositories: https, ssh, or a folder that is allowed (house §5)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,8 @@ class Prepared:
 
 
 def moves_on(access: RepositoryAccess) -> bool:
-    """Whether the files that the station before left are of no use: something is merged first, or pushed by others."""
+    """Return whether the files left by the station before are of no use: something is merged first, or pushed
+    by others."""
     if access.order.pushed_by:
         return True
     return access.state.joined or (access.state.moved and bool(access.state.head))
@@ -82,8 +83,9 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, report: Pro
 def stands(
     access: RepositoryAccess, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> tuple[GitState, Settles | None, str]:
-    """Where the attempt starts from: branches that met are merged, what a person pushed and a base that moved are taken
-    in. The tree that stood there before what a person pushed; "" where nobody did. :raises GitRefused"""
+    """Return the state that the attempt starts from, with branches that met merged, and a person's pushes and
+    a base that moved taken in. Also the tree that stood there before a person's push; "" without one.
+    :raises GitRefused"""
     state, settles, stood = access.state, None, ""
     if state.branches:
         state, settles = joining.joined(access, mirror, report)
@@ -118,7 +120,7 @@ def _begun(
 def _with_changes_of(
     access: RepositoryAccess, state: GitState, mirror: Mirror, remote: Remote, report: ProgressCallback
 ) -> GitState:
-    """With what a branch changed since it left the base, on top of where the base is now. :raises GitRefused"""
+    """Add what a branch changed since it left the base, on top of where the base is now. :raises GitRefused"""
     name, commit, _refs = mirror.fetch(remote, access.head, report)
     report(f"{name} is at {commit[:7]}")
     shared = find_merge_base(mirror.repository, [ObjectID(sha.encode()) for sha in (state.base, commit)])
@@ -240,7 +242,7 @@ def _finished(
 
 
 def _kept(prepared: Prepared) -> GitState:
-    """What can be fetched again, if the mirror expired meanwhile."""
+    """Return what can be fetched again, if the mirror expired meanwhile."""
     if prepared.access.state.heads:
         return prepared.access.state
     return replace(prepared.state, packs=())
@@ -262,7 +264,7 @@ def _commit(
 
 
 def _pack(mirror: Mirror, known: set[str], head: str, file: Path) -> dict[str, tuple[str, int]]:
-    """All that leads from what is known to the head, in one file."""
+    """Pack everything from the known commits to the head into one file."""
     store = mirror.repository.object_store
     have = {ObjectID(object_id.encode()) for object_id in known if object_id and mirror.has(object_id)}
     count, data = store.generate_pack_data(have, {ObjectID(head.encode())})

@@ -51,7 +51,7 @@ def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[st
 
 
 def edge_of(mirror: Mirror, head: str) -> set[ObjectID]:
-    """Of the last commits those whose parents do not come along."""
+    """Return those of the last commits whose parents do not come along."""
     store, known, here = mirror.repository.object_store, set[ObjectID](), [ObjectID(head.encode())]
     edge: set[ObjectID] = set()
     while here and len(known) < HISTORY:

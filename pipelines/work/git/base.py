@@ -1,5 +1,5 @@
-"""What the changed files were at the base: kept by content beside the workspace, so that the difference can be shown
-without the repository."""
+"""Contents of the changed files at the base: stored by content beside the workspace, so that the difference
+can be shown without the repository."""
 
 from __future__ import annotations
 

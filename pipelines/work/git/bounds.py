@@ -1,4 +1,4 @@
-"""How long one call to a server may take in all, and how much it may say besides the objects that were asked for."""
+"""Bounds of one call to a server: its total time, and the size of its answer besides the requested objects."""
 
 from __future__ import annotations
 

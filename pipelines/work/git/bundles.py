@@ -21,8 +21,8 @@ HEADER = b"# v2 git bundle\n"
 def write(
     packs: Iterable[str], fetch: Callable[[str, Path], None], branch: str, head: str, into: IO[bytes]
 ) -> None:
-    """All objects of these stored packs; the commits that they build on have to be there already, which those of the
-    base are for who has the repository."""
+    """Write all objects of these stored packs; the commits that they build on must be there already, as those
+    of the base are for whoever has the repository."""
     with (
         tempfile.TemporaryDirectory(prefix="bundle-") as folder,
         closing(Repo.init_bare(str(Path(folder) / "objects.git"), mkdir=True)) as repository,

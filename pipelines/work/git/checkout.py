@@ -141,7 +141,7 @@ def fill(store: BaseObjectStore, tree: ObjectID, folder: Path) -> None:
 
 
 def write(place: Path, mode: int, data: bytes, path: str) -> None:
-    """One new file or link."""
+    """Write one new file or link."""
     _refuse_content(path, mode, data)
     if S_ISLNK(mode):
         place.symlink_to(data.decode())

@@ -61,7 +61,7 @@ def one_line(text: str) -> str:
 
 
 def is_branch(name: str) -> bool:
-    """Whether git takes it for the name of a branch, and no program for an option."""
+    """Return whether git accepts it as the name of a branch, and no program reads it as an option."""
     encoded = name.encode(errors="replace")
     return (
         not name.startswith(("-", "refs/"))

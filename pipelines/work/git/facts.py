@@ -1,4 +1,4 @@
-"""What changed between two trees, as facts (law §13): counted from our own objects, never said by the work."""
+"""Changes between two trees, as facts (law §13): counted from our own objects, never reported by the work."""
 
 from __future__ import annotations
 

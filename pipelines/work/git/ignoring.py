@@ -1,5 +1,5 @@
-"""What `.gitignore` names, read without trust: every file of it bounded, and matched in time that grows with the length
-of the name, never with the stars of a pattern."""
+"""Reader of `.gitignore` without trust: every file of it bounded, and matched in time that grows with the
+length of the name, never with the stars of a pattern."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ANY_FOLDERS = b"**"
 
 
 class WildName:
-    """One name of a pattern: pieces between its stars, each of which matches a text of one length."""
+    """Name of a pattern: pieces between its stars, each of which matches a text of one length."""
 
     def __init__(self, text: bytes) -> None:
         pieces, lengths = [b""], [0]
@@ -60,9 +60,10 @@ class WildName:
 
 
 class IgnoreRule:
-    """One line. `ignores`: what it names, or what is taken after all.
+    """Rule of one line. `ignores`: whether its names are ignored, or included after all.
 
-    :raises MalformedPattern: it names nothing"""
+    :raises MalformedPattern: it names nothing
+    """
 
     def __init__(self, text: bytes) -> None:
         self.ignores = not text.startswith(b"!")
@@ -127,7 +128,7 @@ class Ignored:
         self._until = time.monotonic() + MOST_SECONDS
 
     def is_ignored(self, path: str) -> bool:
-        """Of a file or link. :raises GitRefused: the patterns take too long"""
+        """Return whether a file or link is ignored. :raises GitRefused: the patterns take too long"""
         names = tuple(os.fsencode(path).split(b"/"))
         for depth in range(1, len(names)):
             folder = names[:depth]

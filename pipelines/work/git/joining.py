@@ -87,7 +87,7 @@ def unsettled(
     names: str,
     report: ProgressCallback,
 ) -> Settles:
-    """What both changed stands in the files between marks, for the station that settles it."""
+    """Return the merge with conflicts between marks in the files, for the station that settles it."""
     paths = tuple(merger.conflicts)
     tree, made = trees.made(files)
     add(mirror, [*merger.blobs.values(), *made])
@@ -121,7 +121,8 @@ def add(mirror: Mirror, objects: Iterable[ShaFile]) -> None:
 
 
 def _newest(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
-    """Of the commits that the branches started from: the branch that they name moved meanwhile."""
+    """Return the newest of the commits that the branches started from: the branch that they name moved
+    meanwhile."""
     newest = next(base for base in bases if base)
     for base in bases:
         if base and base != newest and is_above(mirror, *((base, newest) if oldest else (newest, base))):
@@ -130,5 +131,5 @@ def _newest(mirror: Mirror, bases: Sequence[str], oldest: bool = False) -> str:
 
 
 def is_above(mirror: Mirror, older: str, newer: str) -> bool:
-    """Whether one commit came from the other."""
+    """Return whether one commit came from the other."""
     return can_fast_forward(mirror.repository, ObjectID(older.encode()), ObjectID(newer.encode()))

@@ -35,8 +35,9 @@ OURS, BASE_END, THEIRS = b"<<<<<<< ", b"=======\n", b">>>>>>> "
 
 
 class Merger:
-    """One merge of two or more sides, one after the other. `blobs`: the files that it made; `conflicts`: those that it
-    could not, each with its reason; `marked`: those of them that hold both sides now, between marks."""
+    """Merge of two or more sides, one after the other. `blobs`: the files that it made; `conflicts`: those
+    that it could not make, each with its reason; `marked`: those of them that hold both sides now, between
+    marks."""
 
     def __init__(self, store: BaseObjectStore) -> None:
         self._store = store
@@ -46,8 +47,8 @@ class Merger:
         self.marked: dict[str, None] = {}
 
     def merge(self, base: Files, ours: Files, theirs: Files, names: tuple[str, str]) -> dict[str, Leaf]:
-        """What there is after both. A file in conflict holds both sides between marks with their `names` where that
-        can be done; else it is ours, or the one that is left."""
+        """Merge both sides. A file in conflict contains both between marks with their `names` where that can
+        be done; else it is ours, or the one that is left."""
         for old, new in self._renamed(base, ours, theirs):
             base, theirs = _moved(base, old, new), _moved(theirs, old, new)
         for old, new in self._renamed(base, theirs, ours):
@@ -180,7 +181,7 @@ def _whole(lines: Lines) -> Lines:
 
 
 def has_marks(data: bytes) -> bool:
-    """Whether a conflict was left as it is."""
+    """Return whether a conflict was left as it is."""
     lines = data.splitlines(keepends=True)
     return any(line.startswith(OURS) for line in lines) and BASE_END in lines
 

@@ -29,7 +29,8 @@ UNUSED_SECONDS = 14 * 86_400.0
 
 
 class Mirrors:
-    """Those below the folder of all workers of this machine: a lock keeps two from writing to one at once."""
+    """Mirrors below the folder of all workers of this machine: a lock prevents two from writing to one at
+    once."""
 
     def __init__(self, workspaces: Path, most: int = MOST_BYTES, together: int = MOST_TOGETHER) -> None:
         self.base, self.most, self.together = workspaces / FOLDER, most, together
@@ -40,7 +41,7 @@ class Mirrors:
 
     @contextmanager
     def opened(self, address: str) -> Iterator[Mirror]:
-        """For one piece of work; nobody else changes it meanwhile. In a thread."""
+        """Open a mirror for one piece of work; nobody else changes it meanwhile. In a thread."""
         name = hashlib.sha256(address.encode()).hexdigest()[:32]
         self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.base / f"{name}.lock").open("a") as lock:
@@ -51,7 +52,7 @@ class Mirrors:
                 yield Mirror(repository, self.most)
 
     def _repository(self, folder: Path) -> Repo:
-        """One that a crash left half made is made anew."""
+        """Return the repository; one that a crash left half made is made anew."""
         ready = folder / "ready"
         if not ready.exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -85,7 +86,7 @@ class Mirrors:
 
 
 class Mirror:
-    """One of them, held."""
+    """Mirror that is open and locked."""
 
     def __init__(self, repository: Repo, most: int) -> None:
         self.repository, self._most = repository, most
@@ -130,8 +131,8 @@ class Mirror:
 
 
 def kept_as(branch: str) -> Ref:
-    """Where a mirror remembers the head of a branch, so that only what is new is fetched. Branches come and go, and a
-    file `a` cannot be beside `a/b`: none is kept under its own name."""
+    """Return the reference where a mirror stores the head of a branch, so that only new commits are fetched.
+    Branches come and go, and a file `a` cannot be beside `a/b`: none is stored under its own name."""
     return Ref((HEADS + hashlib.sha256(branch.encode()).hexdigest()).encode())
 
 

@@ -1,4 +1,5 @@
-"""What a connection to a repository can do: each fact with the time that it took, each failure with why."""
+"""Probe of what a connection to a repository can do: each fact with the time that it took, each failure with
+its reason."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the host of a repository is to merge: the approved files at the end of the task's branch, on the recorded base;
-and afterwards what it made of them (law §15)."""
+"""Delivery through the host of a repository: the approved files at the end of the task's branch, on the
+recorded base; and afterwards what the host made of them (law §15)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ class Proposed:
 
 
 def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> Proposed:
-    """In a thread. The branch of the task ends with what was approved; it is pushed where it does not yet.
+    """Propose the change, in a thread. The branch of the task ends with the approved files; it is pushed
+    where it does not yet.
 
-    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done; Waits; Stopped"""
+    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done; Waits;
+    Stopped
+    """
     access = order.access
     state = access.state
     with mirror_of(access, report) as (mirror, remote):
@@ -54,8 +57,8 @@ def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
 
 
 def _is(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool:
-    """Whether this commit has the approved files and stands on the recorded base: then merged there, it makes exactly
-    them."""
+    """Return whether this commit has the approved files and stands on the recorded base: then a merge of it
+    there makes exactly them."""
     if checkout.tree_of(mirror.repository.object_store, commit) != tree:
         return False
     walker = mirror.repository.get_walker(
@@ -65,12 +68,12 @@ def _is(mirror: Mirror, commit: str, cleared: Clearance, tree: ObjectID) -> bool
 
 
 def merged_as(access: RepositoryAccess, head: str, commit: str, tree: str, report: ProgressCallback) -> str:
-    """In a thread. The tree of what the host merged as `commit`.
+    """Return the tree of the host's merge `commit`, in a thread.
 
-    `head`: what the host says that it merged, "" where that is what it was asked to.
+    `head`: the host's report of what it merged, "" where that is what it was asked to.
 
-    :raises GitRefused: it merged other files than were approved, or it is
-    not there"""
+    :raises GitRefused: it merged other files than were approved, or it is not there
+    """
     state = access.state
     with mirror_of(access, report) as (mirror, remote):
         base = remote.references().branch(state.base_branch)

@@ -83,10 +83,12 @@ class Permission:
 
 
 def deliver(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> Landed:
-    """In a thread. Whatever waits comes first, so that the server is asked directly before the push.
+    """Deliver, in a thread. Anything that waits comes first, so that the server is asked directly before the
+    push.
 
-    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done, or it cannot be reached;
-    Waits; Stopped"""
+    :raises GitRefused: not_approved, base_moved, branch_changed, push_refused, nothing_done, or it cannot
+    be reached; Waits; Stopped
+    """
     access = order.access
     state = access.state
     branch = state.base_branch if order.to == MERGE else state.branch
@@ -146,8 +148,9 @@ def to_deliver(order: DeliveryOrder, mirror: Mirror) -> ObjectID:
 
 
 def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit:
-    """With `commit: visit` a merge is on top of the base and of the visits' commits, and the branch of a task is pushed
-    with a last commit that says what was approved; with `squash` there is one commit."""
+    """Return the commit to push. Under `commit: visit` a merge is on top of the base and of the visits'
+    commits, and the branch of a task is pushed with a last commit that says what was approved; under
+    `squash` there is one commit."""
     access, to_merge = order.access, order.to == MERGE
     state = access.state
     onto = cleared.onto or (state.base if to_merge or access.order.commit == SQUASH else "")
@@ -168,7 +171,7 @@ def prepared(order: DeliveryOrder, cleared: Clearance, tree: ObjectID) -> Commit
 
 
 def _below(mirror: Mirror, landed: str, onto: str) -> str:
-    """Where the branch stood on which this commit of ours landed: "" where that was pushed anew."""
+    """Return where the branch stood on which this commit of ours landed: "" where that was pushed anew."""
     git_object = mirror.repository[ObjectID(landed.encode())]
     assert isinstance(git_object, Commit)
     return onto if onto.encode() in git_object.parents else ""
@@ -182,8 +185,8 @@ def _anew(order: DeliveryOrder, cleared: Clearance, now: str) -> Clearance:
 def elsewhere(
     order: DeliveryOrder, mirror: Mirror, where: tuple[str, str, str], report: ProgressCallback
 ) -> GitRefused:
-    """`where`: branch, where it should stand, where it does. A base that moved is taken in by a new round; what others
-    pushed to the branch of a task is for people."""
+    """Return the refusal after a branch moved. `where`: branch, where it should stand, where it does. A base
+    that moved is taken in by a new round; what others pushed to the branch of a task is for people."""
     branch, onto, now = where
     if order.to == MERGE:
         return BaseMoved(moved(branch, onto, now), now, _kept(order, mirror, now, report))
@@ -198,7 +201,8 @@ def elsewhere(
 
 
 def _kept(order: DeliveryOrder, mirror: Mirror, now: str, report: ProgressCallback) -> str:
-    """What the approved change makes of the moved base, where the delivery may go on with that; else ""."""
+    """Return what the approved change makes of the moved base, where the delivery may continue with that;
+    else ""."""
     if order.rebase != SAME_PATCH or not now:
         return ""
     state = order.access.state
@@ -220,7 +224,8 @@ def _landed(mirror: Mirror, now: str, since: str, job: int, tree: ObjectID) -> s
 
 
 def ours(commit: Commit, job: int, tree: ObjectID) -> bool:
-    """Whether Gateline made it for this job: what else is in it may have changed since, like the title of the task."""
+    """Return whether Gateline made the commit for this job: its other contents may have changed since, like
+    the title of the task."""
     trailer_values = trailers(commit.message.decode(errors="replace"))
     return (
         commit.author == commit.committer == commits.COMMITTER

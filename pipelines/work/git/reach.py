@@ -23,7 +23,7 @@ def remote_of(access: RepositoryAccess) -> Remote:
 
 @contextmanager
 def mirror_of(access: RepositoryAccess, report: ProgressCallback) -> Iterator[tuple[Mirror, Remote]]:
-    """With all that the task committed so far. In a thread. :raises GitRefused"""
+    """Open the mirror with all that the task committed so far. In a thread. :raises GitRefused"""
     remote = remote_of(access)
     with Mirrors(access.mirrors).opened(access.order.address) as mirror:
         if access.state.heads:
@@ -32,7 +32,7 @@ def mirror_of(access: RepositoryAccess, report: ProgressCallback) -> Iterator[tu
 
 
 def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, report: ProgressCallback) -> None:
-    """What another worker committed, or this one before its mirror expired."""
+    """Fetch what another worker committed, or this one before its mirror expired."""
     state = access.state
     for base in dict.fromkeys((state.base, *(branch.base for branch in state.branches))):
         if not mirror.has(base):

@@ -1,4 +1,4 @@
-"""What cannot be done with a repository, as a sentence with its remedy."""
+"""Refusals of actions on a repository, each a sentence with its remedy."""
 
 from __future__ import annotations
 

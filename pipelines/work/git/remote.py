@@ -62,7 +62,7 @@ class References:
         return self.refs.get(HEADS + name, "")
 
     def commit(self, name: str) -> str:
-        """Of a branch or a tag."""
+        """Return the commit of a branch or a tag."""
         return self.branch(name) or self.refs.get(TAGS + name, "")
 
     @property
@@ -84,7 +84,7 @@ class Remote:
 
     @contextmanager
     def _client(self, bounds: Bounds | None = None) -> Iterator[tuple[GitClient, str]]:
-        """With the path that it asks for. :raises GitRefused: it cannot be reached, in words"""
+        """Open a client, with the path that it asks for. :raises GitRefused: it cannot be reached, in words"""
         address, bounds = self.address, bounds or Bounds(ASKING * self.seconds)
         try:
             if address.scheme == "folder":
@@ -123,7 +123,7 @@ class Remote:
         raise GitRefused("The folder changed while it was read. Try again.")
 
     def said(self, error: BaseException) -> str:
-        """What an error of the way means, and what can be done."""
+        """Describe what an error of the connection means, and what can be done."""
         if isinstance(error, HTTPUnauthorized):
             return (
                 "The server refuses access. Choose a secret that holds a token which may read this repository."
@@ -213,7 +213,7 @@ class Remote:
         commit()
 
     def _bounded_folder(self) -> None:
-        """What is read from a folder is read by this process."""
+        """Check the sizes in a folder, since this process reads it itself."""
         self.check_folder()
         try:
             with closing(Repo(self.address.path)) as there:
@@ -276,7 +276,7 @@ class Remote:
                 )
 
     def may_push(self) -> str:
-        """Why pushing is not allowed; "" where it is, as far as can be said without pushing."""
+        """Return why pushing is not allowed; "" where it is, as far as can be known without pushing."""
         if self.address.scheme == "folder":
             folder = Path(self.address.path)
             inner = folder / ".git" if (folder / ".git").is_dir() else folder
@@ -318,7 +318,7 @@ def moved(branch: str, old: str, now: str) -> str:
 
 
 class FetchProgress:
-    """What a server says of its progress, a line at a time, each kind of line once and at its end."""
+    """Progress reported by a server, a line at a time, each kind of line once and at its end."""
 
     def __init__(self, report: ProgressCallback) -> None:
         self._told = report

@@ -1,6 +1,6 @@
-"""Whether an approved change is the same on a base that moved (law §15): the whole tree there is the new base and
-exactly the approved hunks, byte for byte, each with the lines around it that were shown. What cannot be proved is not
-the same."""
+"""Check whether an approved change is the same on a base that moved (law §15): the whole tree there is the
+new base and exactly the approved hunks, byte for byte, each with the lines around it that were displayed.
+A change that cannot be proved is not the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAIN = (0o100644, 0o100755)
 
 
 class NotTheSame(Exception):
-    """Why people are asked again, as the end of a sentence."""
+    """Reason why people are asked again, as the end of a sentence."""
 
 
 def kept(mirror: Mirror, base: str, head: str, onto: str) -> str:
@@ -82,8 +82,8 @@ def _same_hunks(path: str, texts: Sequence[Lines], budget: StepBudget) -> None:
 
 
 def _hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines, Lines]]:
-    """What stood there and what stands there now, in order, wherever that is: those nearer to each other than the lines
-    around them are one."""
+    """Return the old and new lines of each hunk, in order, wherever that is: hunks nearer to each other than
+    the lines around them are one."""
     spans: list[tuple[int, int, int, int]] = []
     for block in blocks(old, new, budget):
         if block.same:
@@ -97,7 +97,7 @@ def _hunks(old: Lines, new: Lines, budget: StepBudget) -> list[tuple[Lines, Line
 
 
 def _around(lines: Lines, first: int, end: int) -> Lines:
-    """With a mark where the file begins or ends there."""
+    """Return the lines with those around them, and a mark where the file begins or ends there."""
     start, stop = first - AROUND, end + AROUND
     begun = [b""] if start < 0 else []
     ended = [b""] if stop > len(lines) else []
@@ -105,7 +105,7 @@ def _around(lines: Lines, first: int, end: int) -> Lines:
 
 
 def _times(lines: Lines, part: Lines) -> int:
-    """How often it stands there, up to 2."""
+    """Count how often the part stands in the lines, up to 2."""
     padded = [b"", *lines, b""]
     count = 0
     for at in range(len(padded) - len(part) + 1):

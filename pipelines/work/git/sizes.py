@@ -1,5 +1,5 @@
-"""How large objects are, before anything inflates them: a pack of a megabyte can hold a file of gigabytes. Every
-object is read whole by what comes after, so none may be larger than a worker has memory for."""
+"""Sizes of objects, checked before anything inflates them: a pack of a megabyte can hold a file of gigabytes.
+Every object is read whole by what comes after, so none may be larger than a worker has memory for."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ PIECE = 1024**2
 
 
 def check_pack(file: BinaryIO) -> None:
-    """Of a pack that was fetched, before its objects are made. Where one ends can only be told by inflating it, which
-    is done in pieces that are forgotten. :raises GitRefused; ValueError, zlib.error: it is damaged"""
+    """Check the sizes of a fetched pack, before its objects are made. The end of an object can only be
+    determined by inflating it, which is done in pieces that are forgotten. :raises GitRefused; ValueError,
+    zlib.error: it is damaged"""
     file.flush()
     if not file.seek(0, 2):
         return
@@ -41,7 +42,7 @@ def check_pack(file: BinaryIO) -> None:
 
 
 class Sum:
-    """Of the large ones among differences."""
+    """Total size of the large objects."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -55,7 +56,7 @@ class Sum:
 
 
 def check_folder(store: DiskObjectStore) -> None:
-    """Of a repository in a folder: only what each object says of itself is read. :raises GitRefused"""
+    """Check the sizes of a repository in a folder: only each object's own header is read. :raises GitRefused"""
     total = Sum()
     for place in sorted(Path(store.pack_dir).glob("*.idx")):
         with (
@@ -88,7 +89,7 @@ def _check(size: int) -> None:
 
 
 def _begin(pack: mmap.mmap, at: int, total: Sum) -> tuple[int, int]:
-    """Where the bytes of an object begin, and how many they are once inflated."""
+    """Return where the bytes of an object begin, and how many they are once inflated."""
     byte = pack[at]
     kind, size, shift = (byte >> 4) & 7, byte & 15, 4
     while byte & 0x80:

@@ -27,7 +27,7 @@ CONNECT_SECONDS = 15
 
 
 class BoundedSsh(SubprocessSSHVendor):
-    """Each ssh that it runs is ended when its time is over, and with this at the latest."""
+    """Ssh vendor that ends each ssh it runs when its time is over, and with this at the latest."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds

@@ -1,4 +1,5 @@
-"""What people pushed to the branch of a task: found on its remote, and taken in by a visit of theirs (law §15)."""
+"""Pushes of people to the branch of a task: detected on its remote, and taken in by a visit of theirs (law
+§15)."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def look(
 
 
 def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
-    """Whether a commit has the files of a visit of the task: anybody can write our name into one."""
+    """Return whether a commit has the files of a visit of the task: anybody can write our name into one."""
     if not state.head or not mirror.has(state.head):
         return False
     walker = mirror.repository.get_walker(
@@ -78,7 +79,7 @@ def _is_of_task(mirror: Mirror, state: GitState, commit: str) -> bool:
 
 
 def _address(name: bytes) -> str:
-    """Of `Ann <ann@example.com>`."""
+    """Return the address in `Ann <ann@example.com>`."""
     address = name.decode("utf-8", "replace").rpartition("<")[2].partition(">")[0]
     return escaped(address.strip())[:200]
 

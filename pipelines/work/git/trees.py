@@ -33,9 +33,11 @@ def leaves(store: BaseObjectStore, tree: ObjectID) -> dict[str, Leaf]:
 def read(
     workspace: Path, manifest: tuple[Entry, ...], before: Mapping[str, Leaf], store: BaseObjectStore
 ) -> tuple[dict[str, Leaf], list[ShaFile]]:
-    """What the tree has now, and the blobs that `store` does not have yet. `before`: what was committed last.
+    """Return the present content of the tree, and the blobs that `store` does not have yet. `before`: the
+    last commit's content.
 
-    :raises GitRefused: too much is new"""
+    :raises GitRefused: too much is new
+    """
     ignored, room = Ignored(workspace), MOST_NEW
     tree_files: dict[str, Leaf] = {}
     new: list[ShaFile] = []

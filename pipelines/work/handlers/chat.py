@@ -27,7 +27,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
 async def answered(
     spec: Spec, sink: Sink, ask: Callable[[Spec, Sink, DataCallback], Awaitable[Outcome]]
 ) -> Outcome:
-    """What came of asking a model, with how long it took; also where it gave no answer, or not in time."""
+    """Return the outcome of asking a model, with its duration; also where it gave no answer, or not in time."""
     began = time.monotonic()
     try:
         async with timed(spec.limits) as on_data:
@@ -113,7 +113,7 @@ def said(reply: Reply, output_keys: tuple[str, ...], prompt: str = "") -> output
 
 
 def answer_facts(reply: Reply) -> dict[str, Any]:
-    """What was observed of a model's answer, besides whether it could be read (law §13)."""
+    """Return the facts observed in a model's answer, besides whether it could be read (law §13)."""
     filtered = "The filter of the model's server refused." if reply.finish == "content_filter" else ""
     if reply.refusal or filtered:
         return {"refused": output.shortened(reply.refusal or filtered)}

@@ -1,4 +1,4 @@
-"""What publishing a station needs the permission `execute` for (house §5)."""
+"""Parts of a station whose publishing needs the permission `execute` (house §5)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pipelines.routing.document.work.network import OPEN
 
 
 def runs_code(station: Station) -> bool:
-    """Whether its own work is code on a worker or what an agent elsewhere is told, sends a secret somewhere or has the
-    network."""
+    """Return whether the station's own work is code on a worker or an instruction to an agent elsewhere,
+    sends a secret somewhere or has the network."""
     runs = executes(station.kind) or elsewhere(station.kind)
     return runs or bool(secrets(station.work)) or station.work.get("network") == OPEN
 

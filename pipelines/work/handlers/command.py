@@ -59,7 +59,7 @@ def not_started(spec: Spec, why: str) -> Outcome:
 
 
 def not_prepared(why: str) -> Outcome:
-    """What surrounds the program failed, and not the program."""
+    """Return the outcome where the surroundings of the program failed, and not the program."""
     return {"result": "failure", "failure_type": "prepare_failed", "summary": why}
 
 
@@ -144,7 +144,7 @@ def program(spec: Spec, cwd: Path) -> str:
 
 @dataclass
 class Watch:
-    """One running command: its streams, its time limits, and what it reported."""
+    """Watch over a running command: its streams, its time limits, and what it reported."""
 
     spec: Spec
     sink: Sink

@@ -92,7 +92,8 @@ async def _stopped_by(error: HostError | GitRefused, order: DeliveryOrder, sink:
 
 
 async def _pushers(order: DeliveryOrder, commit: str, sink: Sink) -> list[str]:
-    """As its host authenticated them; nobody where it does not tell, and then only what the commits say is known."""
+    """Return the pushers as their host authenticated them; nobody where it does not report them, and then
+    only what the commits say is known."""
     access = order.access
     if access.host is None or not access.host.credential:
         return []
@@ -105,7 +106,7 @@ async def _pushers(order: DeliveryOrder, commit: str, sink: Sink) -> list[str]:
 
 
 async def _by_host(through: HostDelivery) -> Outcome:
-    """What the host merged: exactly what was approved, or with what landed there meanwhile."""
+    """Merge by the host: exactly what was approved, or with what landed there meanwhile."""
     merged, order, host = await through.run(), through.order, through.host
     state = order.access.state
     number = merged.request["number"]

@@ -27,7 +27,8 @@ GRACE_SECONDS = 2.0
 
 @dataclass
 class ProgramAnswer:
-    """What a program left: both streams as they came, `code` (None: it never ran to an end), and what stopped it."""
+    """Answer of a program: both streams as they came, `code` (None: it never ran to an end), and the trouble
+    that stopped it."""
 
     out: bytearray = field(default_factory=bytearray)
     both: bytearray = field(default_factory=bytearray)
@@ -72,7 +73,8 @@ async def evaluator(spec: Spec, sink: Sink) -> Outcome:
 
 @dataclass(frozen=True)
 class Try:
-    """How a tool's run is read, and how often it is repeated after trouble. `backoff`: seconds before a repeat."""
+    """Rules for a tool's run: how it is read, and how often it is repeated after trouble. `backoff`: seconds
+    before a repeat."""
 
     parse: str
     success_on: tuple[int, ...]

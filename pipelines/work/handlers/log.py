@@ -102,7 +102,7 @@ class JobLog:
             self._room.clear()
 
     async def _flush_in_time(self) -> None:
-        """One chunk per half second, or as soon as it is full."""
+        """Flush one chunk per half second, or as soon as it is full."""
         try:
             while self._waiting or not self._ended:
                 await self._filled.wait()
@@ -113,7 +113,8 @@ class JobLog:
             self._room.set()
 
     def _hidden(self, line: str) -> str:
-        """Without what was learned after it was written. Behind the time, which a secret of digits may not touch."""
+        """Hide in a line secrets that became known after it was written. Only behind the time, which a secret
+        of digits may not touch."""
         at, tab, message = line.partition("\t")
         return f"{at}{tab}{self._more.all(message)}"
 

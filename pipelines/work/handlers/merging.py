@@ -35,7 +35,8 @@ class MergedByHost:
 
 
 async def way_of(order: DeliveryOrder) -> tuple[Host | None, Way]:
-    """How a delivery lands: by a push where it is no merge, or Gateline has no token of a host. :raises HostError"""
+    """Return how a delivery lands: by a push where it is no merge, or Gateline has no token of a host.
+    :raises HostError"""
     access = order.access.host
     if order.to != MERGE or access is None or not access.credential or not order.access.state.base_branch:
         return None, "push"
@@ -45,8 +46,8 @@ async def way_of(order: DeliveryOrder) -> tuple[Host | None, Way]:
 
 @dataclass(frozen=True)
 class HostDelivery:
-    """One delivery through its host. Each look asks the host how it stands before anything is done, so that whoever
-    comes after a crash merges nothing twice."""
+    """Delivery through its host. Each look asks the host how it stands before anything is done, so that
+    whoever comes after a crash merges nothing twice."""
 
     order: DeliveryOrder
     host: Host
@@ -104,7 +105,8 @@ class HostDelivery:
     async def _merged(
         self, clearance: Clearance, before: AtHost
     ) -> tuple[OpenedRequest, MergeStanding, str] | None:
-        """What an attempt before brought about, or people with its request: (request, how it stands, what we asked)."""
+        """Return what an earlier attempt, or people with its request, brought about: (request, how it stands,
+        what we asked)."""
         state, request_text = self.order.access.state, clearance.request
         assert request_text is not None
         number = (before.request or {}).get("number")

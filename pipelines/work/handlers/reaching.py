@@ -1,4 +1,4 @@
-"""What a program of a station reaches while it runs: the proxy for its list of hosts (house §5)."""
+"""Network access of a station's program while it runs: the proxy for its list of hosts (house §5)."""
 
 from __future__ import annotations
 

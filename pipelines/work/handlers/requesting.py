@@ -1,4 +1,4 @@
-"""What follows a push where a delivery also opens a pull or merge request."""
+"""Step after a push where a delivery also opens a pull or merge request."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ async def picked(spec: Spec, sink: Sink, on_data: DataCallback) -> Outcome:
 
 
 def outcome_of(reply: Reply, labels: Sequence[str], *, strict: bool) -> Outcome:
-    """Without a label the answer itself becomes the eval, so that the default rule matches; with `strict` it is a
-    failure."""
+    """Return the outcome of a reply. Without a label the answer itself becomes the eval, so that the default
+    rule matches; under `strict` it is a failure."""
     answer = reply.text.strip()[:ANSWER_CHARACTERS]
     label = equal(answer, labels) if strict else chosen(reply.text, labels)
     unread = {"unreadable": output.shortened(reply.unreadable)} if reply.unreadable else {}

@@ -26,7 +26,7 @@ WITHOUT_PORTS: Final = (
 
 
 class NotPrepared(Exception):
-    """What a station needs around it is not there: its program was not started."""
+    """Failure of the surroundings that a station needs: its program was not started."""
 
 
 @asynccontextmanager
@@ -65,7 +65,7 @@ def beside(argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Att
 
 
 async def _there(process: Process, sink: Sink) -> None:
-    """What the script says before the program starts."""
+    """Read the script's message from before the program starts."""
     try:
         line = await process.stdout.readuntil(b"\n")
         message = json.loads(line)

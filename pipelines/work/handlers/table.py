@@ -1,4 +1,4 @@
-"""Which handler does which kind of work."""
+"""Table of the handlers by kind of work."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def named(spec: Spec, call: ToolCall) -> OfferedTool | None:
 
 
 def unfit(tool: OfferedTool, arguments: Any) -> str:
-    """Why the tool cannot be run with these arguments, or ""."""
+    """Return why the tool cannot be run with these arguments, or ""."""
     return misfit(tool, arguments) if isinstance(arguments, dict) else "The arguments are no JSON object."
 
 
@@ -230,7 +230,7 @@ async def _ran(
 
 
 def shown_text(text: str) -> str:
-    """What a tool wrote, cut to what a model and an outcome get of it, and with a word where it was."""
+    """Return a tool's output, cut to what a model and an outcome get of it, with a note where it was cut."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}\n{CUT}"
 
 

@@ -27,13 +27,13 @@ def rows(payload: Any) -> list[Mapping[str, Any]]:
 
 
 def differs(source: int, target: int) -> bool:
-    """Whether they are two repositories; one that is not said may be anybody's."""
+    """Return whether they are two repositories; an unknown one may be anybody's."""
     return source != target or not source
 
 
 def of_fork(pull_request: Mapping[str, Any]) -> bool:
-    """Whether a pull request comes from another repository, or from one that is gone: anybody may name a branch there
-    like ours. As GitHub, Gitea and Forgejo say it."""
+    """Return whether a pull request comes from another repository, or from one that is gone: anybody may name
+    a branch there like ours. As GitHub, Gitea and Forgejo report it."""
     ids = [number(inner(inner(pull_request, side), "repo"), "id") for side in ("head", "base")]
     return differs(ids[0], ids[1])
 

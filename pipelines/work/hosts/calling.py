@@ -1,4 +1,4 @@
-"""One call of a host's API, by the guarded client: JSON to and fro, and each refusal in words (house §5)."""
+"""Calls of a host's API, by the guarded client: JSON to and fro, and each refusal in words (house §5)."""
 
 from __future__ import annotations
 
@@ -46,15 +46,16 @@ class HostCaller:
         return self._read(await self._answer(method, path, body, query))
 
     async def asked(self, path: str) -> tuple[Any, Mapping[str, str]]:
-        """What a GET answers, and its headers, their names in small letters. :raises HostError"""
+        """Return the answer to a GET, and its headers, their names in small letters. :raises HostError"""
         answer = await self._answer("GET", path, None, {})
         return self._read(answer), answer.headers
 
     async def listed(self, path: str, key: str = "", **query: str | int) -> list[Mapping[str, Any]]:
-        """All pages of a list: each host says by a link whether there is another one, whatever it holds on one. `key`:
-        under which the rows stand, where the answer is an object.
+        """Return all pages of a list: each host says by a link whether there is another one, whatever the
+        page size. `key`: the key of the rows, where the answer is an object.
 
-        :raises HostError"""
+        :raises HostError
+        """
         entries: list[Mapping[str, Any]] = []
         for page in range(1, PAGES + 1):
             answer = await self._answer("GET", path, None, {**query, "page": page})
@@ -112,7 +113,7 @@ class HostCaller:
 
 
 def told(payload: Any, deep: int = DEEP) -> str:
-    """What a host says of a refusal: each puts it elsewhere. Every part is looked at once."""
+    """Return a host's text about a refusal: each puts it elsewhere. Every part is read once."""
     if isinstance(payload, str):
         return payload
     if not deep:

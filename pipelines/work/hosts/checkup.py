@@ -1,5 +1,5 @@
-"""What Gateline asks of a host, tried on the real account one after the other; it only reads, unless it is told to
-write a comment or a status."""
+"""Check-up of a host: what Gateline asks of it, tried on the real account one after the other; it only reads,
+unless asked to write a comment or a status."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WAYS = {
 
 @dataclass(frozen=True)
 class CheckupLine:
-    """One line of a check-up. `remedy`: what to do about it, "" where nothing is to be done."""
+    """Line of a check-up. `remedy`: what to do about it, "" where nothing is to be done."""
 
     check: str
     state: State

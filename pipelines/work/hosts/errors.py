@@ -1,4 +1,4 @@
-"""What a host would not do, as a sentence with its remedy."""
+"""Refusals of a host, each a sentence with its remedy."""
 
 from __future__ import annotations
 

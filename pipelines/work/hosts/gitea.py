@@ -106,7 +106,7 @@ class Gitea:
         return await self.required(branch)
 
     async def rerun(self, commit: str) -> int:
-        """What it knows of a commit are statuses, which others set."""
+        """Return 0: the statuses that Gitea knows of a commit are set by others."""
         return 0
 
     async def token(self) -> HostToken:

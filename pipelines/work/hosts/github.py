@@ -116,7 +116,8 @@ class GitHub:
         return checked(checks)
 
     async def required(self, branch: str) -> list[str]:
-        """By rules, and by the protection of the branch; who may not see one of them sees the other."""
+        """Return the required checks by rules, and by the protection of the branch; whoever may not see one
+        of them sees the other."""
         name, checks = quote(branch, safe=""), []
         for rule in await self._host.listed(f"{self._repo}/rules/branches/{name}", per_page=100):
             if text(rule, "type") == "required_status_checks":
@@ -134,8 +135,8 @@ class GitHub:
         return await self.required(branch)
 
     async def rerun(self, commit: str) -> int:
-        """Of its own workflows the failed jobs alone, of other apps the whole suite: how much of it they run again is
-        up to them."""
+        """Run again the failed jobs alone of GitHub's own workflows, and the whole suite of other apps: how
+        much of it they run again is up to them."""
         path = f"{self._repo}/commits/{commit}/check-suites"
         suites = [
             suite
@@ -155,7 +156,8 @@ class GitHub:
         return len(again)
 
     async def token(self) -> HostToken:
-        """Of a classic token the answer's headers name its scopes; of a fine-grained one GitHub says nothing."""
+        """Return the token's rights. Of a classic token the answer's headers name its scopes; of a
+        fine-grained one GitHub says nothing."""
         repository, headers = await self._host.asked(self._repo)
         branch = text(repository, "default_branch")
         if self._granted is not None:
@@ -259,7 +261,7 @@ class GitHub:
 
     @staticmethod
     def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
-        """Of an issue that is opened with labels it tells each label by itself."""
+        """Return the news of an issue: one that is opened with labels is reported once per label."""
         if headers.get("x-github-event") != "issues":
             return []
         action = text(payload, "action")
@@ -290,7 +292,7 @@ def _ran(run: Mapping[str, Any]) -> CheckState:
 
 
 def _ended_badly(run: Mapping[str, Any]) -> bool:
-    """Of a check suite, or the run of a workflow."""
+    """Return whether a check suite, or the run of a workflow, ended badly."""
     return text(run, "status") == "completed" and text(run, "conclusion") in ENDED_BADLY
 
 
@@ -300,7 +302,7 @@ def _state(status: Mapping[str, Any]) -> CheckState:
 
 
 def branch_pushed(payload: Any) -> PushHeard | None:
-    """Of a body as GitHub, Gitea and Forgejo send it."""
+    """Read a push from a body as GitHub, Gitea and Forgejo send it."""
     pusher, sender = inner(payload, "pusher"), inner(payload, "sender")
     logins = (text(sender, "login"), text(pusher, "login"))
     return push_heard(
@@ -309,7 +311,7 @@ def branch_pushed(payload: Any) -> PushHeard | None:
 
 
 def issue_heard(payload: Any, on: Literal["label", "assignee"], value: str, exact: bool = True) -> IssueHeard:
-    """Of a body as GitHub, Gitea and Forgejo send it."""
+    """Read an issue from a body as GitHub, Gitea and Forgejo send it."""
     issue, sender = inner(payload, "issue"), inner(payload, "sender")
     author = inner(issue, "user")
     return IssueHeard(

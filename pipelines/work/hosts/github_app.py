@@ -58,9 +58,11 @@ async def installed(access: HostAccess, guard: Guard) -> Installation:
 
 
 async def git_credential(access: HostAccess | None, https: bool, credential: str, guard: Guard) -> str:
-    """What git signs in with over https: of an app the token of its installation, else the credential itself.
+    """Return git's credential for signing in over https: of an app the token of its installation, else the
+    credential itself.
 
-    :raises HostError"""
+    :raises HostError
+    """
     if access is None or not access.app or not https or not access.credential.startswith(PEM):
         return credential
     if credential and not credential.startswith(PEM):

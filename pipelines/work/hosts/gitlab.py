@@ -189,7 +189,7 @@ class GitLab:
         return text(inner(await self._host.call("GET", path), "commit"), "id")
 
     async def pushers(self, branch: str, since: str, until: str) -> list[str]:
-        """Of the last pushes to the whole project: it tells them by branch nowhere."""
+        """Return the pushers, from the last pushes to the whole project: GitLab lists them by branch nowhere."""
         events = await self._host.call(
             "GET", f"{self._project}/events", action="pushed", per_page=MOST_PUSHES, sort="desc"
         )
@@ -259,7 +259,8 @@ class GitLab:
 
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str) -> bool:
-        """By a signing token (`whsec_…`); a secret token alone is sent along, and signs nothing."""
+        """Return whether the sender knows the secret: by a signing token (`whsec_…`); a secret token alone is
+        sent along, and signs nothing."""
         if not secret.startswith(SIGNING):
             return hmac.compare_digest(secret.encode(), headers.get("x-gitlab-token", "").encode())
         # The library takes any spelling of the time, and signs its own: one that was not signed counts as none.
@@ -317,7 +318,8 @@ class GitLab:
 
 
 def _state(status: Mapping[str, Any]) -> CheckState:
-    """What may fail has passed as soon as it ended, or waits for somebody to start it."""
+    """Return the state of a check: one that may fail has passed as soon as it ended, or while it waits for
+    somebody to start it."""
     state, may_fail = text(status, "status"), status.get("allow_failure") is True
     if state in ("success", "skipped"):
         return "passed"

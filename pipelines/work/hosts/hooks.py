@@ -1,4 +1,4 @@
-"""What a host says of an issue, and who signed that: pure, over the headers and the body as they came."""
+"""Messages of a host about an issue, and who signed them: pure, over the headers and the body as they came."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def push_heard(payload: Any, path: str, logins: Iterable[str], addresses: Iterab
 
 
 def hexed(body: bytes, secret: str, signature: str) -> bool:
-    """Whether this is the HMAC-SHA256 of the body, in hexadecimal."""
+    """Return whether this is the HMAC-SHA256 of the body, in hexadecimal."""
     made = hmac.new(secret.encode(), body, "sha256").hexdigest()
     return hmac.compare_digest(made.encode(), signature.strip().lower().encode())
 

@@ -1,4 +1,4 @@
-"""What Gateline asks of a host: the same words for GitHub, GitLab, Gitea and Forgejo."""
+"""Interface of a host, what Gateline asks of it: the same words for GitHub, GitLab, Gitea and Forgejo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CheckState = Literal["pending", "passed", "failed"]
 
 @dataclass(frozen=True)
 class HostCheck:
-    """What a host says of one check of a commit, the last time that it ran."""
+    """Last run of one check of a commit, as a host reports it."""
 
     name: str
     state: CheckState
@@ -39,8 +39,8 @@ class OpenedRequest:
 
 @dataclass(frozen=True)
 class HostToken:
-    """What a host says of a token. `scopes`: None where it says nothing of them. `status`, `merge`: whether it may set
-    a status and merge; None where only trying shows it."""
+    """Rights of a token, as a host reports them. `scopes`: None where it says nothing of them. `status`,
+    `merge`: whether it may set a status and merge; None where only trying shows it."""
 
     writes: bool
     scopes: tuple[str, ...] | None
@@ -55,8 +55,8 @@ MergeState = Literal["ready", "waits", "queued", "merged", "closed", "refused"]
 
 @dataclass(frozen=True)
 class MergeStanding:
-    """How a request stands to be merged. `waits`: for its checks, or until the host knows; `why`: in its words, or the
-    rule by name. `head`: what it merges; `commit`: what it landed as."""
+    """State of a request to be merged. `waits`: for its checks, or until the host knows; `why`: in its words,
+    or the rule by name. `head`: what it merges; `commit`: what it landed as."""
 
     state: MergeState
     head: str
@@ -65,7 +65,7 @@ class MergeStanding:
 
 
 class Host(Protocol):
-    """One repository on its host. Every call may raise HostError."""
+    """Repository on its host. Every call may raise HostError."""
 
     key: str
     name: str
@@ -78,7 +78,7 @@ class Host(Protocol):
         """It is there; whether the token may push."""
 
     async def requests(self, head: str, base: str) -> list[OpenedRequest]:
-        """From one branch to another, in whatever state; open ones are never left out."""
+        """Return the requests from one branch to another, in whatever state; open ones are never left out."""
 
     async def open(self, head: str, base: str, title: str, body: str) -> OpenedRequest:
         """:raises AlreadyOpen: there is one that is open"""
@@ -91,10 +91,10 @@ class Host(Protocol):
     async def comment(self, kind: Thing, number: int, text: str) -> None: ...
 
     async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
-        """Of Gateline, on a commit: the last one counts."""
+        """Set the status of Gateline on a commit: the last one counts."""
 
     async def checks(self, commit: str) -> list[HostCheck]:
-        """Of a commit, each by its name once, but for ours."""
+        """Return the checks of a commit, each by its name once, except ours."""
 
     async def required(self, branch: str) -> list[str]:
         """Names of the checks that it requires before anything is merged into a branch."""
@@ -117,7 +117,8 @@ class Host(Protocol):
         authenticated them; nobody where it does not tell of that."""
 
     async def way(self, branch: str) -> Way:
-        """How something lands on a branch: by a push, or, where it is protected, by the host's merge call or queue."""
+        """Return how something lands on a branch: by a push, or, where it is protected, by the host's merge
+        call or queue."""
 
     async def standing(self, number: int, way: Way, base: str) -> MergeStanding: ...
 
@@ -130,11 +131,11 @@ class Host(Protocol):
 
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str) -> bool:
-        """Whether this came from who knows the secret."""
+        """Return whether the sender of this knows the secret."""
 
     @staticmethod
     def heard(headers: Headers, payload: Any) -> list[IssueHeard]:
-        """What it says of an issue; nothing of all else."""
+        """Return the host's news of an issue; nothing for any other event."""
 
     @staticmethod
     def pushed(headers: Headers, payload: Any) -> PushHeard | None:
@@ -147,7 +148,7 @@ CONTEXT = "gateline"
 
 @dataclass(frozen=True)
 class PushTold:
-    """One push to a branch, as its host has it."""
+    """Push to a branch, as its host reports it."""
 
     login: str
     before: str
@@ -155,7 +156,7 @@ class PushTold:
 
 
 def pushers_between(pushes: Iterable[PushTold], since: str, until: str) -> list[str]:
-    """Of pushes, the newest first: nobody where the last one is not there yet."""
+    """Return the pushers of these pushes, the newest first: nobody where the last one is not there yet."""
     logins: list[str] = []
     inside = False
     for push in pushes:
@@ -170,7 +171,8 @@ def pushers_between(pushes: Iterable[PushTold], since: str, until: str) -> list[
 
 
 def checked(checks: Iterable[HostCheck]) -> list[HostCheck]:
-    """Each name once: where two checks have the same, the worst of them counts. Ours is not waited for."""
+    """Return the checks with each name once: where two share a name, the worse one counts. Gateline's own
+    check is left out."""
     worst: dict[str, HostCheck] = {}
     for check in checks:
         known = worst.get(check.name)
@@ -183,7 +185,7 @@ BAD: Mapping[CheckState, int] = {"passed": 0, "pending": 1, "failed": 2}
 
 
 def waiting(required: Iterable[str], checks: Iterable[HostCheck], head: str) -> MergeStanding:
-    """What the checks that a host requires say of merging."""
+    """Return whether a host may merge, judged by the checks that it requires."""
     known = {check.name: check.state for check in checks}
     failed = [name for name in required if known.get(name) == "failed"]
     if failed:

@@ -8,7 +8,7 @@ from pipelines.work.results.text import escaped
 
 
 def code(text: str) -> str:
-    """In a line."""
+    """Return the text as inline code."""
     inner = " ".join(_plain(text).split())
     longest = max(map(len, re.findall(r"`+", inner)), default=0)
     ticks = "`" * (longest + 1)
@@ -17,7 +17,7 @@ def code(text: str) -> str:
 
 
 def block(text: str) -> str:
-    """As lines of their own."""
+    """Return the text as a code block on lines of its own."""
     inner = _plain(text)
     longest = max(map(len, re.findall(r"`+", inner)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -25,5 +25,5 @@ def block(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Nor does it end a comment of ours, by which a description is found again."""
+    """Escape the text so that it does not end a comment of ours either, by which a description is recognized."""
     return "\n".join(map(escaped, text.splitlines())).replace("<!--", "<!-\u200b-")

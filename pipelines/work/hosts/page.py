@@ -1,4 +1,4 @@
-"""Where people open a repository on its host: `https://host/team/app`."""
+"""Page of a repository on its host, where people open it: `https://host/team/app`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class HostPage:
 
 
 def page_at(text: str) -> HostPage:
-    """Of an address of a page, or of the repository itself. :raises ValueError: it is none, in words"""
+    """Parse the address of a page, or of the repository itself. :raises ValueError: it is neither, in words"""
     if len(text) > LONGEST:
         raise ValueError("This address is too long.")
     scp = re.fullmatch(r"[^@:/]+@([^:/@]+):([^/:].*)", text)

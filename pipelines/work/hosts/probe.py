@@ -1,4 +1,4 @@
-"""What a connection to a host can do, as `Test connection` tells it."""
+"""Test of a connection to a host: what it can do, as `Test connection` reports it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pipelines.work.spec.hosting import HostAccess
 
 @dataclass(frozen=True)
 class HostFound:
-    """Whether the connection works, and the fact or why not. `required`: the checks that it requires of `branch`; none
-    where that cannot be read."""
+    """Result of a connection test: whether it works, and the fact or the reason. `required`: the checks that
+    the host requires of `branch`; none where that cannot be read."""
 
     ok: bool
     said: str
@@ -23,8 +23,8 @@ class HostFound:
 
 
 def probe_host(access: HostAccess, guard: Guard, missing: str = "", branch: str = "") -> HostFound:
-    """In a thread, without changing anything. `missing`: why its secret is not there. `branch`: "" is the default
-    one."""
+    """Test a connection, in a thread, without changing anything. `missing`: why its secret is not there.
+    `branch`: "" is the default one."""
     return HostFound(False, missing) if missing else asyncio.run(_looked(access, guard, branch))
 
 

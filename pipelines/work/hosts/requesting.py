@@ -1,4 +1,4 @@
-"""One request for a branch: opened, or updated where it is there already, never a second one (law §15)."""
+"""Request for a branch: opened, or updated where it exists already, never a second one (law §15)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def section(body: str) -> str:
 
 
 def renewed(before: str, body: str) -> str:
-    """What people wrote into the description beside ours stays."""
+    """Replace our section of a description; what people wrote beside it stays."""
     # No pattern: it would look for the end from each beginning anew.
     begin = before.find(BEGIN)
     end = before.find(END, begin) if begin >= 0 else -1

@@ -24,9 +24,11 @@ NONE = "none"
 
 
 def found(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
-    """Of a repository: who keeps it, and its page there. `host` "" and `page` "": as its address says.
+    """Return the host that keeps a repository, and its page there. `host` "" and `page` "": as its address
+    says.
 
-    :raises ValueError: there is a host, and no page of it can be told, in words"""
+    :raises ValueError: there is a host, but its page cannot be determined, in words
+    """
     if host == NONE:
         return None
     if not host:

@@ -23,8 +23,8 @@ class ModelVerdict:
 
 
 def answer_in(text: str) -> ModelVerdict:
-    """One JSON object {answer, explanation}; else the last line that says only yes or no; else the last line, if it
-    holds one of the two words and not the other."""
+    """Parse a model's answer: one JSON object {answer, explanation}; else the last line that says only yes or
+    no; else the last line, if it holds one of the two words and not the other."""
     return _as_json(text) or _as_line(text) or _in_last_line(text) or ModelVerdict("", text.strip())
 
 

@@ -132,7 +132,7 @@ async def _answer(
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """What the library made of an answer, as plain JSON. :raises ValueError: it is no object"""
+    """Convert the library's answer to plain JSON. :raises ValueError: it is no object"""
     import openai  # noqa: PLC0415
 
     if isinstance(value, openai.BaseModel):
@@ -190,7 +190,7 @@ def _whole(answer: dict[str, Any]) -> Reply:
 
 
 def _not_read(message: dict[str, Any]) -> str:
-    """What of a message, or of a piece of one, is in a form that is not read; "" where all is."""
+    """Return which part of a message, or of a piece of one, has a form that is not read; "" if none has."""
     content = message.get("content")
     if content is not None and not isinstance(content, str):
         return "the content of the answer is no text"

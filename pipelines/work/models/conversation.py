@@ -16,7 +16,7 @@ NOT_RUN = "This call was not run."
 
 
 class NoConversation(Exception):
-    """What the context holds under the key is not one."""
+    """Error: the value in the context under the key is not a conversation."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ToolCall:
         return {"id": self.id, "type": "function", "function": function}
 
     def to_dict(self) -> dict[str, Any]:
-        """As an output tells it: arguments as the value that they are, where they are one."""
+        """Return the call as an output contains it: arguments as a value where they are one."""
         return {"id": self.id, "name": self.name, "arguments": parsed(self.arguments)}
 
 
@@ -57,7 +57,7 @@ class Conversation:
 
     @property
     def waits_for_tools(self) -> bool:
-        """Whether the last that was said is the answer of a tool, which the model has not seen yet."""
+        """Return whether the last message is the answer of a tool, which the model has not seen yet."""
         return bool(self.messages) and self.messages[-1].get("role") == "tool"
 
     def open_calls(self) -> list[ToolCall]:
@@ -88,7 +88,7 @@ def read(value: Any) -> Conversation:
 
 
 def found(key: str, data: Mapping[str, Any]) -> Any:
-    """What is kept under a key: in the context, where stations leave it, else in a variable that a rule composed."""
+    """Look up a key: in the context, where stations store it, else in a variable that a rule composed."""
     for family in ("context", "variables"):
         value = (data.get(family) or {}).get(key)
         if value is not None:
@@ -111,7 +111,7 @@ def asked(before: Conversation, system: str, prompt: str, feedback: str) -> Conv
 
 
 def calls_of(values: Any) -> list[ToolCall]:
-    """From the messages of a model, or from an output that tells them."""
+    """Return the calls in the messages of a model, or in an output that contains them."""
     calls: list[ToolCall] = []
     for value in values if isinstance(values, Sequence) and not isinstance(values, str) else ():
         if not isinstance(value, dict):

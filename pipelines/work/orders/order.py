@@ -46,8 +46,8 @@ class Unrenderable(Exception):
 
 @dataclass(frozen=True)
 class QuestionOrder:
-    """What the job of a question is to answer: the question as the decision asks it, about this outcome. None where the
-    token waits for it no longer; then its report will be refused, too."""
+    """Order of a question's job: the question as the decision asks it, about this outcome. None where the
+    token no longer waits for it; then its report will be refused, too."""
 
     asked: Mapping[str, Any]
     outcome: Mapping[str, Any] | None = field(repr=False)
@@ -55,7 +55,7 @@ class QuestionOrder:
 
 @dataclass(frozen=True)
 class StationOrder:
-    """What the worker has to know of the station. `labels`: those that a `route` chooses from."""
+    """Order of a station: what the worker has to know of it. `labels`: those that a `route` chooses from."""
 
     key: str
     work: Mapping[str, Any]
@@ -121,7 +121,7 @@ class Orders:
     machine: Mapping[str, Any] = field(default_factory=lambda: here(), repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
-        """To be written, not to be changed: what it holds is what the orders hold."""
+        """Return the orders as JSON, to be written, not to be changed: it shares its values with the orders."""
         plain = {**vars(self), "station": vars(self.station)}
         for name, part in (("question", self.question), ("git", self.git)):
             plain[name] = None if part is None else vars(part)
@@ -280,7 +280,8 @@ def expected_outputs(keys: tuple[str, ...]) -> str:
 
 
 def trust(attempt: Attempt, config: WorkerConfig) -> dict[str, str]:
-    """How programs are told whom to trust besides the public authorities. A station's own variables take precedence."""
+    """Return the variables that tell programs whom to trust besides the public authorities. A station's own
+    variables take precedence."""
     return for_programs(attempt.certificates) if config.authorities.own else {}
 
 

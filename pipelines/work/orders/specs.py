@@ -50,13 +50,13 @@ def spec_of(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
 
 
 def pushed_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
-    """Of the visit of somebody who pushed to the branch: nothing runs (law §15)."""
+    """Build the spec for the visit of somebody who pushed to the branch: nothing runs (law §15)."""
     by = orders.git.pushed_by if orders.git else ""
     return replace(plain(orders, attempt, config), kind=NOOP_KIND.key, work={"pushed_by": by})
 
 
 def data_of(orders: Orders) -> dict[str, Any]:
-    """What the work may read as values."""
+    """Return what the work may read as values."""
     return {family: orders.scope[family] for family in FAMILIES}
 
 
@@ -240,7 +240,8 @@ def _request(orders: Orders, place: str, call: Mapping[str, Any], config: Worker
 
 
 def _opened(orders: Orders, place: str, value: Any, config: WorkerConfig) -> Text:
-    """As `_open`; or the secret or variable that is named in its stead, in which no argument is looked for."""
+    """Open a value as `_open` does; or the secret or variable that is named in its stead, in which no
+    argument is looked for."""
     if isinstance(value, str):
         return _open(orders, place, value)
     return (filled_in(orders, place, value, config),)

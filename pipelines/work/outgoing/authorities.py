@@ -1,5 +1,5 @@
-"""Who may sign the certificates of servers: the public authorities, and those that the operator names besides, as a
-company's own. One set for a whole process: what it calls itself, and what its stations call."""
+"""Authorities that may sign the certificates of servers: the public ones, and those that the operator adds,
+such as a company's own. One set for a whole process: for its own calls and those of its stations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REMEDY: Final = f"An operator can add its authority in {SETTING}."
 
 
 def for_programs(bundle: Path) -> dict[str, str]:
-    """How programs are told that those in this file are all whom they trust."""
+    """Return the variables that tell programs to trust only the authorities in this file."""
     return dict.fromkeys(PROGRAMS, str(bundle))
 
 
@@ -57,7 +57,8 @@ class Authorities:
 
     @cached_property
     def bundle(self) -> str:
-        """Of all together, for programs; "" where there are none but the public ones, which programs know."""
+        """Certificates of all authorities together, for programs; "" where there are only the public ones,
+        which programs know."""
         return "\n".join((*map(ssl.DER_cert_to_PEM_cert, _known()), *self.own, "")) if self.own else ""
 
 
@@ -112,7 +113,7 @@ _trusted: list[Authorities] = [Authorities()]
 
 
 def trust(authorities: Authorities) -> None:
-    """What the process that starts was told."""
+    """Set the authorities that this process trusts, when it starts."""
     _trusted[:] = [authorities]
 
 

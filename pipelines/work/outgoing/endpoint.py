@@ -1,4 +1,4 @@
-"""Where models answer: what the environment says, as a value (docs/operating.md)."""
+"""Endpoint of models: what the environment says, as a value (docs/operating.md)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """What handlers need to call anybody."""
+    """Guard and endpoint, which handlers need for outgoing calls."""
 
     guard: Guard = field(default_factory=Guard)
     endpoint: Endpoint = field(default_factory=Endpoint)

@@ -1,4 +1,4 @@
-"""One HTTP call, bounded in size and in redirects."""
+"""HTTP call, bounded in size and in redirects."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Deadline:
         self._timer.start()
 
     def trace(self, event: str, info: Mapping[str, Any]) -> None:
-        """What httpcore2 calls with its events (its extension `trace`)."""
+        """Handle an event of httpcore2 (its extension `trace`)."""
         if event == "connection.connect_tcp.complete":
             with self._lock:
                 self._close()
@@ -84,7 +84,7 @@ class GitAnswer:
         self._took, self._deadline = took, deadline
 
     def read(self, size: int) -> bytes:
-        """As much as that, but at the end of the answer."""
+        """Read `size` bytes, fewer only at the end of the answer."""
         try:
             while len(self._rest) < size and (chunk := next(self._chunks, b"")):
                 self._took(len(chunk))
@@ -99,10 +99,11 @@ class GitAnswer:
 
 
 class HttpsGitClient(AbstractHttpGitClient):
-    """Each request resolves, checks and connects anew. `seconds`: for which the server may be silent; `whole`: for
-    which all that it is asked may take together.
+    """Git client that resolves, checks and connects anew for each request. `seconds`: how long the server may
+    be silent; `total_seconds`: how long all requests may take together.
 
-    :raises RefusedAddress: from each request, where the address must not be reached"""
+    :raises RefusedAddress: from each request, where the address must not be reached
+    """
 
     def __init__(
         self,

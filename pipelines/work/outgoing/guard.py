@@ -1,4 +1,5 @@
-"""Which addresses an outgoing call may reach: public ones, and private ones if an operator listed them (house §5)."""
+"""Addresses that an outgoing call may reach: public ones, and private ones if an operator listed them (house
+§5)."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ class Guard:
     inside: tuple[tuple[str, int], ...] = ()
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """Where to connect to: what the host resolves to now, once all of it is allowed. Whoever connects takes these
-        and never the name, which may answer differently the next time.
+        """Return the addresses to connect to: what the host resolves to now, once all of it is allowed.
+        Callers connect to these and never to the name, which may resolve differently the next time.
 
         :raises RefusedAddress: one of them is private. :raises httpx2.ConnectError: nobody knows the name
         """
@@ -61,7 +62,8 @@ class Guard:
         return public(reached) or inside or self._lists(host, reached)
 
     def lists(self, host: str) -> bool:
-        """Whether an operator listed this name or address, or a network that it is of. Nothing is looked up."""
+        """Return whether an operator listed this name or address, or a network that contains it. No name is
+        resolved."""
         try:
             return self._lists(host, self.reached(ipaddress.ip_address(host.partition("%")[0])))
         except ValueError:
@@ -74,7 +76,8 @@ class Guard:
         )
 
     def reached(self, address: Address) -> Address:
-        """What a connection to the address ends at: the IPv4 address that is mapped, or behind a listed NAT64."""
+        """Return where a connection to the address ends: at the mapped IPv4 address, or the one behind a
+        listed NAT64."""
         if not isinstance(address, ipaddress.IPv6Address):
             return address
         return address.ipv4_mapped or nat64.inner(address, self.nat64) or address
@@ -85,7 +88,7 @@ class Guard:
 
 
 def remedy(address: str) -> str:
-    """Where an operator lists it."""
+    """Return the sentence on where an operator lists the address."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
     if any(parsed in prefix for prefix in nat64.SET_ASIDE):
         return "If this network reaches IPv4 so, an operator can list the prefix in GATELINE_NAT64_PREFIXES."

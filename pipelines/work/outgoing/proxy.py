@@ -55,7 +55,7 @@ class ProxyLimits:
 
 @dataclass
 class HostProxy:
-    """For one run of one station. `hosts`: (name, port), names in small letters. Use it as `async with`."""
+    """Proxy for one run of one station. `hosts`: (name, port), names in lower case. Use it as `async with`."""
 
     hosts: Collection[tuple[str, int]]
     guard: Guard
@@ -205,7 +205,7 @@ def named(target: str) -> tuple[str, int]:
 
 
 def is_address(host: str) -> bool:
-    """Whether programs take it for an address (RFC 1123 §2.1; WHATWG URL, "ends in a number")."""
+    """Return whether programs take the host for an address (RFC 1123 §2.1; WHATWG URL, "ends in a number")."""
     last = host.rpartition(".")[2]
     return last.isdigit() or re.fullmatch(r"0x[0-9a-f]*", last) is not None
 

@@ -90,7 +90,7 @@ GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
 
 def public(address: Address) -> bool:
-    """Whether the address may be somebody's on the internet."""
+    """Return whether the address may belong to somebody on the internet."""
     if address.is_multicast or (address.version == 6 and address not in GLOBAL_UNICAST):
         return False
     return not any(address in network for network in SPECIAL_PURPOSE)

@@ -66,8 +66,8 @@ def _placed(folder: Path, at: PurePosixPath, points: Sequence[PurePosixPath]) ->
 
 
 def has_program(root: Path, name: str, path: str, attempt: Path) -> bool:
-    """Whether a program is there for somebody who sees the files of this image and the folder of the attempt. Links
-    are not followed: theirs lead inside of the image."""
+    """Return whether a program exists for somebody who sees the files of this image and the folder of the
+    attempt. Links are not followed: they lead inside of the image."""
     if "/" not in name:
         return any(_there(root, f"{folder}/{name}") for folder in path.split(":"))
     if Path(name).is_relative_to(attempt):

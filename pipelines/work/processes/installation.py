@@ -1,4 +1,4 @@
-"""What stations may read of the installation that runs them, and what none may see (house §5)."""
+"""Places of the installation that stations run by it may read, and those that none may see (house §5)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def of_installation(
     readable: Iterable[str | Path] = (),
     hidden: Iterable[str | Path] = (),
 ) -> Places:
-    """What every station may read: programs and listed folders, of this installation (`base`) no more than they need;
-    and what none may."""
+    """Return the places that every station may read: programs and listed folders, of this installation
+    (`base`) no more than they need; and those that none may."""
     programs = [Path(folder) for folder in path]
     roots = [
         Path(sys.prefix),
@@ -52,8 +52,8 @@ def notices(isolation: Isolation) -> list[str]:
 
 
 def is_installation(folder: Path) -> bool:
-    """Whether a folder of programs brings its libraries along in the folder beside it, as ~/.nvm/versions/node/v20/bin
-    does; ~/.local and a home itself hold other things too."""
+    """Return whether a folder of programs has its libraries in the folder beside it, as
+    ~/.nvm/versions/node/v20/bin does; ~/.local and a home itself hold other things too."""
     parent, home = folder.parent, Path.home()
     if folder.name != "bin" or home.is_relative_to(parent):
         return False

@@ -45,7 +45,7 @@ class ResourceMeter:
         return next((name for name, check in checks if self._turn(name, check, pids)), "")
 
     def exceeded_at_the_end(self) -> str:
-        """What the command used that was gone before it could be measured."""
+        """Return the limit exceeded by processes of the command that ended before they could be measured."""
         if self._cpu([]):
             return CPU
         return DISK if self._disk([]) else ""
@@ -175,7 +175,7 @@ def sized(file_stat: os.stat_result) -> tuple[tuple[int, int], int]:
 
 
 def restrict(limits: dict[str, Any]) -> None:
-    """What the kernel holds each process to: for the process that becomes the command, before it does."""
+    """Set the kernel's limits for each process: in the process that becomes the command, before it does."""
     cpu = int(limits["cpu_seconds"]) + 1
     for kind, most in (
         (resource.RLIMIT_CPU, cpu),

@@ -24,8 +24,8 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True)
 class Launch:
-    """What to start: complete argv (an isolation wrapper included), environment and folder. `limits`: what all of it
-    may use, as of `resources.Resources.limits`; None: as much as there is."""
+    """Command to start: complete argv (an isolation wrapper included), environment and folder. `limits`: what
+    all of it may use, as of `resources.Resources.limits`; None: as much as there is."""
 
     argv: Sequence[str]
     env: Mapping[str, str]
@@ -60,7 +60,7 @@ class ProcessEnd:
 
 @dataclass
 class Process:
-    """One running command. Leaving the block kills whatever is left of it and waits until it is gone."""
+    """Running command. Leaving the block kills whatever remains of it and waits until it has ended."""
 
     launch: Launch
     stdin: asyncio.StreamWriter | None = None
@@ -126,7 +126,7 @@ class Process:
         self._send(b'{"kill": true}\n')
 
     async def wait(self) -> ProcessEnd:
-        """Until the last process of the command is gone."""
+        """Wait until the last process of the command has ended."""
         code, number, survivors, limit = None, None, (), ""
         while message := await self._message():
             if isinstance(message.get("exit"), int):

@@ -1,4 +1,4 @@
-"""How much of the machine a station may use, and the sentences for an exceeded limit."""
+"""Limits on how much of the machine a station may use, and the sentences for an exceeded limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ OPEN_FILES = 4096
 
 @dataclass(frozen=True)
 class Resources:
-    """Of one running station, all its processes together. The keys are those of the line document."""
+    """Resource limits of one running station, all its processes together. The keys are those of the line
+    document."""
 
     cpu_seconds: int = 4 * 3600
     memory_mb: int = 4096
@@ -21,12 +22,12 @@ class Resources:
     disk_mb: int = 4096
 
     def overridden(self, own: Mapping[str, int]) -> Resources:
-        """With what the station itself says."""
+        """Return the limits with the station's own applied."""
         known = asdict(self)
         return replace(self, **{key: value for key, value in own.items() if key in known})
 
     def limits(self, attempt: Path) -> dict[str, Any]:
-        """As the supervisor takes them. `attempt`: the folder whose files count."""
+        """Return the limits in the form that the supervisor reads. `attempt`: the folder whose files count."""
         return {
             "cpu_seconds": self.cpu_seconds,
             "memory_bytes": self.memory_mb * MIB,
@@ -51,7 +52,8 @@ DEFAULT = Resources()
 
 
 def of_words(words: Mapping[str, str]) -> Resources:
-    """From a setting: {"memory_mb": "2048"}. Raises ValueError: an unknown name, or no whole number from 1 on."""
+    """Parse the limits of a setting: {"memory_mb": "2048"}. Raises ValueError: an unknown name, or no whole
+    number from 1 on."""
     known = asdict(DEFAULT)
     for name, value in words.items():
         if name not in known:

@@ -91,7 +91,8 @@ def tail(service: dict[str, Any], folder: str) -> str:
 
 
 def keep(services: list[dict[str, Any]], folder: str, write_end: int) -> None:
-    """In a process of its own: starts them in order, each when the one before answers, and buries them."""
+    """Run the services in a process of its own: start them in order, each when the previous one answers, and
+    reap them."""
     ready = []
     for service in services:
         try:

@@ -121,7 +121,7 @@ class Supervisor:
         return True
 
     def execute(self, work: dict[str, Any], failed: int) -> None:
-        """In the child: never returns."""
+        """Execute the command in the child: never returns."""
         try:
             os.setsid()
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -190,7 +190,7 @@ class Supervisor:
             time.sleep(0.002)
 
     def over_limit(self, *, ended: bool = False) -> bool:
-        """Whether a limit is exceeded; the first one is told."""
+        """Return whether a limit is exceeded; report the first one."""
         if self.meter is None or self.limit:
             return bool(self.limit)
         self.limit = self.meter.exceeded_at_the_end() if ended else self.meter.exceeded()
@@ -204,7 +204,8 @@ class Supervisor:
         return min([*until_killed, *([meter.TICK_SECONDS] if self.meter and LINUX else [])], default=None)
 
     def run(self, wake: int, pending: bytes) -> None:
-        """Until the command ends or the worker says or shows that it has to. `pending`: control bytes already read."""
+        """Run until the command ends, or the worker says or shows that it has to. `pending`: control bytes
+        already read."""
         while self.code is None:
             if self.over_limit():
                 return

@@ -163,7 +163,7 @@ def config_of(settings: Options, isolation: Isolation, workspaces: Path) -> Work
 
 
 def machine() -> dict[str, str]:
-    """What the page of runners shows besides."""
+    """Return the facts on this machine that the page of runners shows as well."""
     return {
         "os": f"{platform.system()} {platform.release()}",
         "arch": platform.machine(),
@@ -188,7 +188,7 @@ def _git() -> str:
 
 
 def _version() -> str:
-    """Of this checkout: its commit, where it has one."""
+    """Return the version of this checkout: its commit, where it has one."""
     head = CHECKOUT / ".git" / "HEAD"
     try:
         text = head.read_text().strip()

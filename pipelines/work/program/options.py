@@ -1,4 +1,4 @@
-"""What a runner is told when it starts: options, and the environment for what must not stand in a list of processes."""
+"""Options of a runner at its start, and the environment for what must not appear in a list of processes."""
 
 from __future__ import annotations
 

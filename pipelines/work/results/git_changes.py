@@ -1,9 +1,10 @@
-"""What a station changed in the git repositories of its workspace: a script, run as the station itself was, behind the
-same isolation: a repository is the station's own, and so is what reading it may start.
+"""Changes of a station in the git repositories of its workspace: a script, run as the station itself was,
+behind the same isolation: a repository is the station's own, and so is what reading it may start.
 
     git_changes.py WORKSPACE HEADS      HEADS: JSON {folder: commit before, or ""}
 
-Writes one JSON object: {files, file_count, commits, commit_count, trailers, ai_metadata}, see `read`. Needs dulwich.
+Writes one JSON object: {files, file_count, commits, commit_count, trailers, ai_metadata}, see `read`.
+Needs dulwich.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ AI_METADATA = ("AI-Usage", "Agent-IDs", "AI-Prompt-Ref", "AI-Risk-Notes")
 
 
 def read(workspace: str, heads: dict[str, str]) -> dict[str, Any]:
-    """Of all repositories together. `files` [{path, change, committed}], paths below the workspace; `commits` [{id,
-    repository, subject, author, trailers}], newest first; both cut, with the whole counts beside them. `trailers`
-    {name: [values]}; `ai_metadata` {name: value} of those that every commit carries (E15)."""
+    """Read the changes of all repositories together. `files` [{path, change, committed}], paths below the
+    workspace; `commits` [{id, repository, subject, author, trailers}], newest first; both cut, with the
+    full counts beside them. `trailers` {name: [values]}; `ai_metadata` {name: value} of those that every
+    commit carries (E15)."""
     files: dict[str, dict[str, Any]] = {}
     commits: list[dict[str, Any]] = []
     for folder, before in sorted(heads.items()):
@@ -56,7 +58,8 @@ def read(workspace: str, heads: dict[str, str]) -> dict[str, Any]:
 
 
 def new_commits(repository: Repo, before: str) -> Iterator[Commit]:
-    """What can be reached now and could not before; of a repository that was not there before, what no remote has."""
+    """Yield the commits that can be reached now and could not before; in a repository that did not exist
+    before, those that no remote has."""
     head = repository.refs.as_dict().get(HEADREF)
     if head is None:
         return
@@ -134,7 +137,7 @@ def together(commits: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def of_every(commits: list[dict[str, Any]]) -> dict[str, str]:
-    """What the newest commit says of the work of agents, if every commit says it."""
+    """Return what the newest commit says of the work of agents, if every commit says it."""
     return {
         name: commits[0]["trailers"][name][-1]
         for name in AI_METADATA
@@ -147,7 +150,7 @@ def below(folder: str, path: str) -> str:
 
 
 def text(value: bytes | str) -> str:
-    """Without what no store keeps."""
+    """Convert to text without characters that no store accepts."""
     plain = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     return plain.encode("utf-8", "replace").decode().replace("\x00", "\\x00")
 

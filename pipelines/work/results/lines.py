@@ -36,7 +36,7 @@ class LineCutter:
         return [escaped(part) for line in lines for part in pieces(line)]
 
     def _beginning(self) -> list[str]:
-        """What of a line without an end is too long to be held."""
+        """Return the part of a line without an end that is too long to be buffered."""
         if terminal.ACTS.search(self._rest):
             line = terminal.read(self.masker.across_escapes(self._rest))
             self._was_overwritten |= line.overwritten

@@ -85,7 +85,8 @@ def _packed(text: str, name: str) -> str:
 
 
 async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
-    """What the station changed, as `gitchanges.read` has it; {} where it changed nothing, or nothing could be read."""
+    """Return the station's changes in the form of `git_changes.read`; {} if it changed nothing, or nothing
+    could be read."""
     now = await asyncio.to_thread(heads, spec.attempt.workspace)
     if not now:
         return {}
@@ -125,7 +126,7 @@ async def _output(spec: Spec, argv: tuple[str, ...]) -> str:
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
-    """All of it, so that nothing waits; kept only as far as it is of use."""
+    """Read the stream to its end, so that nothing waits; keep only as much as is of use."""
     buffer = bytearray()
     while data := await stream.read(64 * 1024):
         buffer += data[: MOST_BYTES - len(buffer)]

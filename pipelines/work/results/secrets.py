@@ -34,7 +34,7 @@ class SecretFinder:
         return any(secret in encoded for secret in self._bytes)
 
     def holds(self, root: Path, path: str) -> bool:
-        """Whether a plain file below `root` holds one; False for what is no plain file."""
+        """Return whether a plain file below `root` holds a secret; False for anything but a plain file."""
         try:
             with opened(root, path) as file:
                 return self._in(file)

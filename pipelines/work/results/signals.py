@@ -24,7 +24,7 @@ _INSIDE = "flux:signal"
 
 
 def is_valid(signal: Mapping[str, Any]) -> bool:
-    """Whether its verdict is one that routes; any other is recorded and ignored."""
+    """Return whether the signal's verdict is one that routes; any other is recorded and ignored."""
     return is_signal(signal.get("verdict"))
 
 
@@ -125,7 +125,7 @@ def _given_back(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """Of one block: a text, or a list of `{type: text, text}`."""
+    """Yield the texts of one block: a text, or a list of `{type: text, text}`."""
     if isinstance(content, str):
         yield content
     for part in content if isinstance(content, list) else ():

@@ -1,2 +1,2 @@
-"""What the server does for runners on other machines: the other end of `transport/http`. It trusts no fact of theirs
+"""Server side for runners on other machines: the other end of `transport/http`. It trusts no fact of theirs
 (law §15): what they upload is read and counted here."""

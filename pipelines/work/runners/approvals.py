@@ -1,4 +1,4 @@
-"""What a runner of another system asked a person, and what became of it."""
+"""Questions that a runner of another system asked a person, and what became of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _closed(job: Job, question: str) -> ApprovalQuestion:
 
 
 def _question(job: Job) -> str:
-    """As its report said it; "" where it asked nothing."""
+    """Return the question as the job's report put it; "" where it asked nothing."""
     signals = (job.outcome or {}).get("signals") or ()
     for signal in signals:
         if isinstance(signal, dict) and signal.get("verdict") == "hold":

@@ -49,7 +49,7 @@ def all_reported_by(runner: Worker, job_ids: Iterable[int]) -> dict[int, Job]:
 
 
 def was_its(runner: Worker, job: Job) -> bool:
-    """Whether this runner has this job of its project, or had it."""
+    """Return whether this runner has this job of its project, or had it."""
     return job.worker_id == runner.pk or _had(runner, job)
 
 

@@ -160,8 +160,8 @@ def _on_top(mirror: Mirror, state: GitState, begun: GitState, head: str) -> None
 
 
 def _same_files(store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tuple[Entry, ...]) -> None:
-    """What people are shown is what is committed: each file of the tree was stored as it is, and besides them only what
-    `.gitignore` names."""
+    """Check that what people see is what is committed: each file of the tree was stored as it is, and besides
+    them only what `.gitignore` names."""
     stored = {str(entry["path"]): entry for entry in manifest if not entry.get("folder")}
     for path, (mode, sha) in leaves.items():
         entry = stored.pop(path, None)

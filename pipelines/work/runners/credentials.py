@@ -1,4 +1,4 @@
-"""What of the project's credentials goes along to a runner: never a key that could make others."""
+"""Credentials of the project that go along to a runner: never a key that could make others."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from pipelines.work.worker import repository
 
 @sensitive_variables()
 def narrowed(started: Started) -> Started:
-    """Of a GitHub App the token of its installation in place of its private key; of a host and of other stations
-    nothing, not even to mask it: that the server does (`logs`, `reports`)."""
+    """Reduce the credentials for a runner: of a GitHub App the token of its installation in place of its
+    private key; of a host and of other stations nothing, not even to mask it: that the server does
+    (`logs`, `reports`)."""
     values, order = started.values, started.orders.git
     if values is NO_VALUES:
         return started

@@ -184,9 +184,10 @@ def renew(runner: Worker, job: Job) -> None:
 
 
 def deliver(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswer:
-    """What such a runner says of its job. It observed nothing that Gateline could rely on.
+    """Deliver the report of such a runner on its job. It observed nothing that Gateline could rely on.
 
-    :raises ReportFailed: nothing moved"""
+    :raises ReportFailed: nothing moved
+    """
     reported = dict(outcome)
     if artifacts := [artifact.to_dict() for artifact in artifacts_of([job.pk]).get(job.pk, ())]:
         reported["artifacts"] = artifacts

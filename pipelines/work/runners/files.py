@@ -66,9 +66,10 @@ def opened(name: str, worker: uuid.UUID) -> File:
 
 
 def wanted(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
-    """Which of these it has to send: all that it neither sent nor got with its job.
+    """Return the digests that the runner has to send: all that it neither sent nor got with its job.
 
-    :raises Invalid: too many or too large"""
+    :raises Invalid: too many or too large
+    """
     if len(sizes) > MOST_UPLOADS:
         raise Invalid.at("files", f"are more than {MOST_UPLOADS} files")
     if sum(sizes.values()) > MOST_TOGETHER:
@@ -78,8 +79,8 @@ def wanted(job: Job, lease: uuid.UUID, sizes: dict[str, int]) -> list[str]:
 
 
 def allowed(job: Job, lease: uuid.UUID, digests: Collection[str]) -> set[str]:
-    """Those of these digests that this attempt may name: what it sent, what it started with, and, for a repeat, what
-    it left already."""
+    """Return those of these digests that this attempt may name: what it sent, what it started with, and, for
+    a repeat, what it left already."""
     permitted = set(
         RunnerUpload.objects.filter(job=job, lease=lease, blob__in=list(digests)).values_list(
             "blob_id", flat=True

@@ -56,7 +56,7 @@ def append(job: Job, text: str, *, again: bool) -> None:
 
 
 def _masked(job: Job, text: str) -> str:
-    """Behind the time of each line, which a secret of digits may not touch."""
+    """Mask the text behind the time of each line, which a secret of digits may not touch."""
     masker = masker_of(job.task)
     cut = (line.partition("\t") for line in SURROGATES.sub("\ufffd", text).split("\n"))
     return "\n".join(f"{at}{tab}{masker.all(message)}" for at, tab, message in cut)

@@ -1,4 +1,4 @@
-"""Which runner calls, what it offers, and what it may have."""
+"""Presence of runners: which one calls, what it offers, and what it may have."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def register(token: ApiToken, runner: uuid.UUID, registration: Mapping[str, Any]
 
 
 def take_back(runner: uuid.UUID) -> None:
-    """At once: the new process would renew these leases with its own. Each counts an attempt, as after any crash, so
-    that a job which ends its runner cannot go on for ever."""
+    """Take back the runner's leases at once: the new process would renew them with its own. Each counts an
+    attempt, as after any crash, so that a job which ends its runner cannot go on for ever."""
     leases.cut_short(runner)
     for lease in leases.held_by(runner):
         attempt = (

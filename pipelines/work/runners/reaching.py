@@ -1,4 +1,4 @@
-"""How this process reaches repositories and hosts: as the worker beside it does."""
+"""Access of this process to repositories and hosts, as that of the worker beside it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What reports of runners of one project are judged by: the runner itself, its jobs with their tasks, and what was
-stored for them. One statement finds all of it, however many they are. All jobs of a task are found by its tokens: an
-index of jobs by task has those of stations alone."""
+"""Facts by which reports of runners of one project are judged: the runner itself, its jobs with their tasks,
+and what was stored for them. One statement reads all of it, however many they are. All jobs of a task are
+read by its tokens: an index of jobs by task has those of stations alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Reported:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Who reports on which jobs."""
+    """Runner that reports, with its token and the jobs."""
 
     token: ApiToken
     runner: uuid.UUID
@@ -42,8 +42,8 @@ class Reporter:
 
 
 def read(project: int, reporters: Sequence[Reporter]) -> list[Reported | None]:
-    """What each of these, whose tokens are of this project, is judged by; None: this runner never registered with this
-    token."""
+    """Return the facts by which each of these reporters, whose tokens are of this project, is judged; None:
+    this runner never registered with this token."""
     job_ids = list({job for reporter in reporters for job in reporter.jobs})
     tokens = list({reporter.token.pk for reporter in reporters})
     arguments = [

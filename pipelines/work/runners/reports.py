@@ -1,4 +1,5 @@
-"""What a runner reports: its claims are kept, its facts are made here of what it uploaded (law §13, §15)."""
+"""Reports of runners: their claims are stored, their facts are made here of what they uploaded (law §13,
+§15)."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ MOST_ERRORS: Final = 200
 
 @dataclass(frozen=True)
 class Told:
-    """What a runner says of one attempt. `known`: what it is judged by; `claim`: it would take the next job of the same
-    task."""
+    """Report of a runner on one attempt. `known`: what it is judged by; `claim`: it would take the next job
+    of the same task."""
 
     known: Reported
     job: Job
@@ -52,7 +53,8 @@ class Told:
 
 
 def report(reports: Sequence[Told]) -> list[ReportAnswer]:
-    """Of runners of one project, one answer each, in their order. Nothing moved of one that answers `error`."""
+    """Deliver reports of runners of one project, one answer each, in their order. Nothing moved for one that
+    answers `error`."""
     answers = deliver(
         [
             Report(
@@ -76,8 +78,8 @@ def report(reports: Sequence[Told]) -> list[ReportAnswer]:
 
 
 def _witnessed_here(reports: Sequence[Told]) -> list[dict[str, Any]]:
-    """Each outcome with facts, artifacts and claims as found here, and without secrets. The same again for a
-    repeat."""
+    """Return each outcome with facts, artifacts and claims as observed here, and without secrets. A repeat
+    gets the same again."""
     ran = {task: versions for runner_report in reports for task, versions in runner_report.known.ran.items()}
     maskers = maskers_at((runner_report.job.task for runner_report in reports), ran)
     return [
@@ -142,7 +144,7 @@ def _of_station(
 
 
 def artifacts_of(jobs: Collection[int]) -> dict[int, list[HandedOver]]:
-    """What each of them handed over, in the order in which it came."""
+    """Return what each of these jobs handed over, in the order in which it came."""
     by_job: dict[int, list[HandedOver]] = {}
     for artifact in Artifact.objects.filter(job__in=jobs).select_related("blob").order_by("pk"):
         handed = HandedOver(artifact.name, artifact.media_type, artifact.blob_id, artifact.blob.size)

@@ -1,5 +1,5 @@
-"""What an attempt left on another machine: read, checked and counted here, then written as a worker's own would be
-(law §15)."""
+"""Storing of what an attempt left on another machine: read, checked and counted here, then written as a
+worker's own would be (law §15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the installation does by itself next to a worker: tickets, mail, notices at hosts, due times, expired leases."""
+"""Work that the installation does by itself next to a worker: tickets, mail, notices at hosts, due times,
+expired leases."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class Scheduler:
         self._ended, self._to_sweep = asyncio.Event(), asyncio.Event()
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
-        """Until `end`. `connected_for`: seconds since the worker could not renew its leases."""
+        """Run until `end`. `connected_for`: seconds since the worker could not renew its leases."""
         async with open_app() as app:
             queue = self._queue = Queue(app, self._concurrency, {DRIVER: driver})
             queueing = asyncio.create_task(queue.run())
@@ -80,7 +81,7 @@ class Scheduler:
         self._ended.set()
 
     def close(self) -> None:
-        """In a thread: connections are not to be closed in the event loop's."""
+        """Close the pools, in a thread: connections must not be closed in the event loop's."""
         for pool in (self._sweeping, self._timing):
             pool.close()
 
@@ -102,7 +103,7 @@ class Scheduler:
             await asyncio.sleep(SWEEP_SECONDS)
 
     async def _expiry(self) -> None:
-        """In short transactions, so that leases which expire do not wait for it."""
+        """Delete what has expired, in short transactions, so that leases which expire do not wait for it."""
         while True:
             try:
                 for path in settings.EXPIRES:

@@ -1,6 +1,6 @@
-"""What becomes due on its own: expired leases, and the due times of the engine. Everything here is safe to run
-anywhere, any number of times at once: the engine checks again, under the task's lock, whether a lease has expired or
-a time has come. Uses the database's clock only."""
+"""Timers of what becomes due on its own: expired leases, and the due times of the engine. Everything here is
+safe to run anywhere, any number of times at once: the engine checks again, under the task's lock, whether
+a lease has expired or a time has come. Uses the database's clock only."""
 
 from __future__ import annotations
 

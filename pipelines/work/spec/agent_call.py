@@ -1,4 +1,4 @@
-"""What a station of kind `agent` asks of its agent, with every template rendered."""
+"""Call of an agent by a station of kind `agent`, with every template rendered."""
 
 from __future__ import annotations
 

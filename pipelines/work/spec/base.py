@@ -1,4 +1,4 @@
-"""What a handler gets and gives. Handlers know no engine and no database: (spec, sink) -> outcome."""
+"""Input and output of handlers. Handlers know no engine and no database: (spec, sink) -> outcome."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Outcome = dict[str, Any]
 
 
 class Sink(Protocol):
-    """Where the text of a running job goes."""
+    """Destination of the text of a running job."""
 
     async def write(self, stream: str, data: bytes) -> None:
         """Bytes that the work wrote to `out` or `err`; waits while the log is behind."""
@@ -63,12 +63,13 @@ class Attempt:
 
     @property
     def certificates(self) -> Path:
-        """Of all authorities that its programs are to trust, where an operator added some."""
+        """File of all authorities that its programs must trust, where an operator added some."""
         return self.root / "certificates.pem"
 
     @property
     def given(self) -> Path:
-        """What the work may read: `context.json`, and the artifacts of the stations before. No snapshot keeps it."""
+        """Folder of what the work may read: `context.json`, and the artifacts of the stations before. No
+        snapshot includes it."""
         return self.root / "given"
 
 
@@ -94,7 +95,7 @@ class LookAgain(Exception):
 
 @dataclass(frozen=True)
 class Spec:
-    """One job to do, with every template rendered."""
+    """Job to do, with every template rendered."""
 
     kind: str
     attempt: Attempt
@@ -138,6 +139,7 @@ class Spec:
     heeds_signals: bool = True
 
     def secrets_now(self) -> tuple[str, ...]:
-        """What nothing may show, as far as it is known at this moment: the sign-in that its agent is lent, renewed."""
+        """Return the secrets that nothing may show, as far as they are known now: the sign-in that its agent
+        is lent, renewed."""
         lent = self.agent.signed_in if self.agent else None
         return lent.tokens() if lent else ()

@@ -1,7 +1,9 @@
-"""What a repository is made of, by the files on its top, and what is proposed for it: how its environment is made, and
-which commands lint and test it. Nothing of it is run for that, and people correct each proposal before it counts.
+"""Ecosystems of repositories: what a repository is made of, by the files on its top, and what is proposed for
+it: how its environment is made, and which commands lint and test it. Nothing of it is run for that, and
+people correct each proposal before it counts.
 
-One more ecosystem is one more row of TABLE."""
+One more ecosystem is one more row of TABLE.
+"""
 
 from __future__ import annotations
 
@@ -159,7 +161,8 @@ def _node_lint(files: RepositoryFiles, run: str, manager: str) -> str:
 
 
 def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
-    """With a report where the program writes one by itself, and the script calls that program alone."""
+    """Return the test command, with a report where the program writes one by itself, and the script calls
+    that program alone."""
     script = files.scripts.get("test", "")
     words = [] if SHELL.search(script) else script.split()
     if "vitest" in files.packages and (not script or words[:1] == ["vitest"]):
@@ -267,8 +270,9 @@ PROGRAMS = Proposal(lint=RUFF).programs + sorted(
 
 
 def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
-    """By the first row whose marks are there. To lint and test, a target of the Makefile counts only where the
-    ecosystem knows nothing; to update and release it comes first, since what a release takes is only known there."""
+    """Return the proposal of the first row whose marks are there. To lint and test, a target of the Makefile
+    counts only where the ecosystem knows nothing; to update and release it comes first, since what a
+    release takes is only known there."""
     row = next((row for row in TABLE if files.names.issuperset(row.marks)), None)
     if row in (None, MAKE_ALONE) and any(name.endswith(".py") for name in files.names):
         row = PYTHON
@@ -301,7 +305,7 @@ def _releasing(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
 
 
 def _hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:
-    """Of the packages, where the lock file or the settings of npm say where they are."""
+    """Return the hosts of the packages, where the lock file or the settings of npm name them."""
     lines = [
         line
         for name in (".npmrc", lock)

@@ -1,4 +1,4 @@
-"""What a worker is told of the host of a repository, which keeps its pull or merge requests: values, nothing else."""
+"""Host of a repository, with its pull or merge requests, as a worker knows it: values, nothing else."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class HostAccess:
 
 @dataclass(frozen=True)
 class RequestText:
-    """What a request is opened with. `body` is Markdown; `mark` is a line of it that names the delivery, so that
-    whoever comes after a crash knows its request again. `page`: of the task."""
+    """Text of a request to open. `body` is Markdown; `mark` is a line of it that names the delivery, so that
+    whoever comes after a crash recognizes its request. `page`: of the task."""
 
     title: str
     body: str

@@ -14,12 +14,12 @@ class Notes:
         self._sent: list[Future[None]] = []
 
     def __call__(self, text: str) -> None:
-        """In the thread."""
+        """Send a line to the log, from the thread."""
         line = self._sink.note(f"[gateline] {text}")
         self._sent.append(asyncio.run_coroutine_threadsafe(_whole(line), self._loop))
 
     async def settle(self) -> None:
-        """In the loop: until all of them are written."""
+        """Wait in the loop until all lines are written."""
         sent, self._sent = self._sent, []
         for future in sent:
             await asyncio.wrap_future(future)

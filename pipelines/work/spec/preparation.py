@@ -1,4 +1,4 @@
-"""What a repository says of its environment: a command that prepares it, and services beside each station."""
+"""Environment that a repository declares: a command that prepares it, and services beside each station."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Preparation:
 
     @property
     def images(self) -> tuple[str, ...]:
-        """All that a runner has to have."""
+        """Images that a runner must have."""
         names = (self.image, *(service.image for service in self.services))
         return tuple(dict.fromkeys(filter(None, names)))
 
     def to_dict(self) -> dict[str, Any]:
-        """As the repository keeps it; {} where it says nothing."""
+        """Return the declaration as the repository stores it; {} where it says nothing."""
         private = {"private": list(self.private)} if self.private else {}
         fields = {
             "image": self.image,

@@ -1,4 +1,5 @@
-"""What a worker is told of the repository of a task, and asks the server before it pushes: values, nothing else."""
+"""Repository of a task as a worker knows it, and what the worker asks the server before it pushes: values,
+nothing else."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ class GitOrder:
 
 @dataclass(frozen=True)
 class GitBranch:
-    """Where one of the branches stands that met at a join. `name`: of the station that committed last."""
+    """State of one of the branches that met at a join. `name`: of the station that committed last."""
 
     name: str
     base: str
@@ -54,13 +55,14 @@ class GitBranch:
 
 @dataclass(frozen=True)
 class GitState:
-    """Where the branch of a task stands: "" where nothing was committed yet. `packs`: where `fetch` finds the objects
-    that visits added, oldest first. `moved`: a delivery found that the base is not where it was. `pushed`: the commit
-    of the branch on the remote, as far as is known. `conflicted`: a visit since was told that the moved
-    base changed the same lines.
+    """State of the branch of a task: "" where nothing was committed yet. `packs`: where `fetch` finds the
+    objects that visits added, oldest first. `moved`: a delivery detected that the base is not where it
+    was. `pushed`: the commit of the branch on the remote, as far as is known. `conflicted`: a visit since
+    learned that the moved base changed the same lines.
 
-    `joined`: branches met since, which no station has merged yet: `branches`, in the order of the join, on top of the
-    head. Without one nothing of what they did goes on."""
+    `joined`: branches met since, which no station has merged yet: `branches`, in the order of the join, on
+    top of the head. Without one nothing of what they did goes on.
+    """
 
     branch: str = ""
     base_branch: str = ""
@@ -79,15 +81,15 @@ class GitState:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """All that has to be known to go on."""
+        """Commits that have to be known to go on."""
         shas = (self.head, *(branch.head for branch in self.branches))
         return tuple(dict.fromkeys(sha for sha in shas if sha))
 
 
 @dataclass(frozen=True)
 class GitLeft:
-    """Where it stands after a visit. `pack`: digest of the objects that the visit added; "" where it added none.
-    `before`: {path: its entry at the base, or None} of what changed since the base."""
+    """State of the branch after a visit. `pack`: digest of the objects that the visit added; "" where it
+    added none. `before`: {path: its entry at the base, or None} of what changed since the base."""
 
     repository: int
     name: str
@@ -102,11 +104,12 @@ class GitLeft:
 
 @dataclass(frozen=True)
 class Clearance:
-    """What the server says to a delivery, under the lock of its task. `refused`: why not, else "". `wait`: seconds
-    to look again after, while another delivery to the branch comes first. `at`: seconds since
-    1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for a new one.
-    `tree`: what was cleared, and nothing else may be pushed. `approval`: which visit of the gate approved it.
-    `request`: what a request says, where one is to be opened. `at_host`: what an attempt before left there."""
+    """Answer of the server to a delivery, under the lock of its task. `refused`: why not, else "". `wait`:
+    seconds to look again after, while another delivery to the branch comes first. `at`: seconds since
+    1970, the same for every attempt of the job. `onto`: the commit that the branch has to stand at, "" for
+    a new one. `tree`: what was cleared, and nothing else may be pushed. `approval`: which visit of the
+    gate approved it. `request`: what a request says, where one is to be opened. `at_host`: what a previous
+    attempt left there."""
 
     refused: str = ""
     failure_type: str = ""
@@ -123,9 +126,9 @@ class Clearance:
 
 @dataclass(frozen=True)
 class AtHost:
-    """How far a delivery came that its host merges. `head`: the commit of the task's branch that it merges; `way`:
-    merge or queue; `waits`: whether the host has it in its queue; `request`: {host, number, sign, url}, None before one
-    is open. `commit`, `tree`: what landed, "" before it has."""
+    """Progress of a delivery that its host merges. `head`: the commit of the task's branch that it merges;
+    `way`: merge or queue; `waits`: whether the host has it in its queue; `request`: {host, number, sign,
+    url}, None before one is open. `commit`, `tree`: what landed, "" before it has."""
 
     head: str = ""
     way: str = ""
@@ -161,7 +164,7 @@ class DeliveryPort(Protocol):
 
 @dataclass(frozen=True)
 class RepositoryAccess:
-    """How this worker reaches the repository of one job. `credential` never enters an attempt."""
+    """Access of this worker to the repository of one job. `credential` never enters an attempt."""
 
     order: GitOrder
     state: GitState
@@ -180,9 +183,9 @@ class RepositoryAccess:
 
 @dataclass(frozen=True)
 class ChecksOrder:
-    """Which checks of the host are waited for: `contexts`, none for those that it requires of the base branch. `begun`:
-    when the task came to the station, in seconds since 1970; `timeout`: from then on. `rerun`: the host is asked first
-    to run again what failed."""
+    """Order to wait for checks of the host: `contexts`, none for those that it requires of the base branch.
+    `begun`: when the task came to the station, in seconds since 1970; `timeout`: from then on. `rerun`:
+    the host is asked first to run again what failed."""
 
     access: RepositoryAccess
     contexts: tuple[str, ...]
@@ -193,7 +196,7 @@ class ChecksOrder:
 
 @dataclass(frozen=True)
 class DeliveryOrder:
-    """What a delivery says of itself in its commit, and whom it asks."""
+    """Order of a delivery: what it says of itself in its commit, and whom it asks."""
 
     access: RepositoryAccess
     port: DeliveryPort = field(repr=False)

@@ -80,7 +80,8 @@ def offered(tools: tuple[Mapping[str, Any], ...]) -> list[dict[str, Any]]:
 
 
 def misfit(tool: OfferedTool, arguments: Mapping[str, Any]) -> str:
-    """How the arguments do not fit the `parameters` that the tool declares, each fault with its place; or nothing."""
+    """Return how the arguments do not fit the `parameters` that the tool declares, each fault with its place;
+    or ""."""
     if not tool.parameters:
         return ""
     # A line that was published before schemas were looked at may have one that says nothing.

@@ -1,4 +1,4 @@
-"""How hosts learn what has happened to a task that belongs to an issue or opened a request."""
+"""Observer that lets hosts know what has happened to a task that belongs to an issue or opened a request."""
 
 from __future__ import annotations
 

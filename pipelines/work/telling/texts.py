@@ -1,4 +1,4 @@
-"""What a notice says, as the rows are when it is sent."""
+"""Text of a notice, as the rows are when it is sent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mark_of(notice: HostNotice) -> str:
 
 
 def comment_of(notice: HostNotice) -> str:
-    """In Markdown; the last line says which notice it is."""
+    """Return the comment in Markdown; the last line says which notice it is."""
     task = notice.link.task
     task_link = f"[{task.name}]({page_of(task)})"
     if notice.about.startswith("gate:"):
@@ -50,7 +50,8 @@ def _end(task: Task) -> str:
 
 
 def status_of(task: Task, commit: str) -> tuple[CommitState, str]:
-    """Of its commit: what is missing, by name. What the host merges just now was approved."""
+    """Return the status of the task's commit: what is missing, by name. What the host merges just now was
+    approved."""
     if (
         task.status not in TASK_ENDED
         and task.deliveries.filter(

@@ -1,7 +1,8 @@
-"""What passes between a worker and the server whose jobs it does: claim, renew, report, store, fetch.
+"""Protocol between a worker and the server whose jobs it does: claim, renew, report, store, fetch.
 
-A worker knows nothing else of the server. What passes is plain: orders and outcomes are JSON, files are bytes with a
-digest, a lease is a key. Today the server is in the same process (`transport.local`)."""
+A worker knows nothing else of the server. Its messages are plain: orders and outcomes are JSON, files are
+bytes with a digest, a lease is a key. Today the server is in the same process (`transport.local`).
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ class Started:
 
 @dataclass(frozen=True)
 class ReportAnswer:
-    """What became of a report, and the next job of the same token if it came already leased. `status`: accepted,
+    """Answer to a report, and the next job of the same token if it came already leased. `status`: accepted,
     repeated, ignored, conflict, invalid (then `path` and `detail` say what); `decision`: what was decided."""
 
     status: str
@@ -106,7 +107,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Material:
-    """What an attempt starts with, besides its orders."""
+    """Material that an attempt starts with, besides its orders."""
 
     before: Before | None
     earlier: tuple[Earlier, ...] = ()
@@ -141,8 +142,8 @@ class Workspace:
 
 @dataclass(frozen=True)
 class Leavings:
-    """What an attempt left below `root`. `files`: the bytes that artifacts and workspace name; `workspace` is None
-    where it is as the one before."""
+    """Results that an attempt left below `root`. `files`: the bytes that artifacts and workspace name;
+    `workspace` is None where it is as the one before."""
 
     root: Path
     files: FileSources = field(default_factory=dict)
@@ -152,14 +153,14 @@ class Leavings:
 
 
 class JobTransport(Protocol):
-    """What the execution of one job asks of the server, and leaves there."""
+    """Transport of one job: what its execution asks of the server, and leaves there."""
 
     # Fetch and store
 
     async def material(self, started: Started) -> Material: ...
 
     async def before(self, started: Started) -> Before | None:
-        """Of the material the workspace alone."""
+        """Return only the workspace of the material."""
 
     def fetch(self, stored: str, path: Path) -> None:
         """Bytes into a new file; in a thread."""
@@ -168,12 +169,12 @@ class JobTransport(Protocol):
         """:raises LeaseLost: nothing is kept; OSError: there is no room for it; NotStored: it is refused"""
 
     def log_of(self, started: Started) -> Callable[[str], Awaitable[None]]:
-        """What appends whole, time-stamped lines to the log of this attempt."""
+        """Return a function that appends whole, time-stamped lines to the log of this attempt."""
 
     # Deliver
 
     async def clear(self, started: Started) -> Clearance:
-        """Whether this delivery may push, under the lock of its task. :raises LeaseLost"""
+        """Ask whether this delivery may push, under the lock of its task. :raises LeaseLost"""
 
     async def delivered(
         self,
@@ -200,10 +201,10 @@ class JobTransport(Protocol):
 
 
 class TrialTransport(JobTransport, Protocol):
-    """One run of a station by itself: no task has any part in it."""
+    """Transport of one run of a station by itself: no task has any part in it."""
 
     async def claim(self, config: WorkerConfig) -> Started | None:
-        """What to run, if nobody else took it and this worker may."""
+        """Return what to run, if nobody else took it and this worker may."""
 
     async def goes_on(self) -> bool:
         """Say that it is still worked on; whether it still may be."""
@@ -212,10 +213,10 @@ class TrialTransport(JobTransport, Protocol):
         """ "", or why this outcome cannot be stored; then nothing is."""
 
     async def give_up(self, why: str) -> None:
-        """Without an outcome. `why`: a key of `pipelines.lines.trials.ENDED`."""
+        """End the run without an outcome. `why`: a key of `pipelines.lines.trials.ENDED`."""
 
     def close(self) -> None:
-        """In a thread."""
+        """Close the transport, in a thread."""
 
 
 class Transport(JobTransport, Protocol):
@@ -247,7 +248,8 @@ class Transport(JobTransport, Protocol):
         {queue: how many}."""
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
-        """For a planned stop, or to look again `after` seconds: queue the job again without counting an attempt."""
+        """Queue the job again without counting an attempt, for a planned stop or to look again after `after`
+        seconds."""
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:
         """Give back a lease of ours whose job we do not drive, because an answer was lost."""
@@ -255,13 +257,13 @@ class Transport(JobTransport, Protocol):
     # Renew: in a thread of the worker's own
 
     def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
-        """All leases but those of these jobs, at once; {job: lease} of what is held."""
+        """Renew all leases but those of these jobs, at once; return {job: lease} of the current ones."""
 
     def hang_up(self) -> None:
-        """That thread ends."""
+        """Close what the renewing thread used, when it ends."""
 
     def has_room(self, folder: Path) -> bool:
-        """Whether something can be stored, and written to this folder; in a thread."""
+        """Return whether something can be stored, and written to this folder; in a thread."""
 
     # Report
 

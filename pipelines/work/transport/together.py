@@ -116,7 +116,7 @@ class Together(Generic[Call, Answer]):
         self._coming.clear()
 
     def _taken(self) -> list[_Waiting[Call, Answer]]:
-        """Who has waited longest, and all who go along."""
+        """Take from the queue the caller that has waited longest, and all that go along."""
         room, waiters, left = self._most, list[_Waiting[Call, Answer]](), list[_Waiting[Call, Answer]]()
         for waiter in self._waiting:
             size = self._size(waiter.call)
@@ -140,7 +140,7 @@ class Together(Generic[Call, Answer]):
 
 
 def _tell(waiting: _Waiting[Call, Answer], answer: Answer | Exception | None) -> None:
-    """Who has hung up is told nothing."""
+    """Pass the answer to a waiting caller; one that has hung up gets nothing."""
     if waiting.answer.done():
         return
     if isinstance(answer, Exception):

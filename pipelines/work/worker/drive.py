@@ -24,7 +24,8 @@ log = structlog.get_logger(__name__)
 
 
 class Driver:
-    """One per process. `drive` and `drive_job` are safe to call for anything, any number of times."""
+    """Driver of jobs, one per process. `drive` and `drive_job` are safe to call for anything, any number of
+    times."""
 
     def __init__(self, config: WorkerConfig, transport: Transport, folders: Folders) -> None:
         self.config, self.transport, self.folders = config, transport, folders
@@ -51,7 +52,7 @@ class Driver:
 
     @property
     def stopping(self) -> bool:
-        """Whether no new station is begun."""
+        """Return whether no new station is begun."""
         return self._instant.stopping
 
     @stopping.setter
@@ -67,7 +68,7 @@ class Driver:
         return self._slots[DRIVE].locked()
 
     async def idle(self) -> None:
-        """Until nothing is driven."""
+        """Wait until nothing is driven."""
         while self._drives:
             await asyncio.wait(set(self._drives))
 
@@ -161,8 +162,8 @@ class Driver:
                 self.running.end(work)
 
     async def _stopped(self, work: RunningWork) -> None:
-        """After a cancellation, when the processes are gone: a lost lease belongs to somebody else, a planned stop
-        gives it back."""
+        """Settle a job after a cancellation, when the processes have ended: a lost lease belongs to somebody
+        else, a planned stop gives it back."""
         if work.lost:
             log.info("lease_lost", job=work.started.orders.job_id)
             return

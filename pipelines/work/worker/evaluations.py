@@ -57,7 +57,8 @@ class Asking:
         make: Callable[[Orders, Attempt, WorkerConfig], Spec],
         run: Run,
     ) -> Outcome:
-        """In a copy of the workspace; what the question changes there is nobody's work, and is dropped."""
+        """Answer in a copy of the workspace; what the question changes there is nobody's work, and is
+        dropped."""
         orders = started.orders
         attempt = self.folders.place(orders.task_id, orders.job_id, orders.attempt, started.lease)
         before = await self.transport.before(started)

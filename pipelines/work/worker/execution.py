@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 class JobExecution:
-    """One per process, for all of its jobs."""
+    """Execution of jobs, one per process for all of its jobs."""
 
     def __init__(self, config: WorkerConfig, transport: JobTransport, folders: Folders) -> None:
         self.config, self.transport, self.folders = config, transport, folders
@@ -152,7 +152,8 @@ class JobExecution:
             raise
 
     def _spec(self, started: Started, attempt: Attempt) -> Spec:
-        """Of the visit of somebody who pushed there is no work but theirs. :raises Unrenderable"""
+        """Build the spec of a job; the visit of somebody who pushed has no work but theirs. :raises
+        Unrenderable"""
         orders = started.orders
         if orders.git is not None and orders.git.pushed_by:
             return pushed_spec(orders, attempt, self._config(started))
@@ -196,7 +197,8 @@ class JobExecution:
         return outcome, packed
 
     async def _in_repository(self, started: Started, folder: Folder, sink: JobLog) -> tuple[Outcome, Packed]:
-        """Of a line without one the work alone; else what it works on comes before it, and a commit after."""
+        """Run the work of a job: of a line without a repository the work alone; else what it works on comes
+        before it, and a commit after."""
         if folder.access is None:
             return await self._worked(started, folder, sink)
         try:
@@ -262,7 +264,7 @@ class JobExecution:
         return self.config.with_values(values.secrets, values.variables, masked, values.withheld)
 
     def _lent(self, started: Started) -> tuple[str, ...]:
-        """Of the sign-in that this job is lent, what nothing may show."""
+        """Return what nothing may show of the sign-in that this job is lent."""
         work = started.orders.station.work
         preset = preset_of(work) if started.orders.kind == AGENT_KIND.key and on_runner(work) else None
         if preset is None or preset.key not in self.config.signed_in:
@@ -275,7 +277,7 @@ class JobExecution:
         return self._own_masker if config is self.config and not late else Masker((*config.secrets, *late))
 
     def _finder(self, started: Started, late: Sequence[str] = ()) -> SecretFinder:
-        """Of the secrets that are registered for the line of the job, or with this worker."""
+        """Return a finder of the secrets that are registered for the line of the job, or with this worker."""
         known = self._config(started).named_secrets.values()
         return SecretFinder((*started.values.masked, *self._lent(started), *late, *known))
 
@@ -309,8 +311,8 @@ class JobExecution:
 
 @dataclass(frozen=True)
 class Folder:
-    """Where one attempt works. `access`: its repository, of a line that has one; `filled`: whether the files of the
-    station before are there."""
+    """Folder in which one attempt works. `access`: its repository, of a line that has one; `filled`: whether
+    the files of the station before are there."""
 
     spec: Spec
     kept: KeptFolder | None

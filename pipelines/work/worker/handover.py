@@ -1,4 +1,4 @@
-"""What an attempt gets in its folder, and what it leaves there: artifacts, the result document, the workspace."""
+"""Input of an attempt in its folder, and what it leaves there: artifacts, the result document, the workspace."""
 
 from __future__ import annotations
 
@@ -101,13 +101,13 @@ class Declared:
     required: bool
 
     def spared(self, attempt: Attempt) -> bool:
-        """Whether it need not be there, and is not."""
+        """Return whether the artifact is not required, and missing."""
         place = attempt.workspace / self.path
         return not self.required and not place.is_symlink() and not place.exists()
 
 
 def declared(spec: Spec, outcome: Outcome) -> Iterator[Declared]:
-    """Those that the outcome does not name itself."""
+    """Yield the declared artifacts that the outcome does not name itself."""
     entries = outcome.get("artifacts") or ()
     paths = {
         entry if isinstance(entry, str) else entry.get("path")
@@ -169,8 +169,8 @@ def standing(spec: Spec) -> dict[str, Stamp]:
 def with_facts(
     spec: Spec, artifacts: tuple[HandedOver, ...], stood: Mapping[str, Stamp]
 ) -> tuple[tuple[HandedOver, ...], dict[str, dict[str, float]]]:
-    """What the declared reports of a station count (law §13). A report that cannot be read was not handed over, nor
-    one that `stood` there before the work and was not written by it."""
+    """Return the artifacts, and what the declared reports of a station count (law §13). A report that cannot
+    be read was not handed over, nor one that `stood` there before the work and was not written by it."""
     errors: dict[str, str] = {}
     reports = []
     for artifact in spec.artifacts if spec.kind != AGENT else ():
@@ -195,8 +195,9 @@ def with_facts(
 
 
 def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None) -> Outcome:
-    """What the agent says it did, of the closed list, and what of it this visit contradicts (law §13). Only what one
-    visit can tell: tests that a later station counts are held against it in the review."""
+    """Add to the outcome what the agent says it did, of the closed list, and what of it this visit
+    contradicts (law §13). Only what one visit can tell: tests that a later station counts are compared
+    with it in the review."""
     text = "\n".join(str(outcome.get(key) or "") for key in ("summary", "comment"))
     made = [claim for claim in claims_of(text) if claim.kind != OTHER]
     if picture is None:
@@ -235,14 +236,14 @@ def whole_document(attempt: Attempt, limit: int) -> tuple[tuple[HandedOver, ...]
 
 
 def label(entry: Mapping[str, Any], index: int) -> str:
-    """What the artifact is called: data, never a path of ours."""
+    """Return the name of the artifact: data, never a path of ours."""
     name = entry.get("name") or PurePosixPath(str(entry.get("path") or "")).name or f"artifact {index + 1}"
     return escaped(str(name))[:300]
 
 
 @dataclass(frozen=True)
 class Packed:
-    """What an attempt left, as found in its folder; `picture` is None where it is too large to be kept."""
+    """Results of an attempt, as present in its folder; `picture` is None where it is too large to be stored."""
 
     artifacts: tuple[HandedOver, ...]
     wanted: FileSources
@@ -256,7 +257,7 @@ class Packed:
     """How the environment of its repository came about."""
 
     def left(self, root: Path, before: Before | None) -> Leavings:
-        """What of it is to be stored: the workspace only where it changed."""
+        """Return what of it is to be stored: the workspace only where it changed."""
         picture = self.picture
         same = picture is None or (before is not None and picture.digest == before.digest)
         workspace = (
@@ -265,8 +266,9 @@ class Packed:
         return Leavings(root, self.wanted, self.artifacts, workspace, self.git)
 
     def seen_on(self, outcome: Outcome, before: Before | None, expects: str) -> Outcome:
-        """With the pictures of the workspace on which its facts were observed, before and after the work (law §13). Of
-        a station that is expected to leave something there is always one: what its program said at last."""
+        """Add the pictures of the workspace on which the outcome's facts were observed, before and after the
+        work (law §13). A station that is expected to leave something always has one: what its program said
+        at last."""
         facts = outcome.get("facts") or {}
         if expects and facts.keys() <= {OUTPUT}:
             facts = {**_ran(outcome), **facts}
@@ -320,8 +322,9 @@ def pack(
 
 
 def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Packed:
-    """In a repository the reports that a station writes are handed over, and are no part of the change: counts are of
-    the tree that was checked (law §13). One that is `tracked`, committed before, is a file like others."""
+    """Remove a station's reports from the change: in a repository they are handed over, and are no part of
+    it: counts are of the tree that was checked (law §13). One that is `tracked`, committed before, is a
+    file like others."""
     full_picture = packed.picture
     if full_picture is None:
         return packed
@@ -336,8 +339,8 @@ def without_reports(spec: Spec, packed: Packed, tracked: Container[str]) -> Pack
 
 
 def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:
-    """What changed in git is `git` of the outcome; and of its output, where the station wants the key, as is what
-    follows from it under keys of its own (C31)."""
+    """Add what changed in git as `git` of the outcome; and to its output, where the station wants the key,
+    along with what follows from it under keys of its own (C31)."""
     if not git:
         return outcome
     outcome, output = {**outcome, GIT: git}, outcome.get("output", {})

@@ -35,7 +35,7 @@ class InstantWork:
         self.stopping = False
 
     async def drive(self, token_id: int, apart: Apart) -> None:
-        """From the ticket of one token, and for as long as more wait in the queue."""
+        """Drive from the ticket of one token, and for as long as more wait in the queue."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._config.most_seconds
         started_jobs = await self._transport.claim_instant(token_id, TOGETHER)

@@ -1,5 +1,5 @@
-"""What the command that prepares a repository adds to a folder, and where a worker keeps it: by the content of the lock
-file and of the definition, bounded together, until it was not used for long."""
+"""Files that the command which prepares a repository adds to a folder, and where a worker stores them: by the
+content of the lock file and of the definition, bounded together, until not used for long."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def parent(path: str) -> str:
 
 
 class PreparedFiles:
-    """Of one worker's machine. Entries appear whole: they are written beside, and renamed."""
+    """Prepared files of one worker's machine. Entries appear whole: they are written beside, and renamed."""
 
     def __init__(self, workspaces: Path, together: int = TOGETHER) -> None:
         self.base, self.together = workspaces / FOLDER, together
@@ -72,8 +72,8 @@ class PreparedFiles:
 
     @contextmanager
     def makes(self, key: str) -> Iterator[bool]:
-        """Whether nobody else on this machine makes what is kept by this key; nobody does until the end of the block.
-        The system lets go for a process that was killed."""
+        """Yield whether nobody else on this machine makes the entry of this key; nobody does until the end of
+        the block. The system releases it for a process that was killed."""
         path = self.base / MAKING / key
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w") as file:
@@ -151,7 +151,8 @@ def _is_named(path: Path, opened: int) -> bool:
 
 
 def _inside(workspace: Path, root: str) -> bool:
-    """Whether the way there leads through folders of the workspace alone: no link of the repository turns it."""
+    """Return whether the path leads through folders of the workspace alone: no link of the repository
+    redirects it."""
     folder = parent(root)
     return (workspace / folder).is_dir() and (workspace / folder).resolve() == workspace.resolve() / folder
 

@@ -1,5 +1,5 @@
-"""What a repository needs before a station runs in it: its command, or what that left before (docs/repositories.md).
-What fails here is nobody's work: `prepare_failed`."""
+"""Preparation of a repository before a station runs in it: its command, or what that left before
+(docs/repositories.md). A failure here is nobody's work: `prepare_failed`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def also(outgoing: Outgoing, private: tuple[str, ...]) -> Outgoing:
 
 
 def beside_the_change(packed: Packed, made: PreparedFolder) -> Packed:
-    """What was prepared goes on to no station after this one, which has its own."""
+    """Set apart what was prepared: it goes on to no station after this one, which has its own."""
     return replace(packed, apart=(*packed.apart, *made.roots), prepared=made.facts)
 
 
@@ -206,8 +206,9 @@ async def _alone(until: AsyncExitStack, prepared_files: PreparedFiles, key: str,
 def key_of(
     preparation: Preparation, orders: Orders, lock: str, branch: str, task: str = "", image: str = ""
 ) -> str:
-    """Of what is kept: another lock file, definition, repository, base branch or machine is another one. What the
-    command runs lies in the repository: who may push some branch could leave packages for tasks of the others."""
+    """Return the key of a stored entry: another lock file, definition, repository, base branch or machine is
+    another one. What the command runs lies in the repository: who may push some branch could leave
+    packages for tasks of the others."""
     assert orders.git is not None
     fields = {
         "argv": preparation.argv,
@@ -226,7 +227,8 @@ def key_of(
 
 
 def _content(spec: Spec) -> str:
-    """Of its image: what was installed with one release of it may not run with the next."""
+    """Return the name of the image's content: what was installed with one release of it may not run with the
+    next."""
     return spec.images[spec.image].root.parent.name if spec.image else ""
 
 
@@ -286,7 +288,7 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
 
 
 def _added(before: FolderState, tracked: Mapping[str, Leaf], workspace: Path) -> tuple[str, ...]:
-    """What the command added. It may change nothing that the task would deliver. In a thread."""
+    """Return what the command added, in a thread. It may change nothing that the task would deliver."""
     after = seen(workspace)
     changed = sorted(
         path for path in tracked if path in before and _differs(path, before, after, tracked[path], workspace)

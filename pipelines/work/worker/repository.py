@@ -97,7 +97,7 @@ async def prepared(access: RepositoryAccess, spec: Spec, filled: bool, sink: Sin
 async def committed(
     ready: Prepared, orders: Orders, spec: Spec, outcome: Outcome, packed: Packed
 ) -> tuple[Outcome, Packed]:
-    """What changed as a commit, and as facts; where that is refused the outcome says so."""
+    """Commit what changed, and add it as facts; where that is refused the outcome says so."""
     if packed.picture is None:
         return outcome, packed
     attempt, title = spec.attempt, str(orders.scope["task"].get("title") or orders.task)
@@ -115,14 +115,14 @@ async def committed(
 
 
 def uncommitted(packed: Packed) -> Packed:
-    """Without the files of the workspace: what is no commit is never shown as the change (law §15)."""
+    """Remove the files of the workspace: what is no commit is never shown as the change (law §15)."""
     digests = {artifact.digest for artifact in packed.artifacts}
     sources = {digest: entry for digest, entry in packed.wanted.items() if digest in digests}
     return replace(packed, wanted=sources, picture=None)
 
 
 def refused(error: GitRefused) -> Outcome:
-    """With the files that it is about."""
+    """Return the outcome of a refusal, with the files that it is about."""
     outcome: Outcome = failed(error.failure_type, str(error))
     return {**outcome, "output": {"files": list(error.paths[:MOST_FILES])}} if error.paths else outcome
 
@@ -202,7 +202,7 @@ def host_of_order(started: Started, order: GitOrder) -> HostAccess | None:
 
 
 async def signed_in(access: RepositoryAccess) -> RepositoryAccess:
-    """With what git signs in with. :raises GitRefused"""
+    """Return the access with the credential that git signs in with. :raises GitRefused"""
     https = access.order.address.startswith("https://")
     try:
         credential = await git_credential(access.host, https, access.credential, access.guard)

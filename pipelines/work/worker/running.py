@@ -1,4 +1,4 @@
-"""What this process works on, and whether it still may, for the thread that renews the leases."""
+"""Work of this process, and whether it still may go on, for the thread that renews the leases."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STRAY_SIGHTINGS = 4
 
 @dataclass
 class RunningWork:
-    """One job under way. `reporting`: the engine is about to take the lease away by itself."""
+    """Job under way. `reporting`: the engine is about to take the lease away by itself."""
 
     started: Started
     task: asyncio.Task[object]

@@ -1,4 +1,5 @@
-"""What a visit wrote that holds a registered secret: nothing of it is stored, committed or pushed (house §3 I16)."""
+"""Files of a visit that hold a registered secret: nothing of them is stored, committed or pushed (house §3
+I16)."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ def withheld(
 def _without_document(
     attempt: Attempt, outcome: Outcome, packed: Packed, finder: SecretFinder
 ) -> tuple[Outcome, Packed]:
-    """What a result document says is masked in the outcome; that it is kept whole beside it is our doing, and left
-    out."""
+    """Leave out a result document that holds a secret: what it says is masked in the outcome, and storing it
+    whole beside that is our doing."""
     path = attempt.below(attempt.result)
     sources = {digest: entry for digest, entry in packed.wanted.items() if entry[0] != path}
     if len(sources) == len(packed.wanted) or not finder.holds(attempt.root, path):

@@ -1,4 +1,4 @@
-"""One worker process: registers, renews, drives, sweeps, and stops in an orderly way."""
+"""Worker process: registers, renews, drives, sweeps, and stops in an orderly way."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class TakesWork(Protocol):
 
 
 class Beside(Protocol):
-    """What goes on in the same process: where work comes from, and what the server does by itself."""
+    """Companion in the same process: where work comes from, and what the server does by itself."""
 
     async def run(self, driver: TakesWork, connected_for: Callable[[], float]) -> None:
-        """Until `end`."""
+        """Run until `end`."""
 
     def stop(self) -> None:
         """Hand out no ticket any more."""
@@ -55,7 +55,7 @@ class Beside(Protocol):
     def end(self) -> None: ...
 
     def close(self) -> None:
-        """After it ended; in a thread."""
+        """Close after the end, in a thread."""
 
 
 class Service:
@@ -75,7 +75,7 @@ class Service:
         self._stop.set()
 
     async def run(self) -> None:
-        """Until `stop`. Restarts of the database are sat out."""
+        """Run until `stop`. Restarts of the database are waited out."""
         await self.transport.register(self._facts())
         # Files are copied and hashed in these threads; asyncio's own few would let one large workspace hold up all.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(16, "files"))
@@ -112,7 +112,7 @@ class Service:
                 raise error
 
     def _close(self, renewal: Renewal, folders: Folders) -> None:
-        """In a thread: it waits."""
+        """Close everything, in a thread: it waits."""
         renewal.end()
         folders.close()
         self.beside.close()
@@ -178,7 +178,7 @@ class Service:
             log.info("mirrors_removed", count=len(removed))
 
     async def _tell_agents(self) -> None:
-        """Which coding agents and tools are installed; again where one was added, replaced or removed."""
+        """Report which coding agents and tools are installed; again where one was added, replaced or removed."""
         path, known = self.config.station_path, None
         while True:
             inventory = await asyncio.to_thread(lambda: (programs(path), tools(path)))

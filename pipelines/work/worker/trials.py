@@ -19,7 +19,7 @@ AFTER_ITS_TIMEOUT = 60.0
 
 
 async def run(trial: TrialTransport, config: WorkerConfig, folders: Folders) -> None:
-    """Until it has ended, was cancelled, or took too long; never fails."""
+    """Run a trial until it has ended, was cancelled, or took too long; never fails."""
     try:
         started = await trial.claim(config)
         if started is not None:

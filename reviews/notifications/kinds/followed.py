@@ -34,8 +34,8 @@ SENTENCES = {
 
 @dataclass(frozen=True)
 class _FollowedEvent:
-    """`by`: who did it and knows; `requester_knows`: whether another kind tells whoever requested the task;
-    `of_line`: whether followers of the line are told, too."""
+    """Event that followers may hear of. `by`: who did it and knows; `requester_knows`: whether another kind
+    tells whoever requested the task; `of_line`: whether followers of the line are notified, too."""
 
     what: str
     of: TaskMoved | TaskEnded | GateDecided | TaskWaits
@@ -72,7 +72,7 @@ def _read(of: Consequence) -> _FollowedEvent | None:
 
 
 def _follows(followed: Sequence[int]) -> Iterable[Follow]:
-    """Those of them who can still see it."""
+    """Return those follows whose people can still see the project."""
     if not followed:
         return []
     members = Membership.objects.filter(

@@ -23,7 +23,8 @@ SHORT = 7
 
 
 def _told(batch_context: Heard) -> Iterable[NotificationEvent]:
-    """Who requested the task is told that it is completed. Who is no member any more is told nothing."""
+    """Yield an event for each approver of a task that has landed. Its requester is notified that it is
+    completed. A former member gets nothing."""
     ended = {
         ending.task_id: ending for ending in batch_context.of(TaskEnded) if ending.kind == Status.COMPLETED
     }

@@ -58,7 +58,7 @@ def _reminder(number: int) -> str:
 
 
 def about(visit: UUID) -> list[str]:
-    """All that a notification of this gate visit may be about."""
+    """Return all that a notification of this gate visit may be about."""
     reminders = (_reminder(number) for number in range(MAX_REMINDERS + 2))
     return [str(visit), *(f"{visit}:{reminder}" for reminder in reminders)]
 

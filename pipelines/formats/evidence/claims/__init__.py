@@ -1,1 +1,1 @@
-"""What an agent says it did, beside what was observed."""
+"""Claims of an agent about what it did, beside what was observed."""

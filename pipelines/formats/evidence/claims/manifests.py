@@ -32,7 +32,7 @@ def is_manifest(path: str) -> bool:
 
 
 def is_other(path: str) -> bool:
-    """One that may declare dependencies, and that nobody here reads."""
+    """Return whether the file may declare dependencies, and nobody here reads it."""
     return path.rpartition("/")[2] in OTHERS
 
 

@@ -1,5 +1,5 @@
-"""What an agent claims, of a closed list: tests, files, commands, dependencies. Read strictly: a sentence that is none
-of these forms, or that hopes, asks or denies, is no claim that anybody can check."""
+"""Claims of an agent, of a closed list: tests, files, commands, dependencies. Read strictly: a sentence that
+is none of these forms, or that hopes, asks or denies, is no claim that anybody can check."""
 
 from __future__ import annotations
 

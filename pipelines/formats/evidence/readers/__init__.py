@@ -1,1 +1,1 @@
-"""What tools report, read from their files: one reader for each kind."""
+"""Readers of tool reports, from their files: one reader for each kind."""

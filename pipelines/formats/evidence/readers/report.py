@@ -1,4 +1,4 @@
-"""What a reader answers: counts that become facts, and rows that people read. Every size is bounded."""
+"""Report of a reader: counts that become facts, and rows that people read. Every size is bounded."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _finding(
 
 
 def _severity(result: dict[str, Any], rule: Any) -> str:
-    """By the score that security tools give (GitHub's reading of it), else by the level."""
+    """Return the severity by the score that security tools give (GitHub's reading of it), else by the level."""
     score = inner(result, "properties", "security-severity") or inner(rule, "properties", "security-severity")
     try:
         number = float(score) if isinstance(score, str | int | float) else -1.0

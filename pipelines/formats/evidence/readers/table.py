@@ -37,7 +37,8 @@ ENDINGS: Final = (
 
 
 def kind_by_name(name: str) -> str:
-    """What an artifact without a declared kind is shown as; "" for a download. Never a source of facts."""
+    """Return the kind under which an artifact without a declared kind is displayed; "" for a download. Never
+    a source of facts."""
     lower = name.lower()
     return next((kind for ending, kind in ENDINGS if lower.endswith(ending)), "")
 

@@ -1,4 +1,5 @@
-"""What a path says about a file: written by a program, a picture, or one that decides whether the rest is checked."""
+"""Kinds of a file by its path: written by a program, a picture, or one that decides whether the rest is
+checked."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class StepBudget:
 def blocks(
     old: Sequence[Hashable], new: Sequence[Hashable], budget: StepBudget | None = None
 ) -> list[LineBlock]:
-    """All lines of both texts, in order; blocks that are not the same follow each other never."""
+    """Return all lines of both texts, in order; blocks that are not the same never follow each other."""
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(line, len(numbers)) for line in old]
     b = [numbers.setdefault(line, len(numbers)) for line in new]

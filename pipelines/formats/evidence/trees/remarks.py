@@ -1,4 +1,4 @@
-"""What became of a line that somebody remarked on."""
+"""Fate of a line that somebody remarked on."""
 
 from __future__ import annotations
 

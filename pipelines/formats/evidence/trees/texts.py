@@ -87,7 +87,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class FileSide:
-    """What one side of a file is. `lines` is None where it is no text, or too large."""
+    """Side of a file comparison. `lines` is None where the content is no text, or too large."""
 
     content: str = ""
     lines: Sequence[str] | None = ()
@@ -207,7 +207,7 @@ def _shorter(hunk: Hunk, longest: int) -> Hunk:
 
 
 def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
-    """Where two lines differ, word by word; nothing where most of them do."""
+    """Return where two lines differ, word by word; nothing where most of them do."""
     if old.removesuffix("\r") == new.removesuffix("\r"):
         return tuple(
             ((text.removesuffix("\r"), False), ("\\r", True)) if text.endswith("\r") else ((text, False),)

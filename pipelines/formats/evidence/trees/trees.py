@@ -1,5 +1,6 @@
-"""Which files differ between two trees. A tree is the manifest of a snapshot: `[{path, mode, digest, size} |
-{path, mode, folder} | {path, link}]`. Folders are no files: an empty one changes nothing that people read."""
+"""Differences of files between two trees. A tree is the manifest of a snapshot: `[{path, mode, digest, size}
+| {path, mode, folder} | {path, link}]`. Folders are no files: an empty one changes nothing that people
+read."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ COMMON = 20
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file. `path` is its name now (before, if it is gone), `was` the name before where that differs."""
+    """Change of one file. `path` is its name now (before, if it is gone), `was` the name before where that
+    differs."""
 
     path: str
     change: str
@@ -39,7 +41,7 @@ class FileChange:
 
 
 def compare(old: Iterable[Entry], new: Iterable[Entry]) -> list[FileChange]:
-    """What differs, in order of the paths. A file with the content of one that is gone was renamed."""
+    """Return what differs, in order of the paths. A file with the content of one that is gone was renamed."""
     was, now = _files(old), _files(new)
     gone = [was[path] for path in was.keys() - now.keys()]
     came = [now[path] for path in now.keys() - was.keys()]
@@ -110,7 +112,7 @@ def _in_order(
 
 
 def _files(tree: Iterable[Entry]) -> dict[str, Entry]:
-    """What git keeps of itself is no part of what people changed."""
+    """Return the files of a tree by path. Files that git keeps of itself are no part of what people changed."""
     return {
         path: entry
         for entry in tree

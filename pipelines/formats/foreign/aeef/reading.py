@@ -64,7 +64,8 @@ NO_LINES: Final = {
 
 
 def fault(document: Any) -> Problem | None:
-    """Why neither states nor agents can be read from it: a handoff, a gate's result, a schema, or a part of one."""
+    """Return why neither states nor agents can be read from the document: a handoff, a gate's result, a
+    schema, or a part of one."""
     parts = document if isinstance(document, list) else [document]
     if any(isinstance(part, Mapping) and any(name in part for name in PARTS) for part in parts):
         return None
@@ -74,7 +75,7 @@ def fault(document: Any) -> Problem | None:
 
 
 def read(document: Any, carrier: Carrier) -> Json:
-    """Any of its documents, or a list of them."""
+    """Read any of its documents, or a list of them."""
     ways: list[Way] = []
     contracts: list[tuple[str, Mapping[str, Any]]] = []
     owners: dict[str, str] = {}

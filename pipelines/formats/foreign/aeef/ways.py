@@ -28,7 +28,7 @@ READ_OF_TRANSITION: Final = (
 
 @dataclass
 class Way:
-    """One transition, declared or seen in a record. `passed`: None where its target says it."""
+    """Transition, declared or seen in a record. `passed`: None where its target says it."""
 
     place: str
     source: str
@@ -47,7 +47,8 @@ class Way:
 
 
 def ways_of(part: Mapping[str, Any], place: str, carrier: Carrier, owners: dict[str, str]) -> Iterator[Way]:
-    """Those of one document at `place`; who works in a state is noted in `owners`, the first that is named."""
+    """Yield the transitions of one document at `place`; who works in a state is noted in `owners`, the first
+    that is named."""
     dot = f"{place}." if place else ""
     if "stage_history" in part:
         yield from _of_work_item(part, dot, carrier, owners)
@@ -132,7 +133,8 @@ def _of_event(event: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict
 def _of_work_item(
     work_item: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict[str, str]
 ) -> Iterator[Way]:
-    """From each entry of its history to the next, and from the last to where it stands."""
+    """Yield the transitions from each entry of the work item's history to the next, and from the last to
+    where it stands."""
     entries = []
     for at, stage_entry in objects(carrier, work_item.get("stage_history"), f"{dot}stage_history"):
         if state := _state(stage_entry.get("stage"), f"{at}.stage", carrier):

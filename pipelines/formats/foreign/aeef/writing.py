@@ -59,7 +59,7 @@ def _machine(line: Json) -> Json:
 
 
 def _state(name: Any, key: str, otherwise: str = "") -> str:
-    """As it is called, where its key is still that name's."""
+    """Return the state's own name, where its key is still that name's."""
     return name if isinstance(name, str) and slug(name, "state") == key else otherwise or key.upper()
 
 
@@ -93,7 +93,7 @@ def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) ->
 
 
 def _result(source: str, target: str, failure: Any, tests: list[Any]) -> Json:
-    """Where the target says another one."""
+    """Return the result, where the target implies another one."""
     usual = Way("", source, target, failure=failure if isinstance(failure, str) else "").forward
     other = "fail" if usual else "pass"
     return {"result": other} if {"verdict": other} in tests else {}

@@ -21,7 +21,7 @@ def _moves(document: Any) -> str | None:
 
 
 def _head(document: Any) -> str | None:
-    """That of a line whose stations lie in files of their own."""
+    """Return the sign of the head of a line whose stations lie in files of their own."""
     if (
         not isinstance(document, Mapping)
         or not isinstance(document.get("version"), str)

@@ -58,8 +58,8 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 class _Reading:
-    """Each part gives its condition, and what has to be there for it: where something is missing, an expression is
-    false, a denied one too."""
+    """Reading of an expression. Each part gives its condition, and what has to be there for it: where
+    something is missing, an expression is false, a denied one too."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
         self.rest = tokens[::-1]

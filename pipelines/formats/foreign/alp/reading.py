@@ -229,7 +229,7 @@ def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: Asse
 def _answers(
     rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine, ways: tuple[str, str]
 ) -> list[Json]:
-    """One rule for each answer, and only after a success (A25, A27, A29)."""
+    """Return one rule for each answer, and only after a success (A25, A27, A29)."""
     line.asks = True
     asks = ways[0] == "onYes"
     question = rule.get("evaluator" if asks else "hook")
@@ -305,9 +305,10 @@ def _decided(gate: Mapping[str, Any], place: str, carrier: Carrier) -> Json:
 
 
 def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Problem]]:
-    """One document of the parsed files of a folder, which file each part of it is from, and the files that are no part:
-    `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and `stations/NN-name/station.json` with
-    `prompt.md` and `system.md` beside it, in the order of the folders' names."""
+    """Return one document of the parsed files of a folder, which file each part of it is from, and the files
+    that are no part: `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and
+    `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in the order of the
+    folders' names."""
     path_by_name = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
     head_path = path_by_name.get("assembly-line.json", "")
     head = _object(files.get(head_path))

@@ -210,7 +210,8 @@ def _written_judging(judged: Mapping[str, Any], stored: Any) -> Json:
 
 
 def _expression(condition: Any, before: Any) -> str:
-    """As it was spelt where that still says it. One that has no spelling is left out, and found by reading it back."""
+    """Return the expression as it was spelt where that still says it. One that has no spelling is left out,
+    and is recognised by reading it back."""
     for spelt in (
         lambda: str(before) if condition_of(before) == condition else "",
         lambda: expression_of(condition),

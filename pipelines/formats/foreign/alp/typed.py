@@ -147,7 +147,7 @@ def _rule(route: Mapping[str, Any], at: str, key: str, line: AssemblyLine) -> Js
 
 
 def answered(condition: Mapping[str, Any]) -> list[Json]:
-    """What each route needs, also one that does not compare them all: without an answer it falls back."""
+    """Return what each route needs, also one that does not compare them all: without an answer it falls back."""
     there = [
         {"output": {"path": path_of(str(question_id)), "op": "exists"}}
         for question_id in condition["questions"]

@@ -1,4 +1,4 @@
-"""What does the work of a task of contenox: a model, nothing, or a person until somebody chooses."""
+"""Work of a task of contenox: a model, nothing, or a person until somebody chooses."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _ERROR: Final = "_error"
 
 
 class Chain:
-    """What its tasks need of one another. `keys`: of the stations that they are, in their order. `before`: of a task
-    those whose branches lead to it."""
+    """Relations of the tasks of a chain. `keys`: of the stations that they are, in their order. `before`: of
+    a task those whose branches lead to it."""
 
     def __init__(self, tasks: Iterable[Mapping[str, Any]], keys: Mapping[str, str]) -> None:
         self.keys = keys
@@ -87,8 +87,8 @@ def work_of(
 
 
 def _asked(task: Mapping[str, Any], place: str, name: str, chain: Chain, carrier: Carrier) -> str:
-    """Without a prompt of its own: what its `input_var` names, else what was said before it, where a chat said it. What
-    passes something on there says nothing here."""
+    """Return the prompt of a task without one of its own: what its `input_var` names, else what was answered
+    before it, where a chat answered it. A task that passes something on there answers nothing here."""
     identity, input_name = str(task.get("id") or "task"), task.get("input_var")
     if input_name in chain.chats or (_is_variable(input_name) and input_name not in chain.keys):
         return with_names(variable(input_name), chain.keys)
@@ -112,7 +112,7 @@ def variable(name: Any) -> str:
 
 
 def of_a_model(config: Mapping[str, Any]) -> Json:
-    """What a station says of its model, where it is no macro (T12)."""
+    """Return a station's settings for its model, where they are no macro (T12)."""
     model, heat, most = (config.get(setting) for setting in OF_A_MODEL)
     return {
         **(
@@ -181,7 +181,7 @@ def with_names(text: Any, names: Mapping[str, str]) -> Any:
 
 
 def labels_of(task: Mapping[str, Any]) -> list[str]:
-    """What may be chosen, a list or an object of it (B12)."""
+    """Return the labels that may be chosen, a list or an object of them (B12)."""
     conditions = task.get("valid_conditions")
     if task.get("handler") not in CHOICES[1:] or not isinstance(conditions, (list, Mapping)):
         return []

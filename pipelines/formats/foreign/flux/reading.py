@@ -32,8 +32,8 @@ USUAL_ITERATIONS: Final = 10
 
 
 class Playbook:
-    """What the stages need of one another. `entered`: stations that a move to a stage enters; `joined_at`: of a child,
-    the stage at which its branch ends."""
+    """Relations of the stages of a playbook. `entered`: stations that a move to a stage enters; `joined_at`:
+    of a child, the stage at which its branch ends."""
 
     def __init__(self, document: Mapping[str, Any], carrier: Carrier) -> None:
         self.carrier = carrier
@@ -83,7 +83,7 @@ class Playbook:
         return objects(self.carrier, stage.get("children"), f"{place}.children")
 
     def target(self, stage_id: Any, path: str) -> Any:
-        """What a rule leads to; None where it is refused."""
+        """Return the target of a rule; None where it is refused."""
         stage_id = word(stage_id)
         if stage_id in COMPLETE:
             self.completes = True

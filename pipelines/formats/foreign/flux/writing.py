@@ -69,7 +69,7 @@ def _without_its_join(station: Json, line: Json) -> Json:
 
 
 def _forks(line: Json) -> dict[tuple[str, ...], str]:
-    """Of the stations that a fork enters, the stage that stands for it."""
+    """Return, by the stations that a fork enters, the stage that stands for it."""
     forks: dict[tuple[str, ...], str] = {}
     for station in line["stations"]:
         waits = (station.get("join") or {}).get("wait_for")

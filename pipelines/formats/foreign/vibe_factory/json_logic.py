@@ -60,7 +60,8 @@ def is_logic(logic: Any) -> bool:
 
 
 def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
-    """When `logic` is true of an output. `different`: gets what is decided otherwise. Raises NoCondition."""
+    """Return the condition under which `logic` is true of an output. `different`: gets what is decided
+    otherwise. Raises NoCondition."""
     if not isinstance(logic, Mapping) or len(logic) != 1 or depth > DEEPEST:
         raise NoCondition
     [(sign, operands)] = logic.items()
@@ -112,7 +113,7 @@ def _in(part: Any, container: Any, different: list[str]) -> Json:
 
 
 def _or_missing(path: str, test: Json) -> Json:
-    """What is not there is null."""
+    """Return a test that also accepts a missing value, which is null."""
     return {"any": [{"output": {"path": path, "op": "missing"}}, test]}
 
 

@@ -144,7 +144,7 @@ def _station(
 
 
 def _order(entry: tuple[str, Mapping[str, Any]]) -> tuple[float, str]:
-    """Of the greatest priority first, then the oldest (C14, C29)."""
+    """Return a sort key: greatest priority first, then the oldest (C14, C29)."""
     return -_number(entry[1].get("priority"), 0), str(entry[1].get("created_at") or "")
 
 
@@ -257,7 +257,7 @@ def _of_text(text: str, at: str, carrier: Carrier) -> Json | None:
 
 
 def _literal(text: str) -> tuple[bool, Any]:
-    """Whether it is one, and its value."""
+    """Return whether the text is a literal, and its value."""
     if len(text) > 1 and text[0] == text[-1] == "'":
         return True, text[1:-1]
     try:
@@ -287,7 +287,7 @@ def _output_keys(document: Any, at: str, carrier: Carrier) -> list[str]:
 
 
 def _number(document: Any, otherwise: int) -> int:
-    """Of `BigInt(3), // …` it is 3."""
+    """Return the number in a document: of `BigInt(3), // …` it is 3."""
     if type(document) is int:
         return document
     match = _NUMBER.match(document) if isinstance(document, str) else None

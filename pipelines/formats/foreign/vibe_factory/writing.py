@@ -52,7 +52,7 @@ def write(line: Json) -> Json:
 
 
 def _bare(station: Json) -> Json:
-    """Without the rule by which its reader ends a station without transitions."""
+    """Return the station without the rule by which its reader ends a station without transitions."""
     rules = [
         rule
         for rule in station.get("rules") or []

@@ -69,7 +69,7 @@ def unset(why: str) -> StationReport:
 
 
 def answer(command: list[str]) -> tuple[str, int]:
-    """What the agent writes, copied to the log as it comes, and its exit code.
+    """Run the agent; return what it writes, copied to the log as it comes, and its exit code.
 
     Its lines are not marked as a stranger's: the signals of an agent are meant to be heard.
     """

@@ -1,4 +1,4 @@
-"""What a station reports: the result document of law §2, and the exit code."""
+"""Report of a station: the result document of law §2, and the exit code."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class StationError(Exception):
 
 @dataclass
 class StationReport:
-    """One outcome. `verdict` is pass, fail or blocked; `blockers` are `{title, description}`; `artifacts` are
-    `{name, path, media_type, size, sha256}` with a path relative to the workspace; `signals` as in law §2."""
+    """Outcome that a station reports. `verdict` is pass, fail or blocked; `blockers` are `{title,
+    description}`; `artifacts` are `{name, path, media_type, size, sha256}` with a path relative to the
+    workspace; `signals` as in law §2."""
 
     summary: str
     output: dict[str, Any] = field(default_factory=dict)
@@ -73,7 +74,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def say(text: str) -> None:
-    """One line of the log."""
+    """Write one line to the log."""
     print(one_line(text), flush=True)
 
 

@@ -31,10 +31,12 @@ Both = tuple[Rule, Rule]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One region that is decided otherwise, or of which that is not known (`sample` is None, `why` says why).
+    """Change of one region that is decided otherwise, or of which that is not known (`sample` is None, `why`
+    says why).
 
-    `old`, `new`: ids of the rules that take it, None where none does. `after`: the rules whose gate demanded
-    rework before. `differs_in`: parts of the effect (`effects.Effect`), or `asks` and `unreadable`.
+    `old`, `new`: ids of the rules that take it, None where none does. `after`: the rules whose gate
+    demanded rework before. `differs_in`: parts of the effect (`effects.Effect`), or `asks` and
+    `unreadable`.
     """
 
     station: str
@@ -63,7 +65,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Sides:
-    """One station as both versions have it."""
+    """Sides of one station, as both versions have it."""
 
     pair: Pair
     old: Station
@@ -76,7 +78,8 @@ class Sides:
         return Change(self.old.key, old.id if old else None, new.id if new else None, differs_in, after=ids)
 
     def situations(self, box: Box) -> list[Situation]:
-        """Of a box: they pass the station gates of both versions and answer what either asks."""
+        """Return the situations of a box: they pass the station gates of both versions and answer what either
+        asks."""
         both = replace(
             self.new,
             rules=(*self.old.rules, *self.new.rules),
@@ -160,7 +163,7 @@ _FORCED: dict[bool, Box] = {
 
 
 def as_recorded(box: Box) -> Box:
-    """Without what the forced failure route put in the place of result, verdict and eval."""
+    """Return the box without what the forced failure route put in the place of result, verdict and eval."""
     if first(STATUS) not in box:
         return box
     merged = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}

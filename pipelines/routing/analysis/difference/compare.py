@@ -54,7 +54,7 @@ class Difference:
 
 
 def difference(old: ParsedLine, new: ParsedLine) -> Difference:
-    """From `old` to `new`; stations, gates and ends are matched by key."""
+    """Return the difference from `old` to `new`; stations, gates and ends are matched by key."""
     pair, all_changes, left = Pair(old, new), list[Change](), WORK
     for key in shared(pair):
         more, cost = changes(pair, key, left)

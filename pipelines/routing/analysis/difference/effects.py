@@ -1,8 +1,8 @@
-"""What follows once a rule has matched, or none has: all that routes, and nothing else.
+"""Effects that follow once a rule has matched, or none has: all that routes, and nothing else.
 
-Two effects that are equal decide equally in every situation of their region; labels, names, positions and the ids
-of rules are no part of them. The knob `revisit` is left to `structure` where both follow it, so that one changed
-knob is one change and not one for every rule.
+Two effects that are equal decide equally in every situation of their region; labels, names, positions and
+the ids of rules are no part of them. The knob `revisit` is left to `structure` where both follow it, so
+that one changed knob is one change and not one for every rule.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ NO_MATCH = "NoValidTransition"
 
 @dataclass(frozen=True, slots=True)
 class RoutingEffect:
-    """`to`: targets, or what happens instead of a move. `revisit`: what keeps the move from coming back, and whether
-    that is the line's knob."""
+    """Effect on routing. `to`: targets, or what happens instead of a move. `revisit`: what keeps the move
+    from coming back, and whether that is the line's knob."""
 
     to: frozenset[Key]
     gates: tuple[Key, ...] = ()
@@ -44,7 +44,8 @@ class RoutingEffect:
         return tuple(name for name in names if name != "revisit" or not equal)
 
     def as_written(self) -> RoutingEffect:
-        """Without what the knob says: equal to another's where `differs_in` names nothing, and quicker."""
+        """Return the effect without what the knob says: equal to another's where `differs_in` names nothing,
+        and quicker."""
         return replace(self, revisit=("", True)) if self.revisit[1] else self
 
 
@@ -83,7 +84,8 @@ def _compose(line: ParsedLine, rule: Rule) -> Key:
 
 
 def _feedback(rule: Rule) -> Key:
-    """Of several evaluations the last that was reached speaks: then the condition itself is part of it."""
+    """Return the evaluations that give feedback. Of several evaluations the last that was reached speaks:
+    then the condition itself is part of it."""
     evaluations = rule.evaluations if rule.feedback else ()
     if len(evaluations) < 2:
         return tuple(evaluation.key for evaluation in evaluations)
@@ -114,7 +116,7 @@ def _revisit(line: ParsedLine, rule: Rule) -> tuple[str, bool]:
 
 
 def of_gate(line: ParsedLine, gate: Gate) -> Key | None:
-    """All of a gate that a decision reads; None for one that never stops anything."""
+    """Return all of a gate that a decision reads; None for one that never stops anything."""
     by_tool = gate.tool_asks_for
     if gate.mode == "skip" or not (gate.has_people or by_tool or (gate.enforces_checks and _may_stop(gate))):
         return None
@@ -144,14 +146,14 @@ def _member(member: Check | CheckGroup) -> Key:
 
 
 def can_be_told_to_rework(gate: Gate) -> bool:
-    """Whether a person may demand the forced failure route at the gate."""
+    """Return whether a person may demand the forced failure route at the gate."""
     may_hold = (gate.enforces_checks and _may_stop(gate)) or "hold" in gate.tool_asks_for
     asks = gate.has_people or may_hold
     return "rework" in gate.offers and gate.mode != "skip" and asks
 
 
 def demands_rework(gate: Gate) -> bool:
-    """Whether a person or a check of the gate can."""
+    """Return whether a person or a check of the gate can demand rework."""
     by_check = gate.enforces_checks and any(
         check.action == "rework" and check.severity != "warn"
         for check in (gate.checks.checks() if gate.checks else ())

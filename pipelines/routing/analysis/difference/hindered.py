@@ -38,7 +38,8 @@ Stop = str
 
 @dataclass(frozen=True, slots=True)
 class Three:
-    """Where a condition is true, where it is false, and where each thing stops it: together everything, once."""
+    """Partition of everything: where a condition is true, where it is false, and where each thing stops it;
+    nothing twice."""
 
     true: Formula
     false: Formula
@@ -54,7 +55,7 @@ SENSIBLE = Either((_readable(True), negation(status_in(frozenset([BLOCKED])))))
 
 
 def hinders(condition: Condition) -> bool:
-    """Whether it reads the output or an evaluation at all."""
+    """Return whether a condition reads the output or an evaluation at all."""
     return any(isinstance(leaf, (OutputTest, Answered)) for leaf in leaves(condition))
 
 
@@ -75,7 +76,7 @@ def three(condition: Condition) -> Three:
 
 
 def _in_order(members: list[Three]) -> Three:
-    """All of them, from the left, until one is false or stops."""
+    """Combine all members, from the left, until one is false or stops."""
     before: tuple[Formula, ...] = ()
     false: list[Formula] = []
     stops: dict[Stop, list[Formula]] = {}
@@ -106,7 +107,7 @@ def _answered(condition: Answered) -> Three:
 
 
 def stops(rules: Sequence[Rule]) -> dict[Stop, Formula]:
-    """Where the rules, tested in order, are stopped by what."""
+    """Return where the rules, tested in order, are stopped, by what stops them."""
     before: tuple[Formula, ...] = ()
     by_stop: dict[Stop, list[Formula]] = {}
     for rule in rules:

@@ -30,7 +30,8 @@ class OutcomeRegion:
     standing: str = ""
 
     def excludes(self, other: OutcomeRegion) -> bool:
-        """At a glance: what is true in the one is false in the other."""
+        """Return whether the regions exclude each other at a glance: what is true in the one is false in the
+        other."""
         return any((key, not sign) in other.holds for key, sign in self.holds)
 
 
@@ -52,10 +53,10 @@ def readable(rules: Iterable[Rule]) -> tuple[Rule, ...]:
 def cells(
     line: ParsedLine, station: Station, left_out: Rule | None = None, rework_gate: str = ""
 ) -> list[OutcomeRegion]:
-    """All of them, the rules in order.
+    """Return all regions of a station, the rules in order.
 
-    `left_out`: the rule whose gate demanded rework. `told`: the only gate that can have, by a person's word: on the
-    route that a word demands that gate is passed.
+    `left_out`: the rule whose gate demanded rework. `rework_gate`: the only gate that can have, by a
+    person's vote: on the route that a vote demands that gate is passed.
     """
     rules = [rule for rule in station.rules if rule is not left_out]
     read = readable(rules)
@@ -105,7 +106,8 @@ def _unmatched(line: ParsedLine, station: Station, before: Facts) -> list[Outcom
 
 
 def may_fail(old: OutcomeRegion, new: OutcomeRegion) -> Formula | None:
-    """Where `compose` fails, if what follows then is all that differs; None: that is no condition on the output."""
+    """Return where `compose` fails, if what follows then is all that differs; None: that is no condition on
+    the output."""
     if old.rule is None or new.rule is None or old.effect.differs_in(new.effect) != ("compose",):
         return None
     entries = old.rule.compose

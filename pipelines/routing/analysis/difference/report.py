@@ -10,7 +10,7 @@ NOT_PROVED = "Nothing was found that goes elsewhere, but not everything could be
 
 
 def report(difference: Difference, *, as_json: bool = False) -> str:
-    """What to print."""
+    """Return the text to print."""
     if as_json:
         return jsontext.dumps(difference.to_dict(), indent=2, ascii_only=False)
     if difference.verdict == NONE:

@@ -1,7 +1,8 @@
-"""One situation that both versions decide, and decide otherwise: nothing is shown that was not run.
+"""Sample of a difference: a situation that both versions decide, and decide otherwise; nothing is shown that
+was not run.
 
-The solver gives a situation of the region; which facts bring the difference to light (a gate passed or refused, a
-budget spent, an open escalation) is tried here, the simplest first.
+The solver gives a situation of the region; which facts bring the difference to light (a gate passed or
+refused, a budget spent, an open escalation) is tried here, the simplest first.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Sample:
 
 
 def routed(decision: Decision) -> tuple[Any, ...]:
-    """All of a decision that routes: no rule, no message, no `by`, no order within a fork."""
+    """Return all of a decision that routes: no rule, no message, no `by`, no order within a fork."""
     if isinstance(decision, Move):
         variables = jsontext.dumps(sorted(decision.variables.items()))
         return ("move", frozenset(decision.to), decision.feedback, variables)
@@ -119,7 +120,7 @@ def with_facts(situation: Situation, facts: dict[str, Any]) -> Situation:
 
 
 def _with_texts(situation: Situation) -> Situation:
-    """What an evaluation said becomes feedback."""
+    """Return the situation with texts of its evaluations, which become feedback."""
     facts = situation.get("facts", {})
     answers = [{**answer, "text": "why"} for answer in facts.get("answers", ())]
     return {**situation, "facts": {**facts, "answers": answers}} if answers else situation
@@ -154,7 +155,7 @@ def _spent(pair: Pair, station: str, sides: list[tuple[ParsedLine, Rule]]) -> It
 def words(
     pair: Pair, approved: dict[str, Any], gates: dict[str, tuple[Gate, ParsedLine]]
 ) -> Iterator[dict[str, Any]]:
-    """Each gate refuses in each way, the others approve."""
+    """Yield facts in which each gate refuses in each way, the others approve."""
     for key, (gate, _) in gates.items():
         rounds = {
             line.gate(key).approval.max_rounds for line in (pair.old, pair.new) if key in line.gates_by_key

@@ -37,7 +37,8 @@ Claim = Callable[[ParsedLine, TestedSituation], bool]
 
 
 def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...], int]:
-    """In the order of the rules of the new version, and what it cost. Bounded: beyond `units` it says unknown."""
+    """Return the changes in the order of the rules of the new version, and what it cost. Bounded: beyond
+    `units` it says unknown."""
     sides = Sides(pair, pair.old.station(key), pair.new.station(key))
     if signature(pair.old, sides.old) == signature(pair.new, sides.new):
         return (), 0
@@ -137,7 +138,7 @@ def _holds(claim: Claim, line: ParsedLine, situation: Situation) -> bool:
 
 
 def _takes(line: ParsedLine, walk: TestedSituation, cell: OutcomeRegion) -> bool:
-    """Whether the first walk through the rules ended in this cell."""
+    """Return whether the first walk through the rules ended in this cell."""
     if cell.rule is not None:
         return walk.matches[:1] == (cell.rule.id,)
     if not cell.standing:

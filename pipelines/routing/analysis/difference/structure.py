@@ -1,6 +1,8 @@
-"""What else routes and is no region of one station: stations and ends that come and go, limits, gates, knobs.
+"""Structural differences that route and are no region of one station: stations and ends that come and go,
+limits, gates, knobs.
 
-Each is defined otherwise in the two versions. Where a situation brings it to light in `decide`, it is shown.
+Each is defined otherwise in the two versions. Where a situation brings it to light in `decide`, it is
+shown.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ MAX_ENTRIES = 6
 
 @dataclass(frozen=True, slots=True)
 class Structural:
-    """`what` is defined otherwise of `key` (a station, gate or end; "" for the line); None: it is not there."""
+    """Structural difference: `what` is defined otherwise of `key` (a station, gate or end; "" for the line);
+    None: it is not there."""
 
     what: str
     key: str
@@ -47,7 +50,7 @@ class Structural:
 
 
 def structure(pair: Pair) -> tuple[Structural, ...]:
-    """In the order: the line, its stations, its gates, its ends."""
+    """Return the structural differences in the order: the line, its stations, its gates, its ends."""
     differences = [*_line(pair), *_stations(pair), *_gates(pair), *_ends(pair)]
     return tuple(differences)
 
@@ -115,7 +118,8 @@ def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
 
 
 def _jumps_allowed(pair: Pair) -> Iterator[Structural]:
-    """What both versions say or mean by saying nothing; a place that only one of them has is told with the place."""
+    """Yield differences in the allowed jumps that both versions name or imply by naming none; a place that
+    only one of them has is reported with the place."""
     known = (*pair.old.stations_by_key, *pair.old.ends_by_key)
     shared_places = {key for key in known if key in pair.new.stations_by_key or key in pair.new.ends_by_key}
     old, new = ([key for key in line.jump_targets if key in shared_places] for line in (pair.old, pair.new))
@@ -127,7 +131,7 @@ def _jumps_allowed(pair: Pair) -> Iterator[Structural]:
 
 
 def _order(pair: Pair) -> Iterator[Structural]:
-    """Which moves are forward ones (law §8): an open escalation blocks them."""
+    """Yield differences in which moves are forward ones (law §8): an open escalation blocks them."""
     new = shared(pair)
     old = [station.key for station in pair.old.stations if station.key in pair.new.stations_by_key]
     for change in _changed("order", "", old, new):
@@ -191,7 +195,7 @@ def _asked(line: ParsedLine, station: Station) -> Any:
 
 
 def _expected(station: Station) -> Any:
-    """What a fact decides by: what is expected, what it counts as, the files, the cost."""
+    """Return what a fact decides by: what is expected, what it counts as, the files, the cost."""
     files = sorted(artifact.path for artifact in station.artifacts if artifact.required)
     expectations = {"expects": expects(station), "outcome_of": dict(station.outcome_of), "artifacts": files}
     filled = {key: value for key, value in expectations.items() if value}
@@ -324,7 +328,7 @@ def _reaches(pair: Pair, situation: Situation, key: str) -> bool:
 
 
 def _entered(pair: Pair, keys: list[str], counts: list[int]) -> Iterator[Situation]:
-    """Of stations entered so often already."""
+    """Yield situations of stations entered so often already."""
     for key in keys[:MAX_ENTRIES]:
         for situation in _entries(pair, key):
             for count in counts:
@@ -341,7 +345,7 @@ def _revisits(pair: Pair) -> Iterator[Situation]:
 
 
 def _in_context(pair: Pair) -> Iterator[Situation]:
-    """What a rule looks for in the output stands in the context."""
+    """Yield situations in which what a rule looks for in the output stands in the context."""
     for key in shared(pair)[:MAX_ENTRIES]:
         for rule in (*pair.old.station(key).rules, *pair.new.station(key).rules):
             for context in samples.wanted(rule):

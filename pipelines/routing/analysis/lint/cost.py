@@ -1,8 +1,9 @@
-"""What a task may cost at most: how often each station can run, times what a run may cost (law §13).
+"""Highest cost of a task: how often each station can run, times what a run may cost (law §13).
 
-A program is stopped when a step that it reported passed its limit. So each run may cost one such step more, which is no
-part of the amount. By rules and policy; what a person sends back runs once more and comes on top, within the task's own
-limit."""
+A program is stopped when a step that it reported passed its limit. So each run may cost one such step
+more, which is no part of the amount. By rules and policy; what a person sends back runs once more and
+comes on top, within the task's own limit.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class CostBound:
 
     @property
     def by_runs(self) -> Decimal | None:
-        """Without the limit of the task, but that no run may cost more than that."""
+        """Bound without the limit of the task, except that no run may cost more than that."""
         amounts = [part.amount for part in self.parts]
         known = [amount for amount in amounts if amount is not None]
         return sum(known, Decimal()) if len(known) == len(amounts) else None

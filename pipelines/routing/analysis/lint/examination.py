@@ -39,12 +39,12 @@ class Examination:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """What keeps the line from being published."""
+        """Findings that keep the line from being published."""
         return tuple(finding for finding in self.findings if finding.severity == ERROR)
 
     @property
     def promises(self) -> tuple[GuaranteeFinding, ...]:
-        """What was found out about the guarantees, in their order."""
+        """Findings on the guarantees, in their order."""
         return self.subject.promises if self.subject else ()
 
     @property
@@ -70,7 +70,8 @@ class Examination:
         return replace(self, findings=(*grave, *warnings, *rest))
 
     def located(self, locate: Locate) -> Examination:
-        """With line and column everywhere. What knows its line already keeps it."""
+        """Return the examination with line and column everywhere. A finding that knows its line already keeps
+        it."""
         paths = [finding.path for finding in self.findings]
         paths += [path for station in self.stations for path in station.paths()]
         places = iter([(p.line, p.column) for p in locate([Problem(path, "") for path in paths])])
@@ -107,5 +108,5 @@ def examine(
 
 
 def unreadable(problems: Iterable[Problem]) -> Examination:
-    """Of a document that is no line: its problems as findings."""
+    """Return the examination of a document that is no line: its problems as findings."""
     return Examination(tuple(map(not_publishable.finding, problems)))

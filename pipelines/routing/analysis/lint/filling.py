@@ -1,4 +1,5 @@
-"""Whether the people that there are can fill the places of a gate, by the exact matching of `approval`."""
+"""Matching of people to a gate: whether those that there are can fill its places, by the exact matching of
+`approval`."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ class Lack:
 
 
 def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
-    """What is missing; None if nothing is, or more than MAX_TRIES matchings would be needed to tell.
+    """Return what is missing; None if nothing is, or more than MAX_TRIES matchings would be needed to tell.
 
     `by_hand`: whether what is decided may have been produced by a person, who is barred then.
     """
@@ -48,7 +49,7 @@ def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
 
 
 def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[str, str]:
-    """What they did that bars them, and whom to let decide."""
+    """Return what the barred people did that bars them, and whom to let decide."""
     if len(barred) == 2:
         return "request the task and do the work", "the requester or the producer"
     if not by_hand or approval.producer_may:
@@ -59,7 +60,7 @@ def _did(approval: Approval, by_hand: bool, barred: tuple[str, ...]) -> tuple[st
 
 
 def _able(approval: Approval, people: People) -> list[Voter]:
-    """Those who fill some place; of people who fill the same places no more than could be needed."""
+    """Return the voters who fill some place; of people who fill the same places no more than could be needed."""
     places = approval.votes
     voters: list[Voter] = []
     alike: dict[tuple[int, ...], int] = {}
@@ -76,7 +77,7 @@ def _kind(approval: Approval, voter: Voter) -> tuple[int, ...]:
 
 
 def _too_few(approval: Approval, able: list[Voter]) -> str | None:
-    """In words, or nothing."""
+    """Return in words why too few people can decide, or None."""
     for need in approval.who:
         there = sum(fills(voter, need) for voter in able)
         if there < need.count:
@@ -101,8 +102,8 @@ def _short_of(need: Requirement, there: int) -> str:
 def _barred(
     approval: Approval, people: People, able: list[Voter], by_hand: bool
 ) -> Iterator[tuple[str, ...]]:
-    """Who may be barred at once: the requester, the producer, or both; one of each kind, who could decide. In a
-    project of one nobody is (law §6)."""
+    """Yield the people who may be barred at once: the requester, the producer, or both; one of each kind, who
+    could decide. In a project of one nobody is (law §6)."""
     if len(people.voters) == 1:
         return
     kinds: dict[tuple[int, ...], list[str]] = {}

@@ -1,7 +1,8 @@
-"""Whether the checks of a gate can hold together: their fields as variables, the question to the solver.
+"""Contradictions between the checks of a gate, whether they can hold together: their fields as variables, the
+question to the solver.
 
-Every field is free, so whatever can really be reported is among what is tried: that checks contradict each other is
-a proof. Where the bounds are reached nothing is said.
+Every field is free, so whatever can really be reported is among what is tried: that checks contradict each
+other is a proof. Where the bounds are reached nothing is reported.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def _passes(check: Check) -> Formula:
 
 
 def _places(name: str) -> tuple[Place, ...]:
-    """Where a field stands in one document of all fields: a dotted name flat, then through objects."""
+    """Return the places where a field stands in one document of all fields: a dotted name flat, then through
+    objects."""
     name = ALIASES.get(name, name)
     family, _, rest = name.partition(".")
     if family in DOTTED and rest:
@@ -69,7 +71,7 @@ def _places(name: str) -> tuple[Place, ...]:
 
 
 def _given(group: CheckGroup) -> list[Literal]:
-    """What can be said of a field before any check: absent, or one of the words that it can be."""
+    """Return what is known of each field before any check: absent, or one of the words that it can be."""
     known = []
     for name in dict.fromkeys(check.field for check in group.checks()):
         words = WORDS if name.startswith("gates.") else WORDS_OF.get(name)

@@ -10,15 +10,15 @@ from pipelines.routing.document.escalations import groups_of, role_key
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Of one project. `voters`: everybody whose word can count, with their roles and groups. `operators`: those
-    among them who may start tasks and do manual jobs, so who may be the requester or the producer. `groups`: key and
-    name of each group."""
+    """People of one project. `voters`: everybody whose vote can count, with their roles and groups.
+    `operators`: those among them who may start tasks and do manual jobs, so who may be the requester or
+    the producer. `groups`: key and name of each group."""
 
     voters: tuple[Voter, ...] = ()
     operators: frozenset[str] = frozenset()
     groups: tuple[tuple[str, str], ...] = ()
 
     def hold(self, role: str) -> bool:
-        """Whether somebody stands for a role that a line names in words; else the administrators do."""
+        """Return whether somebody stands for a role that a line names in words; else the administrators do."""
         groups, key = groups_of(role, self.groups), role_key(role)
         return any(groups & voter.groups or key in voter.roles for voter in self.voters)

@@ -1,4 +1,4 @@
-"""What happens to an outcome that no rule takes, in words."""
+"""Consequence of an outcome that no rule takes, in words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What was found out about the guarantees of a line, as lint tells it. Who proves them is handed in: that needs walks,
-which this floor does not know."""
+"""Findings on the guarantees of a line, as lint reports them. The prover is passed in: it needs walks, which
+this layer does not know."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GuaranteeFinding(Protocol):
 
     @property
     def moves(self) -> tuple[Any, ...]:
-        """Those of this walk, each a `DrawnMove`."""
+        """Moves of this walk, each a `DrawnMove`."""
 
     def to_dict(self) -> dict[str, Any]: ...
 

@@ -1,4 +1,4 @@
-"""What lint found, as text for people and as JSON for machines: the same for every window."""
+"""Report of the findings of lint, as text for people and as JSON for machines: the same for every window."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ INSTALLED = "installed:"
 def lint(
     line: ParsedLine, people: People | None = None, required: RequiredChecks | None = None
 ) -> tuple[Finding, ...]:
-    """All findings, errors first, then in the order of the checks and of the document.
+    """Return all findings, errors first, then in the order of the checks and of the document.
 
     `people`: who there is to decide at gates; without them nothing is said of whether they suffice.
     `required`: what hosts require, as far as that is known.
@@ -146,5 +146,5 @@ def _uncollected() -> Iterator[None]:
 
 
 def visits(line: ParsedLine) -> dict[str, int]:
-    """How often each station that is reached can be entered at most."""
+    """Return how often each station that is reached can be entered at most."""
     return worst_visits(LintSubject(line))

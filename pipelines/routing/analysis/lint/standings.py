@@ -1,4 +1,4 @@
-"""Where every rule stands, and what is left to the policy, station by station: what an editor draws."""
+"""Standing of every rule, and what is left to the policy, station by station: what an editor draws."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class StationStandings:
     place: Place = (None, None)
 
     def paths(self) -> Iterator[str]:
-        """Of the station, then of its rules."""
+        """Yield the path of the station, then those of its rules."""
         yield self.path
         yield from (rule.path for rule in self.rules)
 
     def at(self, places: Iterator[Place]) -> StationStandings:
-        """With the places of `paths`, in their order."""
+        """Return the standings with the places of `paths`, in their order."""
         here = next(places)
         return replace(
             self, place=here, rules=tuple(replace(rule, place=next(places)) for rule in self.rules)
@@ -97,7 +97,7 @@ class StationStandings:
 
 
 def standings(subject: LintSubject) -> tuple[StationStandings, ...]:
-    """Of all stations, in the order of the line."""
+    """Return the standings of all stations, in the order of the line."""
     return tuple(_of_station(subject, station) for station in subject.line.stations)
 
 

@@ -85,7 +85,8 @@ def excerpt(line: ParsedLine, station: Station) -> ParsedLine:
 
 
 class Excerpts:
-    """Of the stations of one line. What a decision reads at each of them is put aside, and written down, once."""
+    """Excerpts of the stations of one line. What a decision reads at each of them is stored, and serialized,
+    once."""
 
     def __init__(self, line: ParsedLine) -> None:
         self._line = line
@@ -143,7 +144,7 @@ def _outline(station: Station, source: Station) -> Station:
 
 
 def _targets(line: ParsedLine, station: Station) -> Iterator[str]:
-    """Where the station's rules, gates and policy can lead to."""
+    """Yield the targets that the station's rules, gates and policy can lead to."""
     knobs = [line.policy.on_failure, line.policy.on_reject]
     for rule in station.rules:
         yield from rule.to
@@ -159,7 +160,7 @@ def _targets(line: ParsedLine, station: Station) -> Iterator[str]:
 
 
 def _text(part: ParsedLine, key: str) -> str:
-    """What an excerpt says of its station, and is not common to all of the line."""
+    """Return what an excerpt says of its station, and is not common to all of the line."""
     others = [
         [station.key, LIMITS.write(station.limits), station.join is not None] if station.key != key else key
         for station in part.stations
@@ -210,7 +211,8 @@ def _study(line: ParsedLine, key: str, units: int) -> StationAnalysis:
 
 
 def _shadows(analysis: Analysis, liveness: Liveness, targets: dict[str, set[str]]) -> tuple[Shadow, ...]:
-    """Of rules that can be taken. Situations are kept only of the first and where a gate could be gone round."""
+    """Return the shadows of rules that can be taken. Situations are stored only of the first and where a gate
+    could be gone round."""
     rule = liveness.rule
     if rule.fault is not None or liveness.status == DEAD:
         return ()

@@ -1,4 +1,5 @@
-"""What checks look at: a line, the analysis of its stations, and the transitions between them; each computed once."""
+"""Subject of checks: a line, the analysis of its stations, and the transitions between them; each computed
+once."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ class LintSubject:
 
     @cached_property
     def transitions(self) -> tuple[CyclePath, ...]:
-        """All transitions from station to station and to ends, those of dead rules left out."""
+        """Transitions from station to station and to ends, those of dead rules left out."""
         return tuple(transitions(self.line, self.dead, self.unmatched))
 
     @cached_property
@@ -88,8 +89,9 @@ class LintSubject:
 
     @cached_property
     def onward(self) -> dict[str, str]:
-        """By key of each station from which the policy leads passed outcomes on: where it leads them. A station with
-        rules is there where an outcome is known that no rule takes and that goes on in the order of the line."""
+        """Targets to which the policy leads passed outcomes on, by key of the station that they leave. A
+        station with rules is included where an outcome is known that no rule takes and that goes on in the
+        order of the line."""
         targets: dict[str, str] = {}
         for station in self.line.stations:
             target = onward(self.line, station)
@@ -135,7 +137,8 @@ def is_unconditional(rule: Rule) -> bool:
 
 
 def _is_always(condition: Condition) -> bool:
-    """By its form alone; a condition that happens to be true of everything is told by constant-condition."""
+    """Return whether a condition is always true by its form alone; a condition that happens to be true of
+    everything is reported by constant-condition."""
     if isinstance(condition, All):
         return all(map(_is_always, condition.members))
     return isinstance(condition, Always)

@@ -23,7 +23,8 @@ the places to which work may jump."""
 
 @dataclass(frozen=True, slots=True)
 class CyclePath:
-    """`by`: rule, exhausted, policy, gate or jump. `rule`: the one that is taken, whose budgets bind."""
+    """Transition from a station. `by`: rule, exhausted, policy, gate or jump. `rule`: the one that is taken,
+    whose budgets bind."""
 
     source: str
     target: str
@@ -52,7 +53,7 @@ def transitions(
 
 
 def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
-    """From which stations a rule leads to each station, `@origin` itself and self-loops aside."""
+    """Return the stations from which a rule leads to each station, `@origin` itself and self-loops aside."""
     sources: dict[str, list[str]] = {}
     for station in line.stations:
         for rule in station.rules:
@@ -101,7 +102,7 @@ def rejected(line: ParsedLine, gate: Gate) -> str | None:
 
 
 def rejections(line: ParsedLine) -> dict[str, str]:
-    """Of each gate, by key, whose rejection leads to a station: to which."""
+    """Return the station to which the rejection of a gate leads, by key of each gate where it leads to one."""
     pairs = ((gate.key, rejected(line, gate)) for gate in line.gates)
     return {key: target for key, target in pairs if target is not None}
 
@@ -125,7 +126,7 @@ def edge_of(line: ParsedLine, station: str, by: str, rule: str, target: str) -> 
 
 
 def onward(line: ParsedLine, station: Station) -> str | None:
-    """Where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
+    """Return where the policy leads a passed outcome that no rule takes; None: nowhere by itself."""
     knob = line.policy.no_match if station.rules else line.policy.no_rules
     if knob in ("default", "advance"):
         after = line.next_station(station.key)

@@ -1,4 +1,4 @@
-"""With which words a line can escalate by itself: what no policy, budget or gate of it says cannot happen."""
+"""Triggers with which a line can escalate by itself: what no policy, budget or gate of it says cannot happen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ NO_LIMIT = Wording.of(
 
 
 def cannot(line: ParsedLine, trigger: str) -> str:
-    """Why nothing in the line escalates with this trigger; "" where something may, or where it is a word of its own."""
+    """Return why nothing in the line escalates with this trigger; "" where something may, or where it is a
+    word of its own."""
     policy = line.policy
     match trigger:
         case "no_match":
@@ -69,7 +70,7 @@ def _limits_escalate(line: ParsedLine) -> bool:
 
 
 def escalates(line: ParsedLine, budget: Budget) -> bool:
-    """Whether it does so when it is spent."""
+    """Return whether the budget escalates when it is spent."""
     return not budget.exhausted_to and (budget.on_exhausted or line.policy.on_exhausted) == "escalate"
 
 

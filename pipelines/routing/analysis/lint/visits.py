@@ -21,7 +21,8 @@ PATIENCE = 150
 
 
 def bound(line: ParsedLine, transition: CyclePath) -> int | None:
-    """How often the transition can be taken, by its own budgets and those of its target; None: only the cap binds."""
+    """Return how often the transition can be taken, by its own budgets and those of its target; None: only
+    the cap binds."""
     bounds = [_entries(line, transition)]
     if transition.rule is not None:
         bounds += [transition.rule.max_retries, transition.rule.max_visits]
@@ -34,7 +35,7 @@ def bound(line: ParsedLine, transition: CyclePath) -> int | None:
 
 
 def _binds(line: ParsedLine, budget: Budget, transition: CyclePath) -> bool:
-    """Whether each taking of the transition spends of the named budget, whatever the outcome."""
+    """Return whether each use of the transition spends of the named budget, whatever the outcome."""
     rule = transition.rule
     kinds = (_failure_types(rule.when) if rule is not None else ()) or (None,)
     rule_id = rule.id if rule is not None else None
@@ -54,7 +55,7 @@ def _failure_types(condition: Condition) -> tuple[str, ...]:
 
 
 def _entries(line: ParsedLine, transition: CyclePath) -> int | None:
-    """What the target and the revisit policy allow."""
+    """Return how many entries the target and the revisit policy allow."""
     if transition.target not in line.stations_by_key:
         return 1
     bounds = [line.station(transition.target).limits.max_visits]
@@ -72,8 +73,9 @@ def unbounded_cycles(subject: LintSubject) -> list[tuple[str, ...]]:
 
 
 def breaking(subject: LintSubject, station: str) -> tuple[str, ...]:
-    """Of the unbounded cycles that the station is the first of: stations that, once each has a limit of visits, leave
-    none. Those that a task comes back to are taken first; not always as few as would do."""
+    """Return the stations that break the unbounded cycles that the station is the first of: once each has a
+    limit of visits, no such cycle is left. Those that a task comes back to are chosen first; not always as
+    few as would do."""
     after, limited = _unbounded(subject), list[str]()
     group = next((set(cycle) for cycle in _cycles(subject.line, after) if cycle[0] == station), set())
     while left := _cycles(subject.line, _within(after, group)):
@@ -87,7 +89,7 @@ def _within(after: dict[str, set[str]], group: set[str]) -> dict[str, set[str]]:
 
 
 def _unbounded(subject: LintSubject) -> dict[str, set[str]]:
-    """Where each station leads without a budget."""
+    """Return where each station leads without a budget."""
     after: dict[str, set[str]] = {}
     for transition in _moves(subject):
         if bound(subject.line, transition) is None:
@@ -101,7 +103,7 @@ def _cycles(line: ParsedLine, after: dict[str, set[str]]) -> list[tuple[str, ...
 
 
 def endless(subject: LintSubject) -> dict[str, tuple[str, ...]]:
-    """Of rules that lie in such a cycle, by their id: the targets that go on round it."""
+    """Return the targets that go on round an unbounded cycle, by id of each rule that lies in it."""
     group = {key: at for at, keys in enumerate(unbounded_cycles(subject)) for key in keys}
     targets: dict[str, tuple[str, ...]] = {}
     for transition in _moves(subject):

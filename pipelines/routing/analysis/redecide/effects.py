@@ -1,4 +1,4 @@
-"""What a decision comes to: where the token goes, ends or stays. By which rule is told, and does not count."""
+"""Effect of a decision: where the token goes, ends or stays. The rule is reported, and does not count."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DecidedEffect:
 
 
 def effect_of(answer: Mapping[str, Any]) -> DecidedEffect:
-    """Of an answer as it is stored (line-document.md, The decision tool)."""
+    """Return the effect of an answer as it is stored (line-document.md, The decision tool)."""
     kind, rule = answer["decision"], answer.get("rule")
     if kind == "move":
         return DecidedEffect("move", tuple(sorted(answer["to"])), "", rule)

@@ -67,7 +67,8 @@ def whole(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> list[Ent
 
 
 def comes_out_again(line: ParsedLine, situation: Json, trace: Sequence[Json]) -> bool:
-    """Whether the rules that a trace says were false are so today. One that was stored whole is not asked."""
+    """Return whether the rules that a trace says were false are so today. A trace that was stored whole is
+    not tested."""
     return any(map(_is_false_rule, trace)) or tested_again(line, situation, trace) is not None
 
 

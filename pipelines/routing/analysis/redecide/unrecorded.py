@@ -76,7 +76,7 @@ def _words(old: ParsedLine, new: ParsedLine, situation: Situation, walked: Redec
 
 
 def _policy(gate: Gate) -> object:
-    """What decides whether a word counts. How many rounds there are is `decide`'s to read."""
+    """Return what decides whether a vote counts. How many rounds there are is `decide`'s to read."""
     return replace(gate.approval, max_rounds=0)
 
 
@@ -138,8 +138,8 @@ def _spent(old: ParsedLine, new: ParsedLine, situation: Situation) -> Finding:
 def _counters(
     old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk, again: Again
 ) -> Finding:
-    """What was counted under a name that is gone may belong to a name that is new: decided only where no such count
-    changes anything."""
+    """Yield what is unrecorded of counters: what was counted under a name that is gone may belong to a name
+    that is new; decided only where no such count changes anything."""
     names = [*_edges(old, new, situation, walked), *_rules(old, new, situation, walked)]
     if not names:
         return
@@ -208,7 +208,7 @@ def _counted(situation: Situation, kind: str, name: str, count: int) -> Situatio
 
 
 def _checked(walked: RedecidedWalk) -> Iterator[CheckResult]:
-    """What checks of gates saw; no rule has any."""
+    """Yield what checks of gates saw; no rule has any."""
     for step in walked.steps:
         for entry in step.trace.noted:
             yield from (result for result in entry.saw if isinstance(result, CheckResult))

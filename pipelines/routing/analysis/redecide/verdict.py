@@ -1,5 +1,5 @@
-"""One recorded decision under another version: same, different, or nobody can know (house §1: by the very same
-`decide`, on the same outcome and situation)."""
+"""Verdict on one recorded decision under another version: same, different, or nobody can know (house §1: by
+the very same `decide`, on the same outcome and situation)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def redecide(
 def _then(
     old: ParsedLine, situation: Situation, answer: Mapping[str, Any]
 ) -> tuple[DecidedEffect, tuple[str, ...], dict[str, GateWord]]:
-    """Where it led, whom it asked, and the words that count although nobody is asked on the way."""
+    """Return where the decision led, whom it asked, and the votes that count although nobody is asked on the
+    way."""
     words = situation.facts.gates
     if not words and answer.get("status") != "awaiting_review":
         return effect_of(answer), (), {}
@@ -109,7 +110,8 @@ Unknown = tuple[str, str, Mapping[str, Any]]
 
 
 def _unknown(now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...]) -> Unknown | None:
-    """Why nobody can know where it would have led: a person or an evaluation that was never asked would decide it."""
+    """Return why nobody can know where the decision would have led: a person or an evaluation that was never
+    asked would decide it."""
     if isinstance(now.last, Ask):
         return "not_answered", "It depends on an evaluation that was not asked then.", {}
     if isinstance(now.last, Wait) and now.last.status == "awaiting_review":

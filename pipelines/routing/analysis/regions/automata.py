@@ -39,7 +39,7 @@ class Automaton(Protocol):
     def accepts(self, state: Any) -> bool: ...
 
     def borders(self) -> set[int]:
-        """Where a group of like characters may begin: every group border of this automaton."""
+        """Return where a group of like characters may begin: every group border of this automaton."""
         ...
 
 
@@ -101,7 +101,7 @@ class Beginning:
 
 
 class ListedTexts:
-    """One of some texts; the state is what was read as long as a text begins so, else None."""
+    """Automaton of listed texts; the state is what was read as long as a text begins so, else None."""
 
     def __init__(self, texts: frozenset[str]) -> None:
         if sum(len(text) ** 2 for text in texts) > MAX_LISTED:
@@ -206,7 +206,7 @@ def searching(pattern: str) -> Searching:
 
 
 def alphabet(automata: list[Automaton]) -> list[str]:
-    """One storable character for each group that the automata can tell apart, pleasant ones first."""
+    """Return one storable character for each group that the automata can tell apart, pleasant ones first."""
     return _letters(frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0}))
 
 
@@ -227,14 +227,15 @@ def _pleasant(low: int, high: int) -> str:
 
 
 def _cost(automaton: Automaton) -> int:
-    """Of one step, in the units of `effort`; the failure links of a long text may be many."""
+    """Return the cost of one step, in the units of `effort`; the failure links of a long text may be many."""
     if isinstance(automaton, Searching):
         return STEP_OF_SEARCH
     return 1 + len(automaton.text) // 100 if isinstance(automaton, Containing) else 1
 
 
 class _Part:
-    """One automaton of a product. What it says of a state is the same wherever the state stands in the product."""
+    """Part of a product: an automaton. What it says of a state is the same wherever the state stands in the
+    product."""
 
     def __init__(self, automaton: Automaton, sign: bool, letters: list[str]) -> None:
         self.automaton, self.sign = automaton, sign

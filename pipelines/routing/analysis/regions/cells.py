@@ -1,4 +1,4 @@
-"""What may stand at one place of a document: a set for each type, and whether there may be nothing."""
+"""Cells: what may stand at one place of a document, a set for each type, and whether there may be nothing."""
 
 from __future__ import annotations
 
@@ -202,13 +202,14 @@ _KNOWN = frozenset(
 
 
 def knows(op: str) -> bool:
-    """Whether `tested` can say it of an operator: those here, those with a pattern, and what denies one of them."""
+    """Return whether `tested` can express an operator: those here, those with a pattern, and what denies one
+    of them."""
     base = op.removeprefix("not_")
     return base in _KNOWN or (base in OUTPUT and OUTPUT[base].pattern is not None)
 
 
 def tested(op: str, value: Any) -> Pair:
-    """Where the operator is true of one node, and everywhere else, no node included."""
+    """Return where the operator is true of one node, and everywhere else, no node included."""
     if op.startswith("not_"):
         return negated(tested(op.removeprefix("not_"), value))
     if op in ALONE:

@@ -25,7 +25,7 @@ Passes = Callable[[Check], Formula]
 
 
 def below(member: CheckGroup | Check, rank: int, passes: Passes) -> Formula:
-    """Where the member asks for less than this rank (checks.py, `_worst`)."""
+    """Return where the member asks for less than this rank (checks.py, `_worst`)."""
     if isinstance(member, Check):
         return passes(member) if counts(member, rank) else TRUE
     every = Both(tuple(below(one, rank, passes) for one in member.counted))
@@ -33,7 +33,7 @@ def below(member: CheckGroup | Check, rank: int, passes: Passes) -> Formula:
 
 
 def counts(check: Check, rank: int) -> bool:
-    """Whether a check that fails asks for this rank or a worse one."""
+    """Return whether a check that fails asks for this rank or a worse one."""
     return check.severity != "warn" and RANK.get(check.action, 0) >= rank
 
 
@@ -77,5 +77,5 @@ def _text(words: texts.Just, variable: Variable) -> Formula:
 
 
 def operator_of(check: Check) -> str:
-    """As conditions call it."""
+    """Return the operator as conditions call it."""
     return COMPARED.get(check.operator, check.operator)

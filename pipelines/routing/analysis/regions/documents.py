@@ -51,7 +51,7 @@ class Tree:
 
 
 def member(value: Any, step: Step) -> Any:
-    """What a singular JSONPath finds one step below."""
+    """Return what a singular JSONPath selects one step below."""
     if type(value) is dict:
         return value.get(step, MISSING)
     if type(value) is list and type(step) is int and -len(value) <= step < len(value):

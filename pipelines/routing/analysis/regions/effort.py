@@ -1,9 +1,9 @@
-"""How much work an analysis may do: counted, not timed, so that it needs no clock.
+"""Effort that an analysis may spend: counted, not timed, so that it needs no clock.
 
-Each question has bounds of its own (`solver.MAX_BRANCHES`, `automata.MAX_PRODUCT`); a document may ask very many of
-them. Whoever analyses something from outside says how much they may cost together. Beyond it every further question
-is Unknown. What was worked out before is remembered and costs less the second time: then more is known, never less
-that was right.
+Each question has bounds of its own (`solver.MAX_BRANCHES`, `automata.MAX_PRODUCT`); a document may ask
+very many of them. Whoever analyses something from outside says how much they may cost together. Beyond it
+every further question is Unknown. What was worked out before is remembered and costs less the second time:
+then more is known, never less that was right.
 """
 
 from __future__ import annotations

@@ -232,7 +232,8 @@ def _count_cells(test: PathTest) -> cells.Pair | Both | Either:
 
 
 def _fact(test: FactTest) -> Formula:
-    """As of the output; but what can be at each place is known, and a dotted key is never flat."""
+    """Return the formula of a fact test, as of the output; but what can be at each place is known, and a
+    dotted key is never flat."""
     places = places_of(test.path)
     if places is None or not cells.knows(test.op):
         return Literal(("opaque", Opaque.of(test)), choices.only(True), choices.only(False))

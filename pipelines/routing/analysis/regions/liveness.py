@@ -1,4 +1,4 @@
-"""What the first-match analysis of one station says (law §10), as values, and of which outcomes it speaks."""
+"""Results of the first-match analysis of one station (law §10), as values, and of which outcomes it speaks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ LIVE, SHADOWED, DEAD, UNKNOWN = "live", "partly shadowed", "dead", "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """What an earlier rule takes of a later one. `witness`: one situation that is true of both, where it is kept."""
+    """Part of a later rule that an earlier rule takes. `witness`: one situation that is true of both, where
+    it is stored."""
 
     by: str
     witness: Witness | None = None
@@ -20,11 +21,11 @@ class Shadow:
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """Of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together leave it nothing, and
-    `instead` a situation that it would take, were they not there.
+    """Liveness of one rule. `witness`: a situation that it takes; `killers`: earlier rules that together
+    leave it nothing, and `instead` a situation that it would take, were they not there.
 
-    `why`: of an unknown one, what stood in the way; of a live one, of which earlier rule it is not known whether it
-    takes a part of it, and what stood in the way.
+    `why`: of an unknown one, what stood in the way; of a live one, of which earlier rule it is not known
+    whether it takes a part of it, and what stood in the way.
     """
 
     rule: Rule

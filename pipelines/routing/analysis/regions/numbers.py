@@ -135,7 +135,7 @@ def just(number: Any) -> NumberSet:
 
 
 def listed(values: Iterable[Number]) -> NumberSet:
-    """Each of them, and nothing between."""
+    """Return the set of exactly these numbers, with nothing between them."""
     return NumberSet(tuple(Interval(number, number) for number in dict.fromkeys(values)))
 
 

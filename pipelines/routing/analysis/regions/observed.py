@@ -1,4 +1,5 @@
-"""What may stand at a place of `facts`: its groups and keys are known (law §13), so elsewhere there is nothing."""
+"""Possible values at a path of `facts`: its groups and keys are fixed (law §13), so every other path holds
+nothing."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _CELLS = {
 
 
 def cell_at(place: Place) -> Cell:
-    """What can be there, or nothing but `missing`."""
+    """Return the cell of possible values at this place, or only `missing`."""
     if not place:
         return _OBJECT
     if place[0] == "stations":

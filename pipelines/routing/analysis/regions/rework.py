@@ -1,4 +1,5 @@
-"""Which gates can demand rework: then rules are tested again, as failure/fail/error without theirs (law §5, §12)."""
+"""Gates that can demand rework: after one does, rules are tested again as failure/fail/error, without the
+rules of these gates (law §5, §12)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from pipelines.routing.document.gates import Gate
 
 
 def demands_rework(gate: Gate) -> bool:
-    """Whether a check or a person of the gate can demand rework."""
+    """Return whether a check or a person of the gate can demand rework."""
     by_check = gate.checks is not None and gate.enforces_checks
     return (
         "rework" in gate.tool_asks_for
@@ -19,7 +20,7 @@ def demands_rework(gate: Gate) -> bool:
 
 
 def can_be_told(gate: Gate) -> bool:
-    """Whether a person of the gate can."""
+    """Return whether a person of the gate can demand rework."""
     may_hold = (
         gate.checks is not None
         and gate.enforces_checks

@@ -63,7 +63,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class TestedSituation:
-    """What `decide` said of a situation; `tested`: the rules in the order tested, with what came out."""
+    """Decision of `decide` on a situation; `tested`: the rules in the order of testing, each with its result."""
 
     decision: Decision
     situation: dict[str, Any]
@@ -76,21 +76,21 @@ class TestedSituation:
 
     @property
     def at_first(self) -> tuple[tuple[str, bool | str], ...]:
-        """What came out the first time that rules were tested: until one was true."""
+        """Results of the first pass through the rules, up to the first that is true."""
         for at, (_rule, result) in enumerate(self.tested, 1):
             if result is True:
                 return self.tested[:at]
         return self.tested
 
     def none_of(self, rules: tuple[Rule, ...]) -> bool:
-        """Whether the first walk through the rules tested all of them, and none was true."""
+        """Return whether the first pass tested all of these rules and none was true."""
         for (tested, result), rule in zip(self.tested, rules, strict=False):
             if result is not False or tested != rule.id:
                 return False
         return len(self.tested) >= len(rules)
 
     def is_true_of(self, rule: Rule) -> bool:
-        """Whether the rule's condition is true when rules are first tested."""
+        """Return whether the rule's condition is true when rules are first tested."""
         first = next((part for part in self.decision.trace.parts if isinstance(part, TestedRules)), None)
         if first is None:
             return False
@@ -107,9 +107,10 @@ class TestedSituation:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedWalk:
-    """What a situation is to show. `matches`: the rules that are taken, one after the other, until the last one is; of
-    all but the last a gate demands rework. None: the first walk finds none. `word`: what people say at the gate of the
-    station. `also`: rules whose conditions are true, too, when rules are first tested."""
+    """Claim that a situation has to demonstrate. `matches`: the rules that are taken one after the other, up
+    to the last; a gate demands rework of each but the last. None: no rule matches in the first pass.
+    `word`: the vote of people at the gate of the station. `also`: further rules whose conditions are true
+    when rules are first tested."""
 
     matches: tuple[Rule, ...] | None
     word: str = APPROVE
@@ -167,7 +168,7 @@ def _spoken(
 def _next_word(
     line: ParsedLine, walk: TestedSituation, words: tuple[SaidWord, ...], claim: ClaimedWalk
 ) -> SaidWord | None:
-    """What is said next; None where no gate asks, or the rule that is wanted is there."""
+    """Return the next vote to add; None where no gate asks or the required rule is reached."""
     decision = walk.decision
     if not isinstance(decision, Wait) or decision.status != "awaiting_review" or claim.matches == ():
         return None
@@ -192,14 +193,14 @@ def _with_word(raw_situation: dict[str, Any], word: SaidWord) -> dict[str, Any]:
 
 
 def shown(line: ParsedLine, situations: Iterable[dict[str, Any]], rules: tuple[Rule, ...]) -> None:
-    """Of one of the situations each rule's condition is true when it is first tested, on a way on which nothing but an
-    approval stands before the rules. Raises Unknown."""
+    """Check that in one of the situations each rule's condition is true when it is first tested, on a path
+    where nothing but an approval comes before the rules. Raises Unknown."""
     if not any(_are_true(line, situation, rules) for _, situation in _read(situations)):
         raise Unknown("no situation was found that is true of both (a path with wildcards or filters)")
 
 
 def _read(situations: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], Situation]]:
-    """Without those that are nested deeper than an outcome may be."""
+    """Yield each raw situation with its parsed form, skipping those nested deeper than an outcome may be."""
     for raw_situation in situations:
         spend(DECISION + ANSWER * len(raw_situation.get("facts", {}).get("answers", ())))
         try:
@@ -224,7 +225,7 @@ def _are_true(line: ParsedLine, situation: Situation, rules: tuple[Rule, ...]) -
 
 
 def position(rules: tuple[Rule, ...], target: Rule) -> int:
-    """By id: rules are long to compare. Raises ValueError."""
+    """Return the index of the rule by id: rules are long to compare. Raises ValueError."""
     for index, rule in enumerate(rules):
         if rule.id == target.id:
             return index

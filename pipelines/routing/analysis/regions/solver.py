@@ -37,7 +37,7 @@ COST = 5
 
 @dataclass(slots=True)
 class MetDomain:
-    """What two sets have in common; `is_all`: the whole of the first."""
+    """Intersection of two sets; `is_all`: it is the whole of the first."""
 
     common: Domain
     is_empty: bool
@@ -45,14 +45,14 @@ class MetDomain:
 
 
 class Meets:
-    """Which sets were met already, by identity: questions about one station meet the same ones again and again, and so
-    do the stations of a line, as equal operands are one literal (`formulas`)."""
+    """Cache of set intersections, by identity: questions about one station intersect the same sets again and
+    again, and so do the stations of a line, because equal operands are one literal (`formulas`)."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], tuple[MetDomain, Domain, Domain]] = {}
 
     def of(self, before: Domain | None, other: Domain) -> MetDomain:
-        """`before`: None where nothing is bound."""
+        """Return the cached intersection of both domains. `before`: None where nothing is bound."""
         key = (id(before), id(other))
         cached = self._known.get(key)
         if cached is None:
@@ -81,7 +81,7 @@ class Solver:
 
 
 def solve(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> T:
-    """What `accept` made of the first box it took. Raises Impossible (proved) or Unknown."""
+    """Return the result of `accept` for the first box that it accepts. Raises Impossible (proved) or Unknown."""
     search = Solver()
     try:
         return _solve(list(formulas), dict(box), accept, search, 0)
@@ -92,8 +92,8 @@ def solve(formulas: Iterable[Formula], box: Box, accept: Callable[[Box], T]) -> 
 
 
 def first_answer(asks: Iterable[Callable[[], T]]) -> T:
-    """Of several questions. Raises Unknown where none has an answer and one is not known to have none, else
-    Impossible; EffortExhausted at once."""
+    """Return the first answer to several questions. Raises Unknown where none has an answer and one of them
+    is not proved to have none, else Impossible; EffortExhausted at once."""
     doubt: Unknown | None = None
     for ask in asks:
         try:

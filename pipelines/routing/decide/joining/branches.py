@@ -1,4 +1,4 @@
-"""What a join is decided from: the living tokens of one task, as values."""
+"""Input of a join decision: the living tokens of one task, as values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What one station wrote into the context. `order`: when it was left; two of the same order are the same write."""
+    """Values that one station wrote into the context. `order`: when the station was left; two of the same
+    order are the same write."""
 
     order: int
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What the branches of a join wrote into the context: merged in the order in which their stations were left."""
+"""Context written by the branches of a join, merged in the order in which their stations were left."""
 
 from __future__ import annotations
 

@@ -126,7 +126,8 @@ def _order(branch: Branch) -> int:
 
 
 def _hopeful(group: JoinGroup, all_groups: Sequence[JoinGroup]) -> bool:
-    """Whether a token that is not waiting can still reach a missing station, or release one that can."""
+    """Return whether a token that is not waiting can still reach a missing station, or release a token that
+    can."""
     waiting_groups = {branch.id: other for other in all_groups for branch in other.arrived}
     visited, todo = {id(group)}, [group]
     while todo:
@@ -165,7 +166,8 @@ def home_of(line: ParsedLine, branch: Branch, station: str) -> Fork | None:
 
 
 def _fills(after: Ways, within: Sequence[Fork], station: str, join: Join) -> bool:
-    """Whether the innermost of these forks leads to every awaited station without going back to a fork."""
+    """Return whether the innermost of these forks leads to every awaited station without going back to a
+    fork."""
     avoiding = {station, *(fork.station for fork in within)} - set(within[-1].to)
     return set(join.wait_for) <= reached(after, within[-1].to, avoiding)
 
@@ -192,7 +194,7 @@ def _group(line: ParsedLine, branches: Sequence[Branch], station: str, arrived: 
 
 
 def _delivered(join: Join, arrivals: Sequence[Arrival]) -> dict[str, str]:
-    """What each station delivered; of several deliveries the worst counts."""
+    """Return the result that each station delivered; of several deliveries the worst counts."""
     delivered: dict[str, str] = {}
     for arrival in arrivals:
         if arrival.source in join.wait_for:
@@ -213,13 +215,14 @@ def _may(
 
 
 def _place(line: ParsedLine, branch: Branch, station: str, fork: Fork | None) -> str:
-    """Where it goes on from. What belongs to a fork further in is joined there first."""
+    """Return the station from which the branch goes on. Branches of a fork further in are joined first, at
+    `station`."""
     return branch.station if home_of(line, branch, station) == fork else station
 
 
 @once
 def _reach(line: ParsedLine, station: str, place: str) -> frozenset[str]:
-    """Where a token at this place can get to, as the join before `station` counts."""
+    """Return the stations that a token at this place can reach, as the join before `station` counts."""
     return frozenset(reached(_onward(line, station), [place]))
 
 
@@ -229,7 +232,7 @@ def _onward(line: ParsedLine, station: str) -> Ways:
 
 
 def _own_forks(line: ParsedLine, station: str) -> dict[str, str]:
-    """By rule: forks from which everything that is waited for is reached without another fork on the way."""
+    """Return, by rule, the forks from which every awaited station is reached without another fork on the way."""
     join, after = _join(line, station), drawn(line)
     forks = [(source.key, rule) for source in line.stations for rule in source.rules if len(rule.to) > 1]
     avoiding = {station, *(key for key, _ in forks)}
@@ -291,7 +294,7 @@ def _below(branch: Branch, fork: Fork | None) -> tuple[Fork, ...]:
 
 
 def _failure_type(join: Join, group: JoinGroup) -> str:
-    """Of the first station, in the order of the join, that failed and says one."""
+    """Return the failure type of the first station, in the order of the join, that failed and reports one."""
     for key in join.wait_for:
         for branch in group.arrived:
             arrival = branch.arrival

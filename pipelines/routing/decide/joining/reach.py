@@ -1,7 +1,8 @@
-"""Where a token can get to: every path in a version, whatever its conditions say (law §7).
+"""Reachability of stations: every path in a version, whatever its conditions are (law §7).
 
-Sound and conservative: by rules, by what an exhausted budget names, by the policy, by words at gates and by
-`@origin`, and by the jumps that the line allows. Left out are moves by hand, which may lead anywhere.
+Sound and conservative: by rules, by what an exhausted budget names, by the policy, by votes at gates and
+by `@origin`, and by the jumps that the line allows. Moves by hand are not included; they may lead
+anywhere.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _drawn(line: ParsedLine, station: Station, instead: Mapping[str, str]) -> It
 
 
 def _else(line: ParsedLine, station: Station) -> Iterator[str]:
-    """By words at gates, and by the policy where no rule takes everything."""
+    """Yield the targets of votes at gates, and of the policy where no rule takes everything."""
     gates = [station.gate, *(key for rule in station.rules for key in rule.gates)]
     for key in gates:
         if key is not None and key in line.gates_by_key:

@@ -15,7 +15,8 @@ RETRY_LIMIT = "RetryLimitExceeded"
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """`how`: fail, stuck, escalate, or target with its `to`. `budget`: the key of a named one."""
+    """Breach of a budget. `how`: fail, stuck, escalate, or target with its `to`. `budget`: the key of a named
+    one."""
 
     how: str
     why: str
@@ -78,7 +79,8 @@ def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
 
 
 def _breach(case: Case, way: TransitionCandidate, budget: Budget) -> str:
-    """Why the move exceeds the budget, or nothing. Every branch of a fork counts; the rule counts once."""
+    """Return the reason that the move exceeds the budget, or an empty text. Every branch of a fork counts;
+    the rule counts once."""
     assert budget.most is not None
     rule_id = way.rule_id if way.takes else None
     steps = [

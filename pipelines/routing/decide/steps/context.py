@@ -1,4 +1,4 @@
-"""What one decision works with: the line, the situation and the trace."""
+"""Working data of one decision: the line, the situation and the trace."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ Clock = Callable[[], float]
 
 @dataclass(slots=True, unsafe_hash=True)
 class TakenRoute:
-    """One pass through the rules of the station, with the outcome as they see it. `by`: the cause recorded for a
-    target that a rule chooses. `forced`: demanded by a signal, a gate or the fallback. `demanded_by`: the rule whose
-    gate or compose demanded it. `reason`: a person's, the feedback. `anew`: demanded by a person's word, before which
-    no forced route counts. `no_output`: output that could not be parsed counts as none."""
+    """Pass through the rules of the station, with the outcome as they see it. `by`: the cause recorded for a
+    target that a rule chooses. `forced`: demanded by a signal, a gate or the fallback. `demanded_by`: the
+    rule whose gate or compose demanded it. `reason`: that of a person, the feedback. `anew`: demanded by a
+    person's vote, before which no forced route counts. `no_output`: output that could not be parsed counts
+    as none."""
 
     seen: Derived
     by: str = "rule"
@@ -115,7 +116,7 @@ class Case:
         self.trace.append(TraceEntry(step, rule.id if rule else None, result, saw, why))
 
     def view(self, route: TakenRoute) -> View:
-        """What conditions see on this route."""
+        """Return the view of the conditions on this route."""
         outcome, derived = self.situation.outcome, route.seen
         return View(
             result=derived.result,
@@ -138,10 +139,10 @@ class Case:
 
     @property
     def document(self) -> Any:
-        """What conditions read; MISSING if there is nothing.
+        """Document that conditions read; MISSING if there is none.
 
-        The output, or in scope `merged` the context overlaid by it. Output that is not JSON is no output here:
-        it is the first `output` operand that is reached that makes the task stuck.
+        The output, or in scope `merged` the context overlaid by it. Output that is not JSON counts as none
+        here: the first `output` operand that is reached makes the task stuck.
         """
         outcome = self.situation.outcome
         output = MISSING if outcome.output_error else outcome.output
@@ -151,12 +152,12 @@ class Case:
 
     @property
     def composable(self) -> Any:
-        """What `compose` reads: the document, but nothing where the output was not JSON (law §8a, §12)."""
+        """Document that `compose` reads; MISSING where the output was not JSON (law §8a, §12)."""
         return MISSING if self.situation.outcome.output_error else self.document
 
     @property
     def _unreadable_in_document(self) -> frozenset[str]:
-        """Of the keys that a merged condition may ask for; those of this output are told by the view itself."""
+        """Unreadable keys that a merged condition may use; the view itself reports those of this output."""
         if self.line.policy.condition_scope == "current" or not self.facts.unreadable:
             return frozenset()
         return _unread(self.facts, self.situation.outcome.output)
@@ -190,11 +191,11 @@ def _unread(facts: Facts, output: Any) -> frozenset[str]:
 
 @dataclass(slots=True)
 class TransitionCandidate:
-    """Where a token is about to go, and why. Nobody changes one.
+    """Next targets of a token, and the reason. Treat it as immutable.
 
-    `rule` names the rule that led here; `takes` says that this very rule is taken, so that its budgets and
-    the revisit policy bind. `targets` holds stations, or one end, or `@blocked`. `over`: named budgets that were
-    found spent on the way here.
+    `rule` names the rule that led here; `takes` means that this very rule is taken, so that its budgets
+    and the revisit policy bind. `targets` holds stations, or one end, or `@blocked`. `over`: named budgets
+    that proved to be exhausted on the way here.
     """
 
     targets: tuple[str, ...]
@@ -216,7 +217,7 @@ class TransitionCandidate:
 
 
 def stations(case: Case, way: TransitionCandidate) -> tuple[str, ...]:
-    """Those among its targets. Every check asks, so they are looked up once."""
+    """Return the stations among its targets. Every check uses them, so they are looked up once."""
     if way._stations is None:
         known = case.line.stations_by_key
         way._stations = tuple([target for target in way.targets if target in known])

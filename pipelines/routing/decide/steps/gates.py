@@ -33,7 +33,7 @@ def gate_of(line: ParsedLine, key: str) -> Gate:
 def word_against(
     case: Case, step: str, gates: Sequence[Gate], rule: Rule | None
 ) -> Decision | TakenRoute | None:
-    """Where the first word other than approve leads. It decides at once, before targets and checks."""
+    """Return where the first vote other than approve leads. It decides at once, before targets and checks."""
     spoken = [(gate, word) for gate in gates if (word := _word(case, step, gate, rule)) is not None]
     for decision in RANK:
         for gate, word in spoken:
@@ -90,7 +90,7 @@ def is_approved(case: Case, gate: Gate) -> bool:
 
 
 def unspoken(case: Case, step: str, gates: Sequence[Gate], rule: Rule | None) -> list[Gate]:
-    """Without those at which a person demanded this route: they are passed (law §12)."""
+    """Return the gates except those at which a person demanded this route: they are passed (law §12)."""
     for gate in gates:
         if gate.key in case.spoken:
             case.note(step, rule, True, f"{gate.key}: passed, the word was said there")
@@ -110,8 +110,8 @@ def run_checks(case: Case, step: str, gate: Gate, rule: Rule | None, read: Read)
 
 
 def asks(case: Case, step: str, gate: Gate, action: str, rule: Rule | None) -> bool:
-    """Whether a person still has to decide: people are asked about this task or a check says hold, and nobody has
-    approved."""
+    """Return whether a person still has to decide: people are asked about this task or a check holds it, and
+    nobody has approved."""
     if is_approved(case, gate):
         return False
     if action == "hold":
@@ -120,8 +120,8 @@ def asks(case: Case, step: str, gate: Gate, action: str, rule: Rule | None) -> b
 
 
 def _stands(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
-    """Whether what people approved here stands for the same change on a base that moved (law §15): by the same rule,
-    with no check of the gate that says otherwise, not even one that is only shown."""
+    """Return whether an earlier approval here stays valid for the same change on a base that moved (law §15):
+    by the same rule, and with no check of the gate that objects, not even one that is only displayed."""
     stands = case.facts.stands.get(gate.key)
     if stands is None or stands.rule != (rule.id if rule else ""):
         return False
@@ -136,8 +136,8 @@ def _stands(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
 
 
 def _sampled(case: Case, step: str, gate: Gate, rule: Rule | None) -> bool:
-    """Whether a gate that asks about a sample asks about this task (law §15). Without a draw it does, and a check of
-    `always` that cannot be read is a reason to ask."""
+    """Return whether a gate that asks about a sample asks about this task (law §15). Without a draw it does;
+    a check of `always` that cannot be read is also a reason to ask."""
     if gate.sample is None:
         return True
     draw = case.facts.samples.get(gate.key, UNKNOWN)

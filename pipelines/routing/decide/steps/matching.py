@@ -55,7 +55,7 @@ def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
 
 
 def _without_answer(rule: Rule, error: EvaluationFailed | NotAnswered) -> tuple[str, str, Decision]:
-    """What the trace says of a rule that is neither true nor false, why, and what is decided."""
+    """Return the trace result of a rule that is neither true nor false, the reason, and the decision."""
     if isinstance(error, EvaluationFailed):
         return "error", error.message, Stuck(error.name, error.message, rule.id)
     waits = Wait("blocked", evaluation=error.evaluation) if error.unanswered else Ask(error.evaluation)

@@ -1,4 +1,4 @@
-"""What the policy does when no rule matched (law §4, Without a match)."""
+"""Policy decisions when no rule matched (law §4, Without a match)."""
 
 from __future__ import annotations
 

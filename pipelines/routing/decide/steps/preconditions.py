@@ -18,8 +18,8 @@ Missing = tuple[str, str]
 
 
 def missing(case: Case, way: TransitionCandidate) -> Wait | None:
-    """Of a forward move: what the station requires, in its order; what the facts say is not met; then
-    `no_open_escalation`."""
+    """Return the unmet preconditions of a forward move: the requirements of the station, in its order; the
+    preconditions that the facts report as unmet; then `no_open_escalation`."""
     facts = case.of_now.facts
     if not (facts.preconditions or facts.open_escalations or case.line.requires(case.station.key)):
         return None
@@ -38,14 +38,14 @@ def missing(case: Case, way: TransitionCandidate) -> Wait | None:
 
 
 def _is_forward(case: Case, target: str) -> bool:
-    """To a station that stands later in the order, or to a completed end."""
+    """Return whether the move leads to a station later in the order, or to a completed end."""
     if target in case.line.stations_by_key:
         return case.line.position(target) > case.line.position(case.station.key)
     return target in case.line.ends_by_key and case.line.end(target).kind == "completed"
 
 
 def _told(case: Case) -> Iterator[Missing]:
-    """Those of the facts that nobody looks up here."""
+    """Yield the unmet preconditions that the facts report and nobody checks here."""
     yield from ((name, "") for name, satisfied in case.of_now.facts.preconditions.items() if not satisfied)
 
 
@@ -72,7 +72,7 @@ def _looked_up(case: Case, name: str, forward: list[str]) -> Iterator[Missing]:
 
 
 def _handoff_faults(case: Case) -> tuple[Any, ...]:
-    """Of what the station handed over; nobody is handed anything at an end."""
+    """Return the faults of the handoff of the station; at an end there is no recipient."""
     schema = case.line.handoff_schema(case.station.key)
     return handoffs.faults(case.situation.outcome.handoff, schema)
 
@@ -99,8 +99,8 @@ STATES = {"suspended": "is suspended", "no_contract": "has no valid contract"}
 
 
 def _given(case: Case, name: str) -> bool:
-    """In the output or its `ai_metadata`, the handoff, the trailers of all new commits (`git.ai_metadata`), the data of
-    the task, or as a label `name` or `name: value`."""
+    """Return whether `name` is present: in the output or its `ai_metadata`, the handoff, the trailers of all
+    new commits (`git.ai_metadata`), the data of the task, or as a label `name` or `name: value`."""
     outcome, facts = case.situation.outcome, case.of_now.facts
     places = (outcome.output, outcome.handoff, outcome.git, facts.context, facts.variables, facts.inputs)
     if any(_holds(place, name) for place in places):

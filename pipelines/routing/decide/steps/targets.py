@@ -22,7 +22,7 @@ def enter(case: Case, way: TransitionCandidate) -> Decision:
 
 
 def obstacle(case: Case, way: TransitionCandidate) -> Decision | None:
-    """What prevents the move, if anything. The target of an exhausted budget is a decision too."""
+    """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
         (_circle(case, way) if way.takes else None)
         or _cap(case, way)
@@ -96,7 +96,8 @@ def _stuck(case: Case, way: TransitionCandidate, error: str, message: str) -> St
 
 
 def _exhausted(case: Case, way: TransitionCandidate) -> Decision | None:
-    """Of several breaches fail > stuck > escalate > a target, which a rule that is taken or a named budget names."""
+    """Return the decision on several breaches: fail > stuck > escalate > a target, which a taken rule or a
+    named budget names."""
     exceeded = breaches(case, way)
     if not exceeded:
         return None

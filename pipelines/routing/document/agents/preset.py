@@ -15,7 +15,7 @@ GOOGLE_KEY = ("GOOGLE_CREDENTIALS_JSON", ".config/gcloud/application_default_cre
 
 @dataclass(frozen=True, kw_only=True)
 class AgentSignIn:
-    """How somebody is signed in with a program: by files of their own, which a runner lends to a station."""
+    """Sign-in of a person with a program: by files of their own, which a runner lends to a station."""
 
     folder: str
     """Below their HOME, and below that of a station."""

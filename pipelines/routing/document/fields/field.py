@@ -1,7 +1,8 @@
-"""One key of an object of the line document, declared once.
+"""Key of an object of the line document, declared once.
 
-A declaration says what the key may hold, what its absence means, how it is written back, and how people see it. The
-reader, the writer, the JSON Schema, the TypeScript types and the plain fields of the inspector come from it.
+A declaration defines what the key may hold, what its absence means, how it is written back, and how people
+see it. The reader, the writer, the JSON Schema, the TypeScript types and the plain fields of the inspector
+come from it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FIELD: Final = "field"
 
 
 class Written(Enum):
-    """When a key is written back."""
+    """Condition under which a key is written back."""
 
     ALWAYS = "always"
     UNLESS_NONE = "unless none"
@@ -39,8 +40,8 @@ def _as_it_is(reader: Reader) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a key is read within: the names that the document declares and the preset of its policy. `keep`: keep rules
-    whose `when`, `to` or `gates` is faulty. `work` reads what a station does."""
+    """Context in which a key is read: the names that the document declares and the preset of its policy.
+    `keep`: keep rules whose `when`, `to` or `gates` is faulty. `work` reads what a station does."""
 
     names: Names = NO_NAMES
     preset: str = ""
@@ -75,11 +76,12 @@ class Field:
         return reader.raw(key)
 
     def applies(self, reader: Reader, key: str) -> bool:
-        """Whether this object may have the key at all; `reader.values` has what was read before it."""
+        """Return whether this object may have the key at all; `reader.values` holds the keys that were read
+        earlier."""
         return True
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
-        """What it means that `key` is not there."""
+        """Return the value that the absence of `key` means."""
         if self.required:
             reader.note(key, "is missing", self.remedy)
         return self.default

@@ -33,7 +33,7 @@ class Text(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Key(Field):
-    """What a part of the line is known by."""
+    """Key that identifies a part of the line."""
 
     required: bool = True
     default: str = ""
@@ -48,7 +48,7 @@ class Key(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Id(Field):
-    """What a rule is known by."""
+    """Id that identifies a rule."""
 
     required: bool = True
     default: str = ""
@@ -63,7 +63,7 @@ class Id(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Name(Field):
-    """What people read; the key where it is absent."""
+    """Name for people; the key where it is absent."""
 
     default: str = ""
     written: Written = Written.ALWAYS
@@ -127,7 +127,7 @@ class Amount(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Duration(Field):
-    """In seconds."""
+    """Duration in seconds."""
 
     default: float | None = None
 
@@ -141,7 +141,8 @@ class Duration(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Field):
-    """One of `choices`: words of the document, with those that people read where the inspector offers them."""
+    """Choice from `choices`: words of the document, with their labels for people where the inspector offers
+    them."""
 
     choices: Collection[str] = field(kw_only=False)
     default: str | None = None
@@ -235,7 +236,7 @@ class Object(Field):
 
 @dataclass(frozen=True, kw_only=True)
 class Anything(Field):
-    """Any value, null too: whether there is one is the second thing that it fills."""
+    """Value of any kind, null too: whether there is one fills the second attribute."""
 
     written: Written = Written.ALWAYS
 

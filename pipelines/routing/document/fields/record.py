@@ -45,7 +45,7 @@ class Record(Generic[T]):
 
     @classmethod
     def of(cls, made: type[T], **more: Any) -> Self:
-        """Of a dataclass whose attributes are declared."""
+        """Create the record of a dataclass whose attributes are declared."""
         attributes = dataclasses.fields(made)  # type: ignore[arg-type]
         return cls(
             made,
@@ -61,7 +61,7 @@ class Record(Generic[T]):
         return self.make(**self.values(reader, around))
 
     def values(self, reader: Reader, around: Around) -> dict[str, Any]:
-        """What its keys say, by the attributes that they fill."""
+        """Return the values of the object's keys, by the attributes that they fill."""
         document, values, usual = reader.given, reader.values, self._usual
         known = reader.known = self._known.copy()
         values.update(usual)
@@ -108,7 +108,7 @@ class Record(Generic[T]):
         }
 
     def reference(self) -> Schema:
-        """As other schemas name it."""
+        """Return the schema as other schemas refer to it."""
         return schema_parts.ref(self.name) if self.name else self.schema()
 
     def definitions(self) -> dict[str, Schema]:
@@ -124,7 +124,7 @@ def _is_conditional(field: Field) -> bool:
 
 
 def _has_usual(field: Field) -> bool:
-    """Whether an absent key always means the same."""
+    """Return whether an absent key always means the same."""
     return type(field).absent is Field.absent and not (
         field.required or field.fills or _is_conditional(field)
     )

@@ -60,22 +60,22 @@ def kind_of(work: Work) -> Kind | None:
 
 
 def executes(kind: str) -> bool:
-    """Whether it is code on a worker."""
+    """Return whether the kind is code on a worker."""
     return kind in KINDS and KINDS[kind].executes
 
 
 def elsewhere(kind: str) -> bool:
-    """Whether a program of another system does it, on a machine of its own."""
+    """Return whether a program of another system does the work, on a machine of its own."""
     return kind in KINDS and KINDS[kind].elsewhere
 
 
 def instant(kind: str) -> bool:
-    """Whether it takes no time."""
+    """Return whether the kind takes no time."""
     return kind in KINDS and KINDS[kind].instant
 
 
 def runs_programs(offers: Collection[str] | None) -> bool:
-    """Whether a worker that offers this does work that is a program."""
+    """Return whether a worker with these offers does work that is a program."""
     return offers is None or f"kind:{command.KIND.key}" in offers
 
 
@@ -99,38 +99,39 @@ def reads_output(station: Station) -> bool:
 
 
 def may_cost(station: Station) -> bool:
-    """Whether it may report a price: an agent's, or one whose cost is limited."""
+    """Return whether the station may report a price: that of an agent, or one whose cost is limited."""
     kind = KINDS.get(station.kind)
     return station.limits.cost_usd is not None or (kind is not None and kind.costs(station.work))
 
 
 def unpriced(station: Station) -> bool:
-    """Whether what it costs stays unknown."""
+    """Return whether the cost of the station stays unknown."""
     kind = KINDS.get(station.kind)
     return kind is not None and kind.unpriced(station.work)
 
 
 def by_people(station: Station) -> bool:
-    """Whether a person does its work: then the job is a manual one."""
+    """Return whether a person does the work of the station: then the job is a manual one."""
     kind = kind_of(station.work)
     return kind is not None and kind.by_people(station.work)
 
 
 def unattended(station: Station) -> bool:
-    """Whether no worker does its work, but a person or the clock: then its job runs at once (law §1, Job)."""
+    """Return whether a person or the clock does the work instead of a worker: then the job runs at once (law
+    §1, Job)."""
     kind = kind_of(station.work)
     return by_people(station) or (kind is not None and kind.done_by == CLOCK)
 
 
 def runs_alone(station: Station) -> bool:
-    """Whether a worker can run it by itself, without a task."""
+    """Return whether a worker can run the station by itself, without a task."""
     kind = kind_of(station.work)
     return kind is not None and kind.alone and not kind.by_people(station.work)
 
 
 def needs(station: Station) -> tuple[str, ...]:
-    """What a worker has to have for a station's work, besides its labels: `kind:<kind>`, a model, `secret:<name>`,
-    `signed-in:<agent>`. A secret that is stored comes with the job."""
+    """Return the offers that a worker needs for a station's work, besides its labels: `kind:<kind>`, a model,
+    `secret:<name>`, `signed-in:<agent>`. A stored secret comes with the job."""
     kind = kind_of(station.work)
     asks = kind is not None and kind.asks_a_model and not by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
@@ -159,7 +160,7 @@ def variables(work: Work) -> tuple[str, ...]:
 
 
 def _named(work: Work, reference_kind: str) -> tuple[str, ...]:
-    """Those that it asks for, and those that it gets where they are stored."""
+    """Return the names that the work refers to, and those that it receives where they are stored."""
     kind = kind_of(work)
     offered = kind.stored(work, reference_kind) if kind else ()
     return tuple(dict.fromkeys((*_references(work, reference_kind), *offered)))

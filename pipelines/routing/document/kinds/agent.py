@@ -38,7 +38,7 @@ def _fixed(work: Work) -> bool:
 
 
 def on_runner(work: Work) -> bool:
-    """Whether the sign-in of the runner's user is lent to it, and no key."""
+    """Return whether the work borrows the sign-in of the runner's user, and gets no key."""
     return work.get("sign_in") == ON_RUNNER
 
 

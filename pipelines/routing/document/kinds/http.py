@@ -1,4 +1,4 @@
-"""One HTTP call."""
+"""HTTP work: one call."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ LABEL = "label"
 
 
 def labels(station: Station) -> tuple[str, ...]:
-    """What may be chosen: the evals that its own rules ask for by `equals`, in their order."""
+    """Return the possible choices: the evals that the station's own rules compare by `equals`, in their
+    order."""
     rule_labels = (label for rule in station.rules for label in _labels(rule.when))
     return tuple(dict.fromkeys(rule_labels))
 

@@ -101,7 +101,7 @@ TOOL: Record[dict[str, Any]] = Record(
 
 @dataclass(frozen=True, kw_only=True)
 class Tools(WorkKey):
-    """What may be called: each a program, or an HTTP call."""
+    """Callable tools: each a program, or an HTTP call."""
 
     default: tuple[Any, ...] = ()
 
@@ -156,7 +156,7 @@ def _known(reader: Reader, names: tuple[str, ...]) -> None:
 
 
 def _names(reader: Reader) -> tuple[str, ...]:
-    """Of the tools, which are read before."""
+    """Return the names of the tools, which are read earlier."""
     return tuple(tool["name"] for tool in reader.values["tools"])
 
 
@@ -184,7 +184,7 @@ def _call(reader: Reader, names: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class CallPolicy(WorkKey):
-    """Which calls are run, which a person is asked for, which are not run."""
+    """Policy for calls: which are run, which need a person's approval, which are not run."""
 
     def read(self, reader: Reader, key: str, around: Around) -> Any:
         names = _names(reader)
@@ -224,7 +224,7 @@ def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
 
 
 def _policy_test(reader: Reader) -> None:
-    """Of the arguments of a call, as an `output` condition tests an output."""
+    """Read a test of the arguments of a call, which works as an `output` condition does on an output."""
     try:
         compile_path(reader.text("path", required=True) or "$")
     except PathError as error:

@@ -35,7 +35,8 @@ AGAIN = frozenset(("checks_failed", "checks_timed_out", "host_refused", "host_aw
 
 
 def may_rerun(kind: str, outcome: Any) -> bool:
-    """Whether the host can be asked to run again what an outcome speaks of; also where it refused that before."""
+    """Return whether the host can be asked to rerun the checks of an outcome; also where it refused that
+    earlier."""
     return kind == KIND.key and isinstance(outcome, dict) and outcome.get("failure_type") in AGAIN
 
 

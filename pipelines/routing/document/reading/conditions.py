@@ -119,7 +119,7 @@ def _eval(value: Any, path: str, problems: Problems, places: Collection[str]) ->
 
 
 def _operators(known: Collection[str]) -> Mapping[str, str]:
-    """Each with what the form calls it."""
+    """Return each operator with its label in the form."""
     return {op: operators.WORDS[op] for op in known}
 
 

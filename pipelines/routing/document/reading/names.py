@@ -21,7 +21,7 @@ Called = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Names:
-    """All keys that a document declares, known before any reference is read."""
+    """Keys that a document declares, all collected before any reference is read."""
 
     stations: Called = field(default_factory=dict)
     ends: Called = field(default_factory=dict)
@@ -32,22 +32,22 @@ class Names:
 
     @property
     def places(self) -> Called:
-        """What `to` can name."""
+        """Possible targets of `to`."""
         return {**self.stations, **self.ends}
 
     @property
     def passable(self) -> Called:
-        """What a task can pass before something else."""
+        """Stations and gates: what a task can pass before something else."""
         return {**self.stations, **self.gates}
 
     @property
     def named(self) -> Called:
-        """What a guarantee can speak of."""
+        """Parts that a guarantee can refer to."""
         return {**self.places, **self.gates}
 
 
 def called(names: Called, key: str) -> PartName:
-    """One of them in quotes: by its key for machines, by its name for people."""
+    """Return the named part in quotes: by its key for machines, by its name for people."""
     return PartName(quote(key), lambda: quote(words(names.get(key, key))))
 
 
@@ -59,7 +59,7 @@ def read_key(reader: Reader, name: str = "key") -> str:
 
 
 def read_id(reader: Reader, name: str = "id") -> str:
-    """Of a rule: any printable text without spaces, since dialects bring their own."""
+    """Read the id of a rule: any printable text without spaces, since dialects bring their own."""
     identifier = reader.text(name, required=True, longest=MAX_ID)
     if identifier.strip() and (not identifier.isprintable() or any(c.isspace() for c in identifier)):
         reader.note(name, "an id has no spaces and only printable characters")
@@ -73,7 +73,8 @@ def refers(reader: Reader, key: str, value: str | None, known: Collection[str], 
 
 
 def no_such(what: str, value: str) -> _:
-    """Of a field that names something that the line does not have. People read it behind the name of the field."""
+    """Return the message about a field that refers to something that the line does not have. People read it
+    after the name of the field."""
     machine = _("the line has no %(what)s %(value)s", what=what, value=quote(value))
     return _.of(
         machine, _("cannot be %(value)s: the line has no such %(what)s", value=quote(value), what=what)

@@ -42,7 +42,7 @@ class Problems:
         self._count += len(others)
 
     def all(self) -> list[Problem]:
-        """Those that are told, and how many are not."""
+        """Return the reported problems, and how many are not reported."""
         more = self._count - len(self.found)
         return (
             [*self.found, Problem("", _("there are %(more)s more problems", more=more))]
@@ -72,7 +72,7 @@ class Reader:
         return join(self.path, key)
 
     def note(self, key: str, message: str, hint: str = "") -> None:
-        """Of what is no object nothing more is told than that."""
+        """Note a problem of a key. Nothing more is reported of a value that is no object."""
         if self.is_object:
             self.problems.note(self.at(key), message, hint)
 
@@ -149,7 +149,7 @@ class Reader:
         return self._typed(key, {}, dict, "an object")
 
     def members(self, key: str) -> Iterator[tuple[Any, str]]:
-        """Each member of a list with its path."""
+        """Yield each member of a list with its path."""
         members: list[Any] = self._typed(key, [], list, "a list")
         for index, member in enumerate(members):
             yield member, join(self.at(key), index)
@@ -177,7 +177,8 @@ def quote(value: str) -> str:
 
 
 def unknown_word(value: str) -> _:
-    """Of a word that is no choice of its field. People read it behind the name of the field, or below the field."""
+    """Return the message about a word that is no choice of its field. People read it after the name of the
+    field, or below the field."""
     return _.of(f"{quote(value)} is not known", _("cannot be %(value)s", value=quote(value)))
 
 

@@ -1,4 +1,4 @@
-"""What a station does, read by its kind."""
+"""Work of a station, read by its kind."""
 
 from __future__ import annotations
 

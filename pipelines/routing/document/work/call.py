@@ -54,7 +54,7 @@ class Address(TextKey):
 
 @dataclass(frozen=True, kw_only=True)
 class Headers(ValuesByName):
-    """Each a line of text, or a secret or variable that the worker fills in."""
+    """Headers, each a line of text, or a secret or variable that the worker fills in."""
 
     rows: int = 2
 

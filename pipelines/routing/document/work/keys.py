@@ -47,7 +47,7 @@ class WorkKey(Field):
         return iter(())
 
     def lacking(self, key: str, line: ParsedLine, work: Work, path: str) -> Iterator[Problem]:
-        """What keeps it from being published; `path` is that of the work."""
+        """Yield the problems of the key that prevent publishing; `path` is that of the work."""
         value = work.get(key)
         missing = not value or (type(value) is str and not value.strip())
         if self.asked and missing and not self.spared(work):
@@ -140,7 +140,7 @@ class DurationKey(plain.Duration, WorkKey):
 
 @dataclass(frozen=True, kw_only=True)
 class NumberKey(WorkKey):
-    """From 0 to `most`, with fractions."""
+    """Number from 0 to `most`, with fractions."""
 
     most: int
 
@@ -156,7 +156,7 @@ class NumberKey(WorkKey):
 
 @dataclass(frozen=True, kw_only=True)
 class Json(WorkKey):
-    """Any JSON; its texts are templates."""
+    """JSON of any form; its texts are templates."""
 
     rows: int = 3
 

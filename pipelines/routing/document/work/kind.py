@@ -65,7 +65,7 @@ def no_form(station: Station) -> tuple[Input, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """One kind of work. `name`, `about`, `title`, `help`, `said_as` and `silent` are for people."""
+    """Kind of work. `name`, `about`, `title`, `help`, `said_as` and `silent` are for people."""
 
     key: str
     name: str
@@ -152,7 +152,7 @@ class Kind:
 
     @property
     def alone(self) -> bool:
-        """Whether a worker can do it without a task."""
+        """Return whether a worker can do this work without a task."""
         return self.by_workers and not self.of_a_branch
 
     @property
@@ -163,7 +163,7 @@ class Kind:
         return self.done_by == PERSON or self.asks_a_person(work)
 
     def lacking(self, line: ParsedLine, station: Station, path: str) -> Iterator[Problem]:
-        """What a station needs before it can be published."""
+        """Yield the problems that a station has to fix before it can be published."""
         for name, key in self.keys.items():
             yield from key.lacking(name, line, station.work, path)
         yield from self.lacks(line, station, path)

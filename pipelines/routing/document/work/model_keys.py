@@ -70,5 +70,5 @@ def asking(
 
 
 def first_line(station: Station) -> str:
-    """Of the prompt."""
+    """Return the first line of the prompt."""
     return str(station.work.get("prompt") or "").strip().partition("\n")[0][:120]

@@ -1,5 +1,5 @@
-"""What the programs of a station may reach: a key of every kind of work, since programs also run at stations of other
-kinds, as hooks in conditions and tools of gates (house §5)."""
+"""Reach of the programs of a station: a key of every kind of work, since programs also run at stations of
+other kinds, as hooks in conditions and tools of gates (house §5)."""
 
 from __future__ import annotations
 

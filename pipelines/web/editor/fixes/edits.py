@@ -23,7 +23,7 @@ def remove_rule(rule: str) -> Edit:
 
 
 def add_rule(station: str, rule: Document) -> Edit:
-    """As the last; its id is made free where it is applied."""
+    """Return the edit that adds the rule as the last; its id is made unique on application."""
     return {"do": "addRule", "station": station, "rule": dict(rule)}
 
 

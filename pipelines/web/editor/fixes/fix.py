@@ -27,7 +27,7 @@ class Remedy:
 
 
 class Remedies:
-    """Of the findings of one line; `document` is what it was read from."""
+    """Remedies for the findings of one line; `document` is the document that the line was read from."""
 
     def __init__(self, subject: LintSubject, document: Mapping[str, Any]) -> None:
         self.line = subject.line

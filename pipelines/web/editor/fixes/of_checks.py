@@ -1,4 +1,4 @@
-"""What puts right that nobody waits for the checks of a host: a push and a wait before the station that merges."""
+"""Remedy where no station waits for the checks of a host: a push and a wait before the station that merges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PASSED = {"result": "success"}
 
 
 def waiting(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    """All that led to the station leads to the push; its gates are asked before as they were."""
+    """Yield a push and a wait for checks as remedy: all that led to the station leads to the push; its gates
+    come first, unchanged."""
     stations = _with_both(of.document["stations"], finding.station or "")
     try:
         changed = read_line({**of.document, "stations": stations}, keep_faulty_rules=True)

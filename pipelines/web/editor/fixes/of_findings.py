@@ -1,6 +1,6 @@
-"""What puts right a finding of a line that can be read: one function for each check that has a remedy.
+"""Remedies for the findings of a line that can be read: one function for each check that has a remedy.
 
-A remedy is offered only where it takes the finding away and brings no other error or warning.
+A remedy is offered only where it removes the finding and brings no other error or warning.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def _move_above(station: Station, place: int, to: int, limit: int | None) -> Rem
 
 
 def _delete(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    """Of a rule that nothing takes. A station's last rule is kept where no rules at all mean something else."""
+    """Yield the deletion of a rule that matches nothing. A station's last rule stays where no rules at all
+    mean something else."""
     station, _place = of.place(finding)
     policy = of.line.policy
     if len(station.rules) > 1 or policy.no_rules == policy.no_match:
@@ -218,7 +219,7 @@ def _limited(of: Remedies, key: str) -> dict[str, Any]:
 
 
 def _unknown(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    """Of a rule that cannot be read; several faults of one rule are a person's to look at."""
+    """Yield remedies for a rule that cannot be read; several faults of one rule are left to a person."""
     station, rule = of.line.rules_by_id.get(finding.rule or "", (None, None))
     if station is None or rule is None or rule.fault is None or finding.message.endswith(" more)"):
         return

@@ -1,4 +1,4 @@
-"""What puts right a guarantee that is refuted: one that a rejection breaks, by ending the task at that gate."""
+"""Remedy for a refuted guarantee that a rejection breaks: the task ends at that gate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _endings: WeakKeyDictionary[LintSubject, dict[str, _Ending]] = WeakKeyDictionary
 
 
 def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
-    """At the gate, also where the line's policy says what follows: the other gates stay as they are."""
+    """Yield the remedy of ending the task at the gate, also where the line's policy says what follows: the
+    other gates stay unchanged."""
     match = re.fullmatch(r"guarantees\[(\d+)\]", finding.path)
     index = int(match[1]) if match else -1
     if not 0 <= index < len(of.line.guarantees):
@@ -41,7 +42,8 @@ def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
 
 def _helps(subject: LintSubject, index: int, gate: Gate) -> bool:
-    """Whether it is proved then, and nothing is worse. What was not tried is no remedy."""
+    """Return whether the guarantee is then proved and nothing is worse. A change that was not tried is no
+    remedy."""
     known = _endings.setdefault(subject, {})
     if gate.key not in known and len(known) < MAX_TRIED:
         known[gate.key] = _Ending(subject, gate)
@@ -75,7 +77,7 @@ class _Ending:
 
 
 def _grave(subject: LintSubject) -> set[tuple[str, str, str | None]]:
-    """What lint finds besides what became of the guarantees."""
+    """Return the findings of lint, except those about the guarantees."""
     return {
         (finding.check, finding.path, finding.rule)
         for finding in findings_of(subject)

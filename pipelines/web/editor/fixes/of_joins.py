@@ -1,4 +1,4 @@
-"""What puts right where branches meet, and where rework stands: tried on the line as it would be then."""
+"""Remedies where branches meet and where rework stands: tried on the line as it would be then."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What puts right a fault of the document itself, by its place: a reference to what is gone, a key that nobody reads, a
-switch that is off. A document that is no line yet has only such findings."""
+"""Remedies for faults of the document itself, by path: a reference to a missing part, a key that nobody
+reads, a switch that is off. A document that is no line yet has only such findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ AN_UNKNOWN_KEY = "unknown key"
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlace:
-    """What a path of a document leads through; None where it names no such thing. `rest`: what comes after."""
+    """Parts that a path of a document leads through; None where it names no such part. `rest`: the remainder
+    of the path."""
 
     station: str | None = None
     rule: str | None = None
@@ -43,7 +44,7 @@ def _name(member: Document, key: str) -> str | None:
 
 
 def remedies_of(document: Document, finding: Finding) -> list[Remedy]:
-    """Of a finding of not-publishable."""
+    """Return the remedies for a finding of not-publishable."""
     place = place_of(document, finding.path)
     return [remedy for make in MAKERS for remedy in make(document, finding, place)]
 
@@ -70,7 +71,7 @@ def _unset(place: DocumentPlace, key: str, **changed: Any) -> edits.Edit | None:
 
 
 def _gone(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
-    """What leads to, or waits for, something that is not there any more."""
+    """Yield the removal of a key that leads to, or waits for, a part that no longer exists."""
     for pattern, key, label in GONE:
         if key == "join" and _leading(document, place):
             # Without it the branches that lead there would meet at a station that waits for none.
@@ -99,7 +100,7 @@ def _joined(document: Document, finding: Finding, place: DocumentPlace) -> Itera
 
 
 def _leading(document: Document, place: DocumentPlace) -> list[str]:
-    """Of a join that names a station that is not there: those that lead to it, if there are several."""
+    """Return the stations that lead to a join, if there are several and the join names a missing station."""
     if not place.station or not re.fullmatch(r"join\.wait_for\[\d+\]", place.rest):
         return []
     sources = [key for key, station in _stations(document) if place.station in _targets(station)]

@@ -1,7 +1,9 @@
-"""Whether other rules of a station, or another order of them, leave nothing worse than it was: tried, not guessed.
+"""Trials of other rules of a station, or of another order: whether they leave nothing worse, tried and not
+guessed.
 
-At the station everything is analysed again; of the rest of the line only what newly living rules add is looked at: a
-way that closes a cycle without a budget, or that leads where nothing led before, is no remedy.
+At the station everything is analysed again; in the rest of the line only what newly living rules add is
+checked: a transition that closes a cycle without a budget, or that leads where nothing led before, is no
+remedy.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ class Trials:
     def helps(
         self, station: Station, gone: Finding, what: tuple[str, ...], change: Callable[[Rules], Rules]
     ) -> bool:
-        """Whether `gone` is not found any more after this change of the station's rules, and nothing is worse.
-        `what` tells the changes of one station apart. What would take too long is no remedy."""
+        """Return whether the finding `gone` disappears after this change of the station's rules, and nothing
+        is worse. `what` tells the changes of one station apart. A change that would take too long to try
+        is no remedy."""
         known = RememberedAnalysis(self.subject.analysis(station))
         if _tried.cache_info().misses >= self._ends:
             return False
@@ -61,7 +64,7 @@ class Trials:
         return all(self.may_go(station, target, bounded=bounded) for target in rule.to)
 
     def may_go(self, station: Station, target: str, *, bounded: bool = False) -> bool:
-        """Whether a new way there leaves the rest of the line as well off as it was."""
+        """Return whether a new transition to `target` leaves the rest of the line no worse."""
         subject = self.subject
         if target not in subject.line.stations_by_key:
             return target != "@origin"
@@ -72,7 +75,7 @@ class Trials:
         return bounded or station.key not in self._reach(target)
 
     def _leads_on(self, target: str) -> bool:
-        """Whether what would be reached for the first time comes to an end, and goes round nowhere."""
+        """Return whether the stations reached for the first time come to an end, and form no cycle."""
         newly = {key for key in self._reach(target) if key in self.subject.line.stations_by_key}
         newly -= self.subject.reached
         inside = {key: {b for a, b in self._pairs if a == key and b in newly} for key in newly}
@@ -81,7 +84,7 @@ class Trials:
 
     @cached_property
     def _ending(self) -> frozenset[str]:
-        """From where an end can be reached."""
+        """Stations and ends from which an end can be reached."""
         return spread(set(self.subject.line.ends_by_key), [(b, a) for a, b in self._pairs])
 
     @cached_property
@@ -95,7 +98,7 @@ class Trials:
 
 
 class _TrialQuestion:
-    """Of a change (`what`) of the station that the study is of. It keeps no line alive."""
+    """Question about a change (`what`) of the station under study. It keeps no line alive."""
 
     def __init__(
         self, known: RememberedAnalysis, what: tuple[str, ...], line: ParsedLine, station: str

@@ -1,4 +1,5 @@
-"""One answer of a form: what was typed is tried, what the readers take is kept, and the form is shown as it is then."""
+"""Answer of a form: the typed text is tried, the readers' result is stored, and the form is rendered from
+that."""
 
 from __future__ import annotations
 
@@ -151,7 +152,7 @@ def _done(
 
 
 def _moved(by_name: Mapping[str, T], rename: Mapping[str, str | None]) -> dict[str, T]:
-    """What was typed in a row goes with its row, or away with it."""
+    """Move the text typed in a row along with its row, or drop it with the row."""
     renamed: dict[str, T] = {}
     for name, value in by_name.items():
         row = next((prefix for prefix in rename if name.startswith(f"{prefix}.")), None)

@@ -1,4 +1,5 @@
-"""Who has to approve: a row for each requirement, suggested from the people, roles and groups of the project."""
+"""Form of who has to approve: a row for each requirement, suggested from the people, roles and groups of the
+project."""
 
 from __future__ import annotations
 

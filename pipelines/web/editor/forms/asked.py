@@ -1,4 +1,5 @@
-"""What the canvas asks a form: the fragment, what else the line has by name, what was typed, and what is to be done."""
+"""Requests of the canvas to a form: the fragment, the other named parts of the line, the typed text, and the
+action."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class Outline(BaseModel):
 
 
 class Deed(BaseModel):
-    """What a button does to the rows of a list."""
+    """Action of a button on the rows of a list."""
 
     do: Literal["add", "remove", "up", "down"]
     rows: str

@@ -36,13 +36,13 @@ Make = Callable[..., FormField]
 
 
 def _named(declared: Declared, make: Make, **arguments: Any) -> FormField:
-    """What the other parts of the line name it by; what is wrong with the whole of it is shown here."""
+    """Return the field for the name that other parts of the line use; problems of the whole part appear here."""
     return make(**{"needed": True, "code": True, **arguments})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Usual(ChoiceField):
-    """What is usual is left out, and may be written out, too."""
+    """Choice with a usual value, which is left out and may also be written out."""
 
     usual: str | None = None
 
@@ -70,12 +70,12 @@ def _texts(declared: plain.Texts, make: Make, **arguments: Any) -> FormField:
 
 
 def _work_text(declared: keys.TextKey, make: Make, **arguments: Any) -> FormField:
-    """What has to be there is written empty, too, so that what is missing is told."""
+    """Return the field of a text; a required text is written even if empty, so that its absence is reported."""
     return make(**{"needed": bool(declared.asked) and declared.spared is keys.never, **arguments})
 
 
 def _is(make: Make, control: type[FormField]) -> bool:
-    """Whether this control takes what that one does."""
+    """Return whether the control `make` accepts what `control` does."""
     return isinstance(make, type) and issubclass(make, control)
 
 
@@ -138,7 +138,7 @@ def options(declared: plain.Choice) -> list[tuple[str, str]]:
 
 
 def words_of(choices: Collection[str]) -> list[tuple[str, str]]:
-    """Each with its words, and with itself where it has none."""
+    """Return each choice with its label, or with itself where it has none."""
     return [(choice, choices[choice] if isinstance(choices, Mapping) else choice) for choice in choices]
 
 

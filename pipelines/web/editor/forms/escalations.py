@@ -1,4 +1,4 @@
-"""Whom a line tells when something is escalated, and whether it looks for deadlocks (docs/escalations.md)."""
+"""Form of whom a line notifies of an escalation, and whether it looks for deadlocks (docs/escalations.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _rules(preset: str, role_options: list[tuple[str, str]]) -> Rows:
 
 
 def _of_preset(preset: str) -> str:
-    """What holds where the line says nothing."""
+    """Describe what applies where the line defines nothing."""
     by_role: dict[str, list[str]] = {}
     for rule in PRESETS.get(preset, ()):
         time = f" ({written(rule.sla)})" if rule.sla is not None else ""

@@ -1,7 +1,10 @@
-"""Where the failures of a station go, type by type (AEEF E16): ordinary rules of one form, a row each.
+"""Form of where the failures of a station go, type by type (AEEF E16): ordinary rules of one form, a row
+each.
 
-The fragment is `{rules: […]}`, the rules of this form only. `told` of a rule is no key of the document: the canvas
-makes a named budget of it, since only a budget names the role that answers its escalation (docs/rules.md, Budgets)."""
+The fragment is `{rules: […]}`, the rules of this form only. `told` of a rule is no key of the document:
+the canvas makes a named budget of it, since only a budget names the role that answers its escalation
+(docs/rules.md, Budgets).
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def _members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _place(rule: Any) -> Place:
-    """Where its types stand: alone, or together with `result: failure`."""
+    """Return the path of the rule's failure types: alone, or together with `result: failure`."""
     alone: Place = ("when", "failure_type")
     both: Place = ("when", "all", 1, "failure_type")
     return alone if places.get(rule, both) is MISSING else both

@@ -67,7 +67,7 @@ def members_at(fragment: Fragment, at: Place) -> list[Any]:
 
 
 def values_at(fragment: Fragment, at: Place, key: str) -> list[Any]:
-    """What the members of a list have under this key."""
+    """Return the values of this key in the members of a list."""
     return [places.get(member, (key,)) for member in members_at(fragment, at)]
 
 
@@ -93,8 +93,8 @@ class Section:
 
 @dataclass(frozen=True)
 class Setting:
-    """In which line and project a form is asked. `own`: the key of the fragment in the line; `within`: of the station
-    that it is a part of, if it is one."""
+    """Line and project in which a form is open. `own`: the key of the fragment in the line; `within`: the key
+    of the station that it is a part of, if any."""
 
     project: Project
     names: Outline
@@ -130,7 +130,7 @@ class PartForm(Protocol):
     def place(self, fragment: Fragment, setting: Setting) -> Placed: ...
 
     def more(self, fragment: Fragment, setting: Setting) -> Sequence[Problem]:
-        """What this form finds beyond the readers; paths from the fragment on."""
+        """Return the problems that this form reports beyond the readers; paths start at the fragment."""
 
 
 def fields_of(items: Sequence[FormField | Rows], fragment: Fragment) -> list[FormField]:
@@ -169,7 +169,7 @@ def with_rest(
 
 @dataclass(frozen=True)
 class FragmentProblems:
-    """What is wrong with a fragment. `faults` keep a draft from being read, `later` only from being published."""
+    """Problems of a fragment. `faults` keep a draft from being read, `later` only from being published."""
 
     faults: Sequence[Problem]
     later: Sequence[Problem]
@@ -186,7 +186,7 @@ def examine(form: PartForm, fragment: Fragment, setting: Setting) -> FragmentPro
 
 
 def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
-    """Those of the fragment, with the path from there on."""
+    """Return the problems of the fragment, with paths that start there."""
     own_problems = []
     for problem in problems:
         rest = problem.path[len(placed.path) :]
@@ -214,7 +214,7 @@ def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
 
 
 def bare_station(station: NamedPart) -> dict[str, Any]:
-    """Of what it does only the kind: others may name it for that."""
+    """Return a station with no more of its work than the kind: others may name it for that."""
     return {"key": station.key, "work": {"kind": station.kind if station.kind in KINDS else "noop"}}
 
 

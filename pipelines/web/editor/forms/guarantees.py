@@ -1,4 +1,5 @@
-"""What a line promises: each guarantee a sentence of one of the forms, with the parts of the line in it to choose."""
+"""Form of a line's guarantees: each is a sentence of one of the forms, in which the parts of the line can be
+chosen."""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ def _title(member: Any, index: int, setting: Setting) -> str:
 
 
 def _drafted(member: Any) -> Guarantee | None:
-    """With “…” for what is not there yet."""
+    """Return the guarantee with “…” for the parts that are still missing."""
     form = form_of(member)
 
     def of(part: str, key: str) -> Any:

@@ -38,7 +38,7 @@ PLAIN = (TEXT, LONG_TEXT, "date", "repository", "revision", "secret", "choice")
 
 @dataclass(frozen=True, kw_only=True)
 class Type(ChoiceField):
-    """Of an input. Bounds that the new type does not have go."""
+    """Field for the type of an input. Bounds that the new type does not have are removed."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         changed = super().written(fragment, typed)
@@ -97,7 +97,7 @@ def _default(at: Place, kind: Any) -> FormField:
 
 
 def wrong_defaults(fragment: Fragment, at: Place) -> list[Problem]:
-    """What a form is filled with from the start and would not take from a person."""
+    """Return a problem for each default that a form starts with and would not accept from a person."""
     problems = []
     for index, line_input in enumerate(read_inputs(places.get(fragment, at))):
         fault = (

@@ -1,4 +1,5 @@
-"""What limits a line and what its stations need to go forward: named budgets, agents, preconditions (docs/rules.md)."""
+"""Forms of the limits of a line and of what its stations need to go forward: named budgets, agents,
+preconditions (docs/rules.md)."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ def of_station(setting: Setting) -> Section:
 
 
 def roles(setting: Setting) -> list[tuple[str, str]]:
-    """Who may be named for an escalation: groups of the project, and Gateline's own roles."""
+    """Return the roles that an escalation may name: groups of the project, and Gateline's own roles."""
     names = Group.objects.filter(project=setting.project).order_by("name").values_list("name", flat=True)
     return [(name, name) for name in names] + [(role.value, str(role.label)) for role in Role]
 

@@ -1,7 +1,8 @@
-"""What an `output` or `eval` condition looks at, and what it compares with, as text in a field and back.
+"""Operands of an `output` or `eval` condition, what it looks at and what it compares with, as text in a field
+and back.
 
-Texts are typed as they are. What reads as JSON is that (`3`, `true`, `["a"]`), so a text that looks like it is written
-in quotes; operators that only know texts take what is typed as it stands.
+Texts are typed as they are. Input that reads as JSON is JSON (`3`, `true`, `["a"]`), so a text that looks
+like it is written in quotes; operators that only know texts take the input as it stands.
 """
 
 from __future__ import annotations

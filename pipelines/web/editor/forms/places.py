@@ -14,7 +14,7 @@ MISSING: Final = object()
 
 @lru_cache(maxsize=4_096)
 def name(place: Place) -> str:
-    """As the problems of the readers name it: `limits.expected`, `inputs[2].key`."""
+    """Return the path as the problems of the readers write it: `limits.expected`, `inputs[2].key`."""
     path = ""
     for step in place:
         path = join(path, step)
@@ -78,8 +78,8 @@ def _put_member(value: Any, index: int, rest: Place, new: Any) -> Any:
 
 
 def without(value: Any, covered: Iterable[Place]) -> Any:
-    """What of a fragment lies at none of these places; MISSING if nothing does. A list that a place leads into counts
-    as covered."""
+    """Return the part of a fragment that lies at none of the `covered` places; MISSING if nothing does. A
+    list that a place leads into counts as covered."""
     steps: dict[str | int, list[Place]] = {}
     for place in covered:
         if not place:

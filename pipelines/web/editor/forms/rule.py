@@ -122,7 +122,7 @@ def _as_json(fragment: Fragment, around: ConditionSetting) -> Section:
 
 @dataclass(frozen=True, kw_only=True)
 class TargetField(ChoiceField):
-    """One target, also of a fork that has only one left."""
+    """Field for one target, also of a fork that has only one left."""
 
     @cached_property
     def name(self) -> str:
@@ -176,7 +176,7 @@ def _fork(stations: Options) -> Rows:
 
 
 def _free(options: Options, fragment: Fragment, name: str) -> str:
-    """One that the list of this name has not, where there is one."""
+    """Return an option that is not yet in the list `name`, where there is one."""
     keys = [key for key, _words in options]
     return first_free(keys, members_at(fragment, (name,))) or next(iter(keys), "")
 

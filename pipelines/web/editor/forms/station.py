@@ -27,7 +27,7 @@ from pipelines.web.editor.forms.form import (
 
 @dataclass(frozen=True, kw_only=True)
 class StationKindField(ChoiceField):
-    """Of work. What the new kind does not know goes with the old one."""
+    """Field for the kind of work. Keys that the new kind does not know are removed."""
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         kind = typed[0] if typed else ""
@@ -96,7 +96,7 @@ def _result(kind: str) -> Section:
 
 
 def _expected(kind: str, fragment: Fragment) -> list[Section]:
-    """What it leaves, and what follows where it does not."""
+    """Return the section on the station's expected results, and what follows without them."""
     by_workers = kind in KINDS and KINDS[kind].by_workers
     has_expectations = any(key in fragment for key in ("expects", "outcome_of", "artifacts"))
     if not by_workers and not has_expectations:

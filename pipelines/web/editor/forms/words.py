@@ -13,7 +13,7 @@ def routes(setting: Setting, prefix: str) -> list[tuple[str, str]]:
 
 
 def exhausted(targets: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """What becomes of a task when a budget is spent; `targets` with their names."""
+    """Return the choices for a task whose budget is spent; `targets` with their names."""
     return [
         ("", "as the line's policy says"),
         ("fail", "the task fails"),

@@ -1,4 +1,4 @@
-"""What a station's work says, as fields: those of the keys of its kind (`pipelines/routing/document/kinds`)."""
+"""Fields of a station's work: those of the keys of its kind (`pipelines/routing/document/kinds`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Items = list[FormField | Rows]
 
 
 def known(kind: str) -> tuple[str, ...]:
-    """What a kind of work reads, besides `kind`."""
+    """Return the keys that a kind of work reads, besides `kind`."""
     work_kind = KINDS.get(kind)
     if work_kind is None:
         return ()
@@ -108,7 +108,7 @@ class HostsField(ListedField):
 
 
 def reach(fragment: Fragment) -> Section:
-    """What the programs of a station may reach and use."""
+    """Return the section on what the programs of a station may reach and use."""
     at = ("work", "network")
     network = places.get(fragment, at)
     # What is usual may also be written out.

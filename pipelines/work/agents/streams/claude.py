@@ -83,7 +83,7 @@ class Claude(Stream):
             )
 
     def _spent(self, message: dict[str, Any]) -> None:
-        """Each part of a turn comes with the usage of the whole turn so far."""
+        """Add the usage of a message: every part of a turn comes with the usage of the whole turn so far."""
         usage, turn = record(message.get("usage")), text(message.get("id"))
         tokens_in = sum(count(usage.get(name)) for name in INPUT)
         made = count(usage.get("output_tokens"))

@@ -111,7 +111,7 @@ class Codex(Stream):
 
 
 def unwrapped(command: str) -> str:
-    """Without the shell that it is handed to."""
+    """Return the command without the shell that runs it."""
     if not SHELL.match(command):
         return command
     try:

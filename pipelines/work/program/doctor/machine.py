@@ -1,4 +1,4 @@
-"""What this machine offers to stations: programs, coding agents, and what is enforced."""
+"""Checks of what this machine offers to stations: programs, coding agents, and what is enforced."""
 
 from __future__ import annotations
 
@@ -65,7 +65,8 @@ async def machine_found(environment: Mapping[str, str]) -> AsyncIterator[Checkup
 
 
 def of_images(program: str) -> CheckupLine:
-    """What brings images, as a runner tries it: docker without its daemon brings none."""
+    """Check whether the program provides images, as a runner tries it: docker without its daemon provides
+    none."""
     version, place = _version(program), shutil.which(program)
     if place is None or not version:
         return CheckupLine(program, "unknown", "not installed; Gateline does not need it")
@@ -87,7 +88,8 @@ def _certificates(environment: Mapping[str, str]) -> CheckupLine:
 
 
 def _signed_in(preset: Preset, environment: Mapping[str, str]) -> str:
-    """Where, and how a runner lends it; "" of what nobody is signed in with."""
+    """Return where somebody is signed in, and how a runner lends it; "" for an agent that nobody is signed in
+    with."""
     try:
         [folder] = folders([preset.key], environment).values()
     except NotSignedIn:
@@ -116,7 +118,7 @@ async def _isolation(path: tuple[str, ...]) -> list[CheckupLine]:
 
 
 def enforced(isolation: Isolation) -> list[CheckupLine]:
-    """Of a station, by what was tried with one here."""
+    """Return what is enforced for a station, by a try with one here."""
     if isolation.name == "none":
         detail = "nothing: stations can read what this user can read"
         return [

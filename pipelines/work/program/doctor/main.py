@@ -1,4 +1,5 @@
-"""From the words of the command line to lines for a person, or JSON for a program, and an exit code."""
+"""Command line of the doctor: from its arguments to lines for a person, or JSON for a program, and an exit
+code."""
 
 from __future__ import annotations
 

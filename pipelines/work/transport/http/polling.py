@@ -1,4 +1,4 @@
-"""Where a runner's work comes from: it asks its server for what waits, whenever it has room."""
+"""Source of a runner's work: it asks its server for what waits, whenever it has room."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TakesJobs(Protocol):
 
 
 class Polling:
-    """Beside the driver of a runner. Each queue has as many places as the driver."""
+    """Poller beside the driver of a runner. Each queue has as many places as the driver."""
 
     def __init__(self, transport: TellsOfWork, concurrency: int) -> None:
         self._transport, self._most = transport, concurrency
@@ -37,7 +37,7 @@ class Polling:
         self._free = asyncio.Event()
 
     async def run(self, driver: TakesJobs, connected_for: Callable[[], float]) -> None:
-        """Until `end`."""
+        """Poll until `end`."""
         while not self._ended.is_set():
             room = {queue: self._most - self._busy(queue) for queue in (DRIVE, QUICK, EVALUATE)}
             room = {queue: number for queue, number in room.items() if number > 0}

@@ -25,8 +25,8 @@ FAILED: Final = (BearerRefused, CallRefused, LeaseLost, NotStored, ServerAway)
 
 
 class CallsTogether(ABC, Generic[Call, Answer]):
-    """One that is alone has a call of its own, and so has each of those that failed together: by itself each meets its
-    own error, and comes again."""
+    """Calls that are sent together. A single one has a call of its own, and so has each of those that failed
+    together: by itself each meets its own error, and comes again."""
 
     def __init__(self, calls: ServerCalls) -> None:
         self._calls = calls

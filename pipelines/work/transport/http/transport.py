@@ -72,7 +72,7 @@ class HttpTransport:
         return {}
 
     async def give_back(self, job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> None:
-        """What looks again later stays with the server."""
+        """Give the job back to the server, where what looks again later stays."""
         await self._calls.insist("POST", f"/jobs/{job_id}/give-back", {"attempt": attempt}, lease=lease)
 
     async def give_back_stray(self, job_id: int, lease: uuid.UUID) -> None:

@@ -1,6 +1,7 @@
-"""What passes between a runner and its server, as JSON: one form for both sides (docs/runners.md).
+"""Messages between a runner and its server, as JSON: one form for both sides (docs/runners.md).
 
-`stored`, wherever it stands, is an opaque name of the server's: `fetch` gives it back."""
+`stored`, wherever it stands, is an opaque name of the server's: `fetch` gives it back.
+"""
 
 from __future__ import annotations
 
@@ -103,8 +104,8 @@ def _state_of(plain: Mapping[str, Any]) -> GitState:
 
 
 def leavings_json(left: Leavings) -> Json:
-    """Without the bytes, which are sent by themselves. Of git only where the branch stands: the server finds out the
-    rest."""
+    """Return what an attempt left, without the bytes, which are sent by themselves. Of git only where the
+    branch stands: the server finds out the rest."""
     return {
         "artifacts": [artifact.to_dict() for artifact in left.artifacts if not artifact.error],
         "workspace": None

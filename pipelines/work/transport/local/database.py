@@ -29,7 +29,7 @@ class Database:
         self._threads = ThreadPoolExecutor(threads, name, initializer=self._begin)
 
     def _begin(self) -> None:
-        """In each thread: a connection of its own, which this object closes in the end."""
+        """Register in each thread a connection of its own, which this object closes in the end."""
         own = connections["default"]
         own.inc_thread_sharing()
         self._used.add(own)
@@ -64,7 +64,8 @@ class Database:
 
 
 def _trusting(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
-    """Without asking first whether the connection still works: what meets a broken one comes again."""
+    """Call a function without checking first whether the connection still works: a call that meets a broken
+    one is repeated."""
     connection.close_if_unusable_or_obsolete()
     own: Any = connection
     own.health_check_done = True
@@ -72,7 +73,8 @@ def _trusting(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
 
 
 def with_connection(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
-    """In a thread: a connection that was broken meanwhile is replaced before, and not kept after an error."""
+    """Call a function in a thread: a connection that broke meanwhile is replaced before, and closed after an
+    error."""
     connection.close_if_unusable_or_obsolete()
     return _kept(function, *arguments, **more)
 

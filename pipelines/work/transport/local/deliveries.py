@@ -1,4 +1,4 @@
-"""What a delivery is cleared for, under the lock of its task: exactly the tree that its gate approved (law §15)."""
+"""Clearance of a delivery, under the lock of its task: exactly the tree that its gate approved (law §15)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,8 @@ def approved(job: Job, gate: str, state: GitState) -> tuple[GateVisit | None, st
 
 
 def _committed(job: Job) -> bool:
-    """Whether the files that were shown after this job are those of a commit: no other files stand for it."""
+    """Return whether the files that people saw after this job are those of a commit: no other files stand for
+    it."""
     done = {"task": job.task_id, "job__token__in": chain(job.token_id), "job__state": Job.State.DONE}
     snapshots = Snapshot.objects.filter(**done, job__ended_at__lte=job.ended_at or job.created_at)
     last = snapshots.select_related("job").order_by("-job__ended_at", "-job_id").first()
@@ -183,7 +184,7 @@ def delivered(
 
 @transaction.atomic
 def at_host(job_id: int, lease: uuid.UUID, host_state: AtHost) -> None:
-    """How far it came through its host. :raises LeaseLost"""
+    """Store how far a delivery came through its host. :raises LeaseLost"""
     task_id = Job.objects.values_list("task_id", flat=True).get(pk=job_id)
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
     now = still_held(job_id, lease)
@@ -219,7 +220,8 @@ def queued(job_id: int) -> float:
 
 
 def _followed(delivery: Delivery, now: datetime) -> None:
-    """What was only pushed has no request: its last commit still says what is missing."""
+    """Link a delivery that was only pushed: it has no request, and its last commit still says what is
+    missing."""
     repository = delivery.repository
     if delivery.to != PUSH or repository is None or not repository.of_host or not host_key(repository):
         return

@@ -1,7 +1,7 @@
-"""What is stored of an attempt when its processes are gone: artifacts and the snapshot of its workspace.
+"""Stored results of an attempt when its processes have ended: artifacts and the snapshot of its workspace.
 
-Files are read and stored first, without the database; then the rows are written, if the attempt still has its lease.
-The report comes last, so whoever reads the outcome finds what it names.
+Files are read and stored first, without the database; then the rows are written, if the attempt still has
+its lease. The report comes last, so whoever reads the outcome finds what it names.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def last_snapshot(job_id: int) -> Before | None:
 
 
 def handed_over(task_id: int, before: int | None = None) -> list[Earlier]:
-    """What the last visit of each station handed over, oldest first; of a retry also those of the tasks before it.
-    `before`: the job that a visit has to come before to count."""
+    """Return what the last visit of each station handed over, oldest first; of a retry also those of the
+    tasks before it. `before`: the job that a visit has to come before to count."""
     done = Artifact.objects.filter(
         task_id__in=_retried(task_id), job__state=Job.State.DONE, job__purpose=Purpose.STATION
     )

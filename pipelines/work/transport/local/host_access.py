@@ -1,4 +1,4 @@
-"""How the server itself reaches the host of a repository: what is told there, and what a test of it finds."""
+"""Access of the server itself to the host of a repository: for its notices there, and for a test of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def secret_of(repository: Repository, name: str) -> tuple[str, str]:
 
 
 def host_key(repository: Repository) -> str:
-    """Which host keeps it, as a key of `hosts.table`; "" where none does."""
+    """Return the host that keeps the repository, as a key of `hosts.table`; "" where none does."""
     try:
         location = table.found(repository.host, repository.address, repository.page)
     except ValueError:

@@ -61,7 +61,7 @@ def later(seconds: float) -> datetime:
 
 
 def start_jobs(job_ids: Collection[int], claim: Claim) -> list[Started]:
-    """In one transaction; those that cannot start are left out."""
+    """Start the jobs in one transaction; those that cannot start are left out."""
     return _with_orders(engine.start_all(job_ids, claim))
 
 
@@ -93,7 +93,7 @@ def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
 
 
 def give_back(job_id: int, attempt: int, lease: uuid.UUID, after: float = 0.0) -> str:
-    """For a planned stop, or to look again later: queue the job again without counting an attempt."""
+    """Queue the job again without counting an attempt, for a planned stop or to look again later."""
     return engine.requeue(job_id, attempt, lease, after)
 
 

@@ -53,11 +53,12 @@ def trees_of(task_id: int) -> Family:
 
 
 def _family(task_id: int) -> Family:
-    """What was left in a task, above what it began with.
+    """Return what was left in a task, above what it began with.
 
-    A retry at a later station begins with the files that the branch of the visit which it repeats had at the end of its
-    task. At the first station it begins with nothing, as every task does: what the ended task left would be its own
-    change, found there already."""
+    A retry at a later station begins with the files that the branch of the visit which it repeats had at
+    the end of its task. At the first station it begins with nothing, as every task does: what the ended
+    task left would be its own change, present there already.
+    """
     task = _follower.first(task=task_id)
     assert task is not None
     base = None

@@ -100,8 +100,8 @@ def station_order(station: LineStation, hosts: tuple[str, ...], **cost: Any) -> 
 
 
 def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any]:
-    """What this run may cost and whose limit says so: its own, what is left of the task's or of the month's, whichever
-    is least."""
+    """Return what this run may cost and whose limit says so: its own, what is left of the task's or of the
+    month's, whichever is least."""
     of_run, of_task = station.limits.cost_usd, line.limits.cost_usd
     limits = [] if of_run is None else [(exactly(of_run), OF_RUN)]
     if of_task is not None and may_cost(station):
@@ -130,7 +130,8 @@ def session_of(job: Job, station: LineStation) -> str:
 
 
 def rerun_asked(job: Job) -> bool:
-    """Whether somebody began this visit by asking for the checks to run again; once it was put off, they do."""
+    """Return whether somebody began this visit by asking for the checks to run again; once it was put off,
+    they do."""
     moves = Event.objects.filter(task=job.task_id, kind="token.moved", trigger=engine.CHECKS_RERUN)
     return moves.filter(data__job__id=job.pk).exists()
 

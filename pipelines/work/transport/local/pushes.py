@@ -1,4 +1,4 @@
-"""What people pushed to the branch of a task: whose it is, and that the task goes on with it (law §15)."""
+"""Pushes of people to the branch of a task: whose it is, and that the task goes on with it (law §15)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,8 @@ class Reports:
     async def send_together(
         self, done: Sequence[tuple[Started, dict[str, Any], bool]], claim: Claim
     ) -> list[ReportAnswer]:
-        """What came together goes together, and waits for no other. One of which nothing moved answers `error`."""
+        """Send reports that came together in one batch, which waits for no other. A report for which nothing
+        moved answers `error`."""
         sent = [self._report(started, outcome, claim if on else None) for started, outcome, on in done]
         return await self._database.insist(deliver, sent)
 

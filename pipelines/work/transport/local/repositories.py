@@ -1,4 +1,4 @@
-"""Which repository the tasks of a line work in, and what their visits committed to it."""
+"""Repository that the tasks of a line work in, and what their visits committed to it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _not_connected(task: Task, line: ParsedLine) -> str:
 
 
 def git_state(job_id: int) -> GitState:
-    """Before this job."""
+    """Return the state of the branch before this job."""
     job = Job.objects.select_related("task").get(pk=job_id)
     state = standing_before(job)
     if not state.branch:
@@ -69,7 +69,8 @@ def git_state(job_id: int) -> GitState:
 
 
 def _told_of_conflict(job: Job) -> bool:
-    """Whether the visit before this one, of the same token, ended for it: then this one settles it."""
+    """Return whether the visit before this one, of the same token, ended for a conflict: then this one
+    settles it."""
     before = Job.objects.filter(
         token=job.token_id, purpose=Purpose.STATION, state=Job.State.DONE, pk__lt=job.pk
     )
@@ -78,7 +79,7 @@ def _told_of_conflict(job: Job) -> bool:
 
 
 def keep_commit(job_id: int, task_id: int, left: GitLeft, now: datetime) -> None:
-    """Where the branch stands after this visit; again for a repeat."""
+    """Store where the branch stands after this visit; again for a repeat."""
     repository = Repository.objects.filter(pk=left.repository).first()
     VisitCommit.objects.update_or_create(
         job_id=job_id,

@@ -1,4 +1,4 @@
-"""What a pull or merge request says of its task: where it went, what people said at its gates, and its page."""
+"""Text of a pull or merge request about its task: where it went, what people said at its gates, and its page."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _path(job: Job, line: ParsedLine, tokens: list[int], visits: list[GateVisit]
 
 
 def said_at_gate(visit: GateVisit, line: ParsedLine) -> str:
-    """Who decided how, and what they wrote."""
+    """Return who decided how, and what they wrote."""
     reason = visit.reason.strip()
     excerpt = reason if len(reason) <= LONGEST_SAID else f"{reason[:LONGEST_SAID]}…"
     decided = f"**{code(_gate(line, visit.gate))}: {_word(visit)}**"

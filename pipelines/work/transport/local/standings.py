@@ -1,5 +1,6 @@
-"""Where the branch of a task stands in its repository, as one of its tokens sees it: after what its own visits
-committed, those of the tokens that it was forked from, and of the branches that were joined into it (law §15)."""
+"""State of a task's branch in its repository, as one of its tokens sees it: after what its own visits
+committed, those of the tokens that it was forked from, and of the branches that were joined into it (law
+§15)."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def standing_before(job: Job) -> GitState:
 
 
 def standing_after(job: Job) -> GitState:
-    """Of a job that was reported."""
+    """Return the state after a job that was reported."""
     return BranchStandings(job.task).at(job.token_id, job.ended_at or job.created_at, job.created_at)
 
 
@@ -35,13 +36,14 @@ def chain(token_id: int) -> list[int]:
 
 
 class BranchStandings:
-    """Of one task; what one look needs is read once."""
+    """Branch states of one task; what one look needs is read once."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
 
     def at(self, token: int, moment: datetime | None = None, begun: datetime | None = None) -> GitState:
-        """After what was reported by a moment, and the joins by the one at which the last visit began; None: all."""
+        """Return the state after what was reported by `moment`, and after the joins by `begun`, when the last
+        visit began; None: all."""
         return self._stood(token, moment, sum(begun is None or join.at <= begun for join in self._joins))
 
     def before(self, token: int, moment: datetime) -> dict[str, Any] | None:
@@ -70,7 +72,7 @@ class BranchStandings:
 
     @cached_property
     def _joins(self) -> list[Event]:
-        """Where branches met, the oldest first."""
+        """Joins of branches, the oldest first."""
         return list(Event.objects.filter(task=self._task, kind="token.joined").order_by("seq"))
 
     @cached_property
@@ -92,7 +94,7 @@ class BranchStandings:
         return upwards(token, self._parents.__getitem__)
 
     def _stood(self, token: int, moment: datetime | None, joins: int) -> GitState:
-        """After the first `joins` of them at most."""
+        """Return the state after the first `joins` joins at most."""
         tokens = self._chain(token)
         rows = [row for row in self._rows if row.job.token_id in tokens and _by(row, moment)]
         last = rows[-1] if rows else None
@@ -108,13 +110,13 @@ class BranchStandings:
         return replace(state, packs=self._packs(moment), moved=moved)
 
     def _last_join(self, tokens: Sequence[int], joins: int) -> int | None:
-        """Of branches that became one of these tokens."""
+        """Return the index of the last join of branches that became one of these tokens."""
         indexes = (index for index in reversed(range(joins)) if self._joins[index].token_id in tokens)
         return next(indexes, None)
 
     def _met(self, index: int) -> GitState:
-        """Where branches met. If only one of them changed something and passed, it goes on; what is more is for a
-        worker to merge."""
+        """Return the state where branches met. If only one of them changed something and passed, it goes on;
+        more than one is for a worker to merge."""
         event = self._joins[index]
         merged = [int(token_id) for token_id in event.data["merged"]]
         before = self._stood(self._fork(event, merged), event.at, index)

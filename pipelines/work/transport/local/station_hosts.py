@@ -1,4 +1,4 @@
-"""Which hosts a station may reach whose network is a list (house §5)."""
+"""Hosts that a station may reach whose network is a list (house §5)."""
 
 from __future__ import annotations
 

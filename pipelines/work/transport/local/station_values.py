@@ -22,8 +22,8 @@ from pipelines.work.transport.protocol import NO_VALUES, StationValues
 
 @sensitive_variables("known")
 def values_of(job: Job) -> StationValues:
-    """What the station of this job names, with what has to be masked. `job` with its task, project and owner loaded.
-    A question about an outcome gets nothing, but what it prints is masked."""
+    """Return the values that the station of this job names, with what has to be masked. `job` with its task,
+    project and owner loaded. A question about an outcome gets nothing, but what it prints is masked."""
     if _names_nothing(job.pinned_id):
         return NO_VALUES
     line = versions.by_id(job.pinned_id)
@@ -33,7 +33,8 @@ def values_of(job: Job) -> StationValues:
 
 @sensitive_variables("known")
 def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Iterable[str]) -> StationValues:
-    """What these stations name, of a task with its project and owner loaded; `asked_for`: what all of the line do."""
+    """Return the values that these stations name, of a task with its project and owner loaded; `asked_for`:
+    what all of the line name."""
     every = finding.named_by(asked_for, task.inputs)
     settings = {name for station in own for name in variables(station.work)}
     credential, of_host = _credentials(task, line)
@@ -66,7 +67,8 @@ def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Itera
 
 @lru_cache(maxsize=512)
 def _names_nothing(version: int) -> bool:
-    """Whether no task of the version has a secret or a variable, as neither a station nor a repository names one."""
+    """Return whether no task of the version has a secret or a variable, as neither a station nor a repository
+    names one."""
     line = versions.by_id(version)
     has_names = _asked_for(version) or any(variables(station.work) for station in line.stations)
     return line.workspace is None and not has_names
@@ -83,8 +85,8 @@ def asked_in(line: ParsedLine) -> tuple[str, ...]:
 
 
 def masker_of(task: Task) -> Masker:
-    """For what stations of the task left and a page shows: hides each secret that one of them could get, by the
-    versions of the line that it has run."""
+    """Return the masker for what stations of the task left and a page shows: it hides each secret that one of
+    them could get, by the versions of the line that it has run."""
     return maskers_of([task])[task.pk]
 
 

@@ -85,8 +85,8 @@ class LocalTransport:
     # Renew
 
     def renew(self, abandoned: Collection[int]) -> dict[int, uuid.UUID]:
-        """By one statement, on a connection of the calling thread's own: neither a busy event loop nor a full pool may
-        cost a lease."""
+        """Renew the leases by one statement, on a connection of the calling thread's own: neither a busy
+        event loop nor a full pool may cost a lease."""
         try:
             return with_connection(leases.renew, self.worker, self._claim.now.seconds, abandoned)
         except (DatabaseError, InterfaceError) as error:

@@ -286,7 +286,7 @@ class Ordered:
         )
 
     def _context(self) -> Mapping[str, Any]:
-        """Of a recorded run as it was when that was decided about."""
+        """Return the context of a recorded run as it was when that was decided about."""
         if not self.job.pk:
             return self.trial.context
         decided = Decision.objects.filter(job_id=self.job.pk).order_by("at")
@@ -299,7 +299,7 @@ def recorded(job_id: int) -> Job:
 
 
 def unstored(trial: StationTrial) -> Task:
-    """What templates and the environment read of a task where there is none."""
+    """Build the task that templates and the environment read where none is stored."""
     return Task(
         project=trial.line.project,
         line=trial.line,

@@ -1,4 +1,4 @@
-"""What a task may cost at most, and why: told where the line limits a cost, or an agent works."""
+"""Highest cost of a task, and why: reported where the line limits a cost, or an agent works."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ Branch = tuple[frozenset[str], frozenset[str]]
 
 
 def _branches(subject: LintSubject, rule: Rule) -> list[Branch]:
-    """Each target's, up to the joins that it waits at for others; and what goes on from a join while others live."""
+    """Return the branches: each target's, up to the joins that it waits at for others; and what goes on from
+    a join while others live."""
     begun = [target for target in rule.to if not subject.line.waits_at(target, _source(subject, rule))]
     branches = [(frozenset({target}), _reach(subject, target)) for target in begun]
     for station in subject.line.stations:
@@ -77,8 +78,8 @@ def _source(subject: LintSubject, rule: Rule) -> str:
 
 
 def _reach(subject: LintSubject, begin: str) -> frozenset[str]:
-    """Where a token gets to by itself, and with the branches that it forks into: a join that they fill is none that it
-    waits at for others."""
+    """Return the stations that a token reaches by itself, and with the branches that it forks into: a join
+    that they fill is none that it waits at for others."""
     line, passed = subject.line, {begin}
     while True:
         transitions = [

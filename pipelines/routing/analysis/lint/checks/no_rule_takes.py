@@ -29,7 +29,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def is_gap(station: Station, outcome_state: str) -> bool:
-    """Whether outcomes of this standing that no rule takes are worth a word."""
+    """Return whether outcomes of this standing (`outcome_state`) that no rule takes are worth a finding."""
     return bool(station.rules) and (outcome_state != "blocked" or _speaks_of_blocked(station))
 
 

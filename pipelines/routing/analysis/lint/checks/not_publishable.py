@@ -1,4 +1,4 @@
-"""What keeps the line from being published, from the same place that publishing asks."""
+"""Problems that keep the line from being published, from the same place that publishing asks."""
 
 from __future__ import annotations
 

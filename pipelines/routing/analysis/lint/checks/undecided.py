@@ -16,7 +16,8 @@ CAUSE = "Rule that could not be analysed"
 
 
 def check(subject: LintSubject) -> Iterator[Finding]:
-    """Of a rule without a condition, which is meant to take what is left, a part that is taken is no matter."""
+    """Yield findings on undecided rules. Of a rule without a condition, which is meant to take what is left,
+    a part that is taken is no matter."""
     for station, index, liveness in subject.standings():
         if liveness.status == UNKNOWN or (liveness.why and not is_unconditional(liveness.rule)):
             yield Finding(

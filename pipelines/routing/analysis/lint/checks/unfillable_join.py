@@ -86,7 +86,7 @@ def _forks(subject: LintSubject) -> Iterator[Rule]:
 
 
 def _branches(subject: LintSubject, rule: Rule, here: str) -> list[frozenset[str]]:
-    """Where each branch may get to before the join."""
+    """Return where each branch may get to before the join."""
     before = [
         (transition.source, transition.target)
         for transition in subject.transitions

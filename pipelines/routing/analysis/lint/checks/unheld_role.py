@@ -40,7 +40,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _named(line: ParsedLine) -> Iterator[tuple[str, str]]:
-    """Each role with its place, as far as something may be escalated to it."""
+    """Yield each role with its place, as far as something may be escalated to it."""
     for index, rule in enumerate(line.escalations):
         if not cannot(line, rule.trigger):
             yield f"escalations[{index}].role", rule.role

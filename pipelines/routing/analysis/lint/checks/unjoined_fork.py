@@ -43,8 +43,9 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def meetings(subject: LintSubject, station: Station, rule: Rule) -> Iterator[tuple[str, list[str]]]:
-    """Where branches come together for the first time, each by a station that is in its branch alone; with these
-    stations. What failed may end up at one place from everywhere, and so may what goes back."""
+    """Yield the stations where branches come together for the first time, each by a station that is in its
+    branch alone; with these stations. What failed may end up at one place from everywhere, and so may what
+    goes back."""
     line = subject.line
     drawn = [transition for transition in subject.transitions if _goes_on(subject, transition)]
     pairs = [(transition.source, transition.target) for transition in drawn]
@@ -78,7 +79,7 @@ def _goes_on(subject: LintSubject, transition: CyclePath) -> bool:
 
 
 def _only_failed(condition: Condition) -> bool:
-    """By its form: it names a failure."""
+    """Return whether a condition, by its form, names a failure."""
     if isinstance(condition, All):
         return any(map(_only_failed, condition.members))
     if isinstance(condition, AnyOf):

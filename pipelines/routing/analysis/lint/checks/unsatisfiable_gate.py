@@ -61,7 +61,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _faults(gate: Gate, line: ParsedLine) -> Iterator[GateFault]:
-    """What the document itself tells."""
+    """Yield the faults of a gate that the document itself shows."""
     if gate.has_people and "approve" not in gate.offers:
         yield GateFault(".offers", "a person is always asked, but cannot approve", "offer approve")
     user_counts = Counter(need.name for need in gate.approval.who if need.kind == "user")
@@ -94,7 +94,7 @@ def _unknown_fields(gate: Gate) -> Iterator[str]:
 
 
 def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
-    """What is proved within the bound; the gates are looked at in their order."""
+    """Return the contradictions that are proved within the bound; the gates are looked at in their order."""
     faults: dict[str, list[GateFault]] = {}
     with at_most(MAX_CHECKS):
         for gate in gates:
@@ -106,7 +106,8 @@ def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
 
 
 def _contradiction(gate: Gate) -> Iterator[GateFault]:
-    """Of the actions the worst that is certain; a hold only asks a person, which other modes do anyway."""
+    """Yield the fault of the worst action that is certain; a hold only asks a person, which other modes do
+    anyway."""
     if gate.checks is None or not gate.enforces_checks or any(_unknown_fields(gate)):
         return
     for action in RANK if gate.mode == "auto" else ("abort", "rework"):
@@ -140,7 +141,7 @@ THEN = {
 
 
 def _lacks(subject: LintSubject) -> dict[str, list[GateFault]]:
-    """Of gates that are used and may ask a person, if the people are known."""
+    """Return what is missing at gates that are used and may ask a person, if the people are known."""
     if subject.people is None:
         return {}
     used = _used(subject)

@@ -31,7 +31,8 @@ def check(subject: LintSubject) -> Iterator[Finding]:
 
 
 def _asks(gate: Gate) -> bool:
-    """Whether a person may be asked to approve: always, of a sample, or where a check or a tool says hold."""
+    """Return whether a person may be asked to approve: always, of a sample, or where a check or a tool says
+    hold."""
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
     holds = "hold" in gate.tool_asks_for or any(RANK.get(gate_check.action) == 1 for gate_check in checks)
     return "approve" in gate.offers and (gate.has_people or holds)

@@ -22,7 +22,8 @@ from pipelines.web.editor.forms.places import MISSING
 
 @dataclass(frozen=True, kw_only=True)
 class Words(SeveralField):
-    """One word or several; one alone is written as such. `any_of`: what the word “any” stands for."""
+    """Field for one word or several; a single word is written as such. `any_of`: the words that “any” stands
+    for."""
 
     any_of: tuple[str, ...]
 

@@ -106,7 +106,7 @@ def _eval(fragment: Any, at: Place, around: ConditionSetting) -> Items:
 
 
 def _evals(around: ConditionSetting) -> tuple[tuple[str, str], ...]:
-    """What a station of this kind says by itself (dialects B11)."""
+    """Return the evals that a station of this kind gives by itself (dialects B11)."""
     kind = next((station.kind for station in around.names.stations if station.key == around.station), "")
     own = KINDS[kind].evals if kind in KINDS else ()
     return tuple((word, "") for word in dict.fromkeys((*own, *DERIVED))) if own else ()

@@ -39,7 +39,7 @@ def new(kind: str, around: ConditionSetting) -> dict[str, Any]:
 
 
 def kind_of(condition: Any) -> str:
-    """Of one that can be shown as fields; "" for what is JSON only."""
+    """Return the kind of a condition that fields can show; "" for a condition that is JSON only."""
     if condition is MISSING:
         return "always"
     if type(condition) is not dict:
@@ -55,7 +55,7 @@ def kind_of(condition: Any) -> str:
 
 
 def items(fragment: Any, at: Place, around: ConditionSetting, depth: int = 0) -> list[FormField | Rows]:
-    """Of the condition at this place: what it is, then what that reads, then its members."""
+    """Return the fields of the condition at this place: its kind, then what that reads, then its members."""
     condition = places.get(fragment, at)
     kind = kind_of(condition)
     if not kind or depth > DEEPEST:
@@ -65,7 +65,7 @@ def items(fragment: Any, at: Place, around: ConditionSetting, depth: int = 0) ->
 
 
 def _kinds(condition: Any, kind: str) -> Options:
-    """Of a group also what is inside, where that is one condition."""
+    """Return the kinds to choose from; for a group also its content, where that is one condition."""
     known = list(KINDS.items())
     inside = [("inside", "Only what is inside")] if _only_member(condition, kind) is not MISSING else []
     return [*inside, *known]
@@ -81,7 +81,8 @@ def _only_member(condition: Any, kind: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionKindField(ChoiceField):
-    """What a condition is. A group takes in what was there before; so nothing is lost by asking for one."""
+    """Field for the kind of a condition. A new group takes in the previous condition, so nothing is lost by
+    choosing one."""
 
     around: ConditionSetting
 

@@ -1,4 +1,4 @@
-"""Where a condition is asked: what its fields may name, and what it says there."""
+"""Setting of a condition in a form: what its fields may name, and its text there."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pipelines.web.editor.forms.places import MISSING
 
 @dataclass(frozen=True)
 class ConditionSetting:
-    """What the fields of a condition may name. `station`: where its rule leaves. `paths`: recorded ones with an
-    example each."""
+    """Names that the fields of a condition may use. `station`: the station that its rule leaves. `paths`:
+    recorded paths with an example each."""
 
     names: Outline
     station: str
@@ -31,7 +31,7 @@ class ConditionSetting:
 
 
 def in_words(condition: Any, around: ConditionSetting) -> str:
-    """What a condition says; "" where it cannot be read."""
+    """Return the condition in words; "" where it cannot be read."""
     if condition is MISSING:
         return "always"
     problems = Problems()

@@ -1,4 +1,4 @@
-"""What every field of a form does."""
+"""Base of every field of a form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Options = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class FormField:
-    """`at`: where it stands in the fragment. `covers`: further places whose problems are shown here. `whole`: what goes
-    where nothing is left in the field; `also`: what is written as well where something is. `reading`: of what is typed;
-    `needed`: see `blank`."""
+    """Field of a form. `at`: its path in the fragment. `covers`: further paths whose problems appear here.
+    `whole`: the path to remove where the field is left empty; `also`: what else is written where it has a
+    value. `reading`: how the typed text is read; `needed`: see `blank`."""
 
     at: Place
     label: str
@@ -61,7 +61,7 @@ class FormField:
         return places.name(self.at)
 
     def shown(self, fragment: Any) -> list[str]:
-        """What the control holds."""
+        """Return the content of the control."""
         value = places.get(fragment, self.at)
         return [] if value is MISSING else [self.text(value)]
 

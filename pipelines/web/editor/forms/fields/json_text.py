@@ -7,7 +7,7 @@ from typing import Any
 
 
 class FieldRefused(ValueError):
-    """What was typed cannot even be tried. `hint`: the remedy."""
+    """Error for text that cannot even be tried. `hint`: the remedy."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

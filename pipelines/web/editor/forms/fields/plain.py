@@ -54,8 +54,8 @@ class DurationField(FormField):
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceField(FormField):
-    """One of `options`, pairs of value and words; the value "" stands for the key left out. `free`: with a list to
-    type into, and what is typed counts."""
+    """Choice of one of `options`, pairs of value and label; the value "" stands for the key left out. `free`:
+    a list with a text input, whose text counts."""
 
     options: Options
     free: bool = False
@@ -86,7 +86,7 @@ class ChoiceField(FormField):
         return {"at": places.name(at)} | ({} if new is MISSING else {"value": new})
 
     def choices(self, current: str) -> Options:
-        """With what stands there now, also where it is none of them."""
+        """Return the options with the current value, even where it is none of them."""
         known = any(value == current for value, words in self.options)
         return self.options if known or not current else [*self.options, (current, current)]
 
@@ -130,7 +130,8 @@ class SeveralField(FormField):
         return [*self.options, *((value, value) for value in dict.fromkeys(current) if value not in known)]
 
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
-        """In the order in which they stood, what is new in the order of the options."""
+        """Return the fragment with the chosen values: present ones in their old order, new ones in the order
+        of the options."""
         before = self.shown(fragment)
         if set(before) == set(typed):
             return fragment

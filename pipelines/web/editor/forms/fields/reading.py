@@ -1,5 +1,6 @@
-"""How a field reads what is typed into it, as data: followed here, and in the page, which gets it with the field and
-tells what a change makes of the line before the answer comes (`static/editor/inspector/reading.ts`)."""
+"""Reading of the text typed into a field, as data: applied here, and in the page, which gets it with the
+field and tells what a change makes of the line before the answer comes
+(`static/editor/inspector/reading.ts`)."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Reading:
     single: bool = False
 
     def as_data(self) -> dict[str, Any]:
-        """What is otherwise than usual, for JSON."""
+        """Return the values that differ from the usual, for JSON."""
         usual = vars(USUAL)
         return {name: value for name, value in vars(self).items() if value != usual[name]}
 
@@ -78,7 +79,7 @@ class Reading:
         return [MEANT.value(part) if self.values else part for part in parts if part]
 
     def _arguments(self, text: str) -> list[str]:
-        """As a shell would take them. `{{…}}` is never cut."""
+        """Split the text as a shell would. `{{…}}` is never cut."""
         templates: list[str] = []
 
         def mark(match: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from pipelines.web.editor.forms.places import MISSING, Place
 
 @dataclass(frozen=True, kw_only=True)
 class AnythingField(FormField):
-    """Any JSON value. `words`: what is no JSON is a text."""
+    """Field for any JSON value. `words`: input that is no JSON is a text."""
 
     code: bool = True
     words: bool = False
@@ -31,7 +31,8 @@ class AnythingField(FormField):
 
 @dataclass(frozen=True, kw_only=True)
 class RestField(FormField):
-    """What no other field covers, as one JSON object: nothing of the document is out of reach, or lost."""
+    """Field for all that no other field covers, as one JSON object: nothing of the document is out of reach,
+    or lost."""
 
     code: bool = True
     covered: tuple[Place, ...] = ()
