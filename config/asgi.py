@@ -39,6 +39,7 @@ class Prefixed:
 
     async def __call__(self, scope: Scope, receive: Callable[..., Any], send: Callable[..., Any]) -> Any:
         path = scope.get("path")
+        # The slashes keep /gatelines from counting as below /gateline.
         if self.prefix and path is not None and not f"{path}/".startswith(f"{self.prefix}/"):
             path = self.prefix + path
         if self.prefix and path is not None:

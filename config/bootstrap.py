@@ -16,6 +16,7 @@ NAMES = ["python3.13", "python3.12", "python3.11"]
 def main() -> None:
     if not OLDEST <= sys.version_info[:2] <= NEWEST:
         take_another()
+    # Run as a file, its folder (config) comes first; the packages are found in the folder above.
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     from config.setup.main import main as prepare  # noqa: PLC0415
 

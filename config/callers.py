@@ -43,6 +43,7 @@ class Credential:
 
 def credential_of(path: str, authorization: str, session: str) -> Credential | None:
     """The token that counts below /api/ where one is sent, else the key of the session."""
+    # Not startswith: the path may begin with the prefix of BASE_URL.
     if authorization and "/api/" in path:
         scheme, _blank, secret = authorization.partition(" ")
         return Credential(True, secret.strip()) if scheme.lower() == "bearer" else None
@@ -61,6 +62,7 @@ def note(request: HttpRequest, status: int) -> None:
     credential = credential_of(request.path, request.headers.get("Authorization", ""), session)
     if credential is None:
         return
+    # Where Django keeps a user that it has looked up: request.user itself might ask the database.
     caller = getattr(request, "auth" if credential.is_token else "_cached_user", None)
     if isinstance(caller, ApiToken | User):
         _keep(credential, caller)
@@ -79,6 +81,7 @@ def look_up(credential: Credential) -> str | None:
             request.session = SessionStore(credential.secret)
             caller = get_user(request)
     finally:
+        # In this thread of the door no request ends, at which Django would close it.
         connection.close()
     return _keep(credential, caller) if isinstance(caller, ApiToken | User) else None
 
@@ -87,6 +90,7 @@ def _keep(credential: Credential, caller: ApiToken | User) -> str:
     person = caller.user_id if isinstance(caller, ApiToken) else caller.pk
     name = f"token {caller.pk}" if person is None else f"person {person}"
     if len(_NOTES) >= MOST_REMEMBERED:
+        # Nothing is lost by it: who is forgotten is looked up once more.
         _NOTES.clear()
     _NOTES[credential.digest] = (name, time.monotonic() + LASTS)
     return name

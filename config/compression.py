@@ -16,7 +16,9 @@ from django.utils.cache import patch_vary_headers
 
 TEXT = ("text/", "application/javascript", "application/json", "image/svg+xml")
 LARGEST = 4 << 20
+# Bytes; Django's GZipMiddleware leaves what is shorter uncompressed, too.
 SMALLEST = 200
+# Compressed files that a process keeps in memory
 FILES = 256
 
 

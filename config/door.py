@@ -81,11 +81,13 @@ class BoundedRequest(WebRequest):
         self._caller = caller_of(credential) if credential else None
         self._address = "" if self._caller else self.channel.address_of(self._header(b"X-Forwarded-For"))
         with self._disk():
+            # For a large length Twisted opens a file on disk, for 0 a buffer in memory.
             super().gotLength(0 if announced > self._most else length)
         if self._is_away:
             return
         if announced > self._most:
             self._turn_away(too_large(self._most))
+        # A small body needs no look-up: anybody may send it. None: in chunks, of unknown length.
         elif credential and not self._caller and (length is None or length > STRANGERS.little):
             self._look_up(credential)
         elif announced > self._bound:
@@ -129,6 +131,7 @@ class BoundedRequest(WebRequest):
         if self._began is None:
             super().check_timeouts()
         elif self._is_looked_up:
+            # The transport is paused meanwhile: that nothing comes is not the sender's fault.
             self._since = now
         elif now - self._began > BODY_SECONDS:
             self._turn_away(SLOW)
@@ -183,11 +186,13 @@ class BoundedRequest(WebRequest):
             self._is_looked_up = False
             transport.resumeProducing()
             if self._began is None:
+                # Lost, refused or complete while it was looked up
                 return
             if future.exception():
                 self._turn_away(BUSY)
             elif caller := future.result():
                 self._room.give(self._sender, self._size)
+                # _room and _sender follow _caller: from the strangers' room to the people's.
                 self._caller = caller
                 if not self._room.take(self._sender, self._size):
                     self._size = 0

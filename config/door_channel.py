@@ -37,6 +37,7 @@ class BoundedChannel(HTTPChannel):
         super().dataReceived(data)
 
     def resetTimeout(self) -> None:  # noqa: N802  # as twisted names it
+        # Twisted would restart the time-out with all that comes: slow headers would have no end.
         if not self._is_head:
             super().resetTimeout()
 
@@ -55,6 +56,7 @@ class BoundedChannel(HTTPChannel):
         self.refuse(LONG_HEADERS if self._receivedHeaderSize else LONG_LINE)
 
     def _respondToBadRequestAndDisconnect(self) -> None:  # noqa: N802  # as twisted names it
+        # Twisted calls this for headers that are too long, too, and would answer 400 for both.
         if self._receivedHeaderSize > self.totalHeadersSize:
             self.refuse(LONG_HEADERS)
         else:
@@ -81,6 +83,7 @@ class BoundedChannel(HTTPChannel):
         self.setTimeout(None)
         transport: Any = self.transport
         transport.write(refusal.answer())
+        # Half-closed: closing with data unread sends a reset, which may discard the answer.
         transport.loseWriteConnection()
         self.setRawMode()
         self.rawDataReceived = lambda data: None  # type: ignore[method-assign]

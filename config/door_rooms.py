@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+# Seconds, for Retry-After
 RETRY: Final = 5
 MOST_CONNECTIONS: Final = 8192
 
@@ -43,6 +44,7 @@ class Room:
         """Give back what was taken."""
         self._shares[sender] -= size
         self.used -= size
+        # A Counter keeps zeros: it would grow by an entry for every address that ever came.
         if not self._shares[sender]:
             del self._shares[sender]
 
@@ -51,6 +53,7 @@ def connections() -> int:
     """Let this process open as many files as it may, and return how many of them can be connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = 2 * MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(2 * MOST_CONNECTIONS, hard)
+    # A process may raise its own soft limit up to the hard one.
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     return most // 2

@@ -14,6 +14,7 @@ from pipelines.work.outgoing import authorities, nat64
 
 
 def text(name: str, default: str = "") -> str:
+    # A name with nothing behind it (`NAME=`) counts as not set.
     return os.environ.get(name, "").strip() or default
 
 
@@ -31,6 +32,7 @@ def flag(name: str, default: bool = False) -> bool:
 
 def number(name: str, default: int, least: int = 0) -> int:
     value = text(name, str(default))
+    # isdigit alone is true of characters such as ², too, which int() refuses.
     if not value.isascii() or not value.isdigit() or int(value) < least:
         raise ImproperlyConfigured(f"{name} is “{value}”. Use a whole number from {least} on.")
     return int(value)
@@ -84,6 +86,7 @@ def group_roles(name: str) -> dict[str, dict[str, list[str]]]:
     """`reviewers=acme/app:reviewer; leads=acme/app:designer+reviewer` → {group: {"owner/project": roles}}."""
     roles_by_group: dict[str, dict[str, list[str]]] = {}
     for entry in filter(None, (part.strip() for part in text(name).split(";"))):
+        # From the right: the name of a group may itself hold a “=”.
         group, _, rest = entry.rpartition("=")
         project, _, roles = rest.partition(":")
         chosen = [role.strip() for role in roles.split("+")]

@@ -41,6 +41,7 @@ def alone() -> Iterator[None]:
     lock = connection.copy()
     try:
         with lock.cursor() as cursor:
+            # A lock of the session: freed when the connection closes, however this process ends.
             cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
         yield
     finally:

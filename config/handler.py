@@ -79,7 +79,10 @@ class OneThread(ASGIHandler):
         through = [import_string(dotted_path)(_no_view) for dotted_path in REPORT_MIDDLEWARE]
         self._asked = [middleware for middleware in through if hasattr(middleware, "process_request")]
         self._answering = [
-            middleware for middleware in reversed(through) if hasattr(middleware, "process_response")
+            # Answers go through the middleware from the inside out.
+            middleware
+            for middleware in reversed(through)
+            if hasattr(middleware, "process_response")
         ]
 
     def load_middleware(self, is_async: bool = False) -> None:
@@ -115,6 +118,7 @@ class OneThread(ASGIHandler):
         thread = self._thread()
         try:
             here = asyncio.get_running_loop()
+            # run_in_executor alone hands on no context variables.
             return await here.run_in_executor(thread, copy_context().run, work, *arguments)
         finally:
             self._leave(thread)
@@ -128,6 +132,7 @@ class OneThread(ASGIHandler):
             response = refusal if request is None else self.get_response(request)
             assert response is not None
             response._handler_class = self.__class__  # type: ignore[attr-defined]
+            # Closing sends request_finished, in the name of _handler_class.
             response.close()
             return response
 
@@ -137,6 +142,7 @@ class OneThread(ASGIHandler):
             return None
         request = ASGIRequest(scope, body)
         call = runner_calls.short(request) if self._is_let_in(request) else None
+        # Read to look at the call; whoever answers it begins anew.
         body.seek(0)
         if call is None:
             return None

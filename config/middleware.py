@@ -74,8 +74,10 @@ class BodylessHeadMiddleware:
         if request.method != "HEAD":
             return response
         if isinstance(response, StreamingHttpResponse):
+            # Django warns where ASGI gets an iterator that is not asynchronous.
             response.streaming_content = _no_pieces() if isinstance(request, ASGIRequest) else iter(())
         elif isinstance(response, HttpResponse):
+            # Before the content goes: the length is that of the answer to GET.
             response.headers.setdefault("Content-Length", str(len(response.content)))
             response.content = b""
         return response

@@ -12,12 +12,14 @@ def keep_once(path: Path, value: str) -> str:
     """Return the content of the file; write the value first if the file is missing. Several processes may
     start at once: one wins and all read the same."""
     if not path.exists():
+        # Passable: the user of the embedded server may have to get through (embedded/layout.py).
         path.parent.mkdir(mode=0o711, parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as stream:
             stream.write(value)
         try:
+            # A link fails where another process was first; a rename would replace its file.
             os.link(temporary, path)
         except FileExistsError:
             pass

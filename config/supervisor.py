@@ -69,6 +69,7 @@ class ProcessSupervisor:
             for number in SIGNALS:
                 signal.signal(number, self._ask)
             woken = _wake_on_signals()
+            # What was started early waits for the end of this pipe (config/readiness.py).
             os.close(self._readiness)
             while not self.asked:
                 for child in self.children:
@@ -83,6 +84,7 @@ class ProcessSupervisor:
         """Sleep until a signal comes, such as that of a child's end, or a child that failed is to be started again."""
         due = [child.due - time.monotonic() for child in self.children if child.process is None]
         if select.select([woken], [], [], max(0.0, min(due)) if due else None)[0]:
+            # Emptied, whatever came: poll() says which child has ended.
             os.read(woken, 4096)
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
@@ -131,6 +133,7 @@ class ProcessSupervisor:
             time.sleep(0.05)
         for process in living:
             if process.poll() is None:
+                # Each child leads a session of its own: with it goes what it has started.
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
         os.close(self.pipe)
@@ -144,5 +147,6 @@ def _wake_on_signals() -> int:
     reading, writing = os.pipe()
     for end in (reading, writing):
         os.set_blocking(end, False)
+    # A signal between a look and select() is not lost: its byte waits in the pipe.
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     return reading

@@ -51,6 +51,7 @@ def _commands(supervisor: ProcessSupervisor, address: Sequence[str]) -> dict[str
     """Return the commands to keep running, once the database is ready for them."""
     answers, tell = os.pipe()
     preparing = supervisor.helped_by([*MANAGE, "announce", *address, "--tell", str(tell)], tell)
+    # Ours, so that reading ends where `announce` goes without an answer.
     os.close(tell)
     web = {"web": [*MANAGE, "web", *address]}
     supervisor.start_early(web | worker_commands(1))
@@ -77,6 +78,7 @@ def _code(ended: subprocess.Popen[bytes]) -> int:
 
 
 def _environment(port: int) -> dict[str, str]:
+    # manage.py gives each process a role of its own, unless there is one already.
     return {name: value for name, value in os.environ.items() if name != "GATELINE_ROLE"} | {
         "PORT": str(port)
     }

@@ -18,6 +18,7 @@ def token(address: str) -> str:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             values = parse_qs(urlsplit(self.path).query)
+            # Only the page opened here knows it: no other site can hand over its own token.
             if not secrets.compare_digest(values.get("state", [""])[0].encode(), state.encode()):
                 self.send_error(404)
                 return
@@ -28,6 +29,7 @@ def token(address: str) -> str:
             self.end_headers()
 
         def log_message(self, *_words: object) -> None:
+            # The default prints the address, which has the token in it.
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:

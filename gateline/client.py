@@ -72,6 +72,7 @@ class Client:
         """An answer that is read while it comes. Raises a CommandFailure."""
         with reaching(self.profile.url), self._http.stream(method, path, **more) as response:
             if response.status_code >= 300:
+                # The problem is in the body, of which a stream has read nothing yet.
                 response.read()
                 raise failure_of(response, self.profile)
             yield response
@@ -91,6 +92,7 @@ def path(*parts: str | int) -> str:
 
 def _trusted() -> ssl.SSLContext:
     """The public authorities, or those of SSL_CERT_FILE, and those of GATELINE_CA_BUNDLE. Raises Unreachable."""
+    # OpenSSL reads these two by itself, where no file is given.
     elsewhere = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
     made = ssl.create_default_context(cafile=None if elsewhere else certifi.where())
     if ca_bundle := os.environ.get("GATELINE_CA_BUNDLE", "").strip():
@@ -185,6 +187,7 @@ def _json(response: httpx2.Response, url: str) -> Any:
 
 
 def _given(query: dict[str, object]) -> dict[str, Any]:
+    # `from_` is the parameter `from`, which no argument in Python can be called.
     return {key.rstrip("_"): value for key, value in query.items() if value not in (None, "")}
 
 

@@ -57,6 +57,7 @@ def json_line(value: object) -> None:
 
 def _spelt(text: str) -> str:
     """JSON in which nothing steers a terminal or hides: the same value, with such signs spelt out."""
+    # [1:-1]: without the quotes that JSON puts around a text
     return "".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text)
 
 

@@ -61,6 +61,7 @@ def project_of(client: Client, project: str = "") -> tuple[str, str]:
     """Owner and key of a project: the one named, the profile's, or the only one. Raises Usage, NotFoundFailure."""
     name = project or client.profile.project
     known = [(row["owner"], row["key"]) for row in client.get("/projects") if not row["archived"]]
+    # Without a name each fits, so that an only project needs none.
     fits = [pair for pair in known if name in ("", pair[1], "/".join(pair))]
     if len(fits) == 1:
         return fits[0]
@@ -88,6 +89,7 @@ def line(client: Client, name: str) -> LinePlace:
     fits = [
         line_place
         for line_place in known
+        # As many parts as were typed, counted from the end
         if (line_place.owner, line_place.project, line_place.key)[-len(parts) :] == tuple(parts)
     ]
     if len(fits) > 1 and client.profile.project:

@@ -33,6 +33,7 @@ IMPACT = {
 }
 MOST = 20
 _SIGNS = re.compile(r"([\\`*_{}\[\]()<>#+!|~$-])")
+# What hosts link although nothing is markup: @name, &12, https://…, www.…
 _MENTIONS = re.compile(r"([@&])(?=\w)|(?<=\w)(://)|(?<!\w)(www\.)")
 
 
@@ -55,7 +56,9 @@ def text(value: object) -> str:
     """Return the value as plain text of one line."""
     one = " ".join(str(value).split())
     return _MENTIONS.sub(
-        lambda match: "".join(f"{sign}\u200b" for sign in match.group(0)), _SIGNS.sub(r"\\\1", one)
+        # A zero-width space behind each sign breaks the link, and is not seen.
+        lambda match: "".join(f"{sign}\u200b" for sign in match.group(0)),
+        _SIGNS.sub(r"\\\1", one),
     )
 
 

@@ -70,6 +70,7 @@ def load() -> Profiles:
     path = file()
     try:
         with path.open(encoding="utf-8") as stored:
+            # Of the open file, so that what is checked is what is read
             if os.name == "posix" and stat.S_IMODE(os.fstat(stored.fileno()).st_mode) & 0o077:
                 raise Usage(f"{path} holds tokens, and other users may read it.", f"Run: chmod 600 {path}")
             stored_data = json.load(stored)
@@ -93,6 +94,7 @@ def save(profiles: Profiles) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             json.dump({"default": profiles.default, "profiles": stored}, stream, indent=2)
         Path(written).replace(path)
+    # Ctrl-C, too: no file with tokens is left behind.
     except BaseException:
         Path(written).unlink(missing_ok=True)
         raise

@@ -8,6 +8,7 @@ from typing import Any
 
 from gateline.failures import FaultPlace, InvalidFailure, Usage
 
+# Bounded, because int() refuses more than 4,300 digits
 NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?(e[+-]?[0-9]{1,2})?", re.IGNORECASE)
 YES, NO = ("true", "yes"), ("false", "no")
 

@@ -66,6 +66,7 @@ def require(who: Who, action: str, project: Project) -> None:
     """Raises NotFound where `who` has no part in the project, Forbidden where only the role or scope is missing."""
     if can(who, action, project):
         return
+    # A stranger is not told that there is such a project.
     raise Forbidden if roles_in(who, project) else NotFound
 
 
@@ -74,6 +75,7 @@ def roles_in(who: Who, project: Project) -> frozenset[str]:
     if isinstance(who, ApiToken):
         if who.kind == ApiToken.TokenKind.MACHINE:
             return expand([who.role]) if who.project_id == project.pk else frozenset()
+        # It opens the addresses of runners alone.
         if who.kind == ApiToken.TokenKind.RUNNER:
             return frozenset()
         return (
@@ -188,6 +190,7 @@ def line_in(project: Project, key: str) -> Line:
 def version_in(line: Line, number: str | int) -> LineVersion:
     """Return the version of a line from `get_line`. Raises NotFound."""
     text = str(number)
+    # So short that the column can hold it
     plain = text.isascii() and text.isdigit() and len(text) < 9
     rows = line.versions.select_related("published_by")
     version = rows.filter(number=int(text)).first() if plain else None
@@ -242,7 +245,9 @@ def members(user_ids: Collection[int], project_ids: Collection[int] | None) -> s
 def number_of(project: Project, name: str) -> int | None:
     """42 for `WI-{project}-42`, None for anything else."""
     digits = name.removeprefix(f"WI-{project.key}-")
+    # Any 18 digits fit a bigint.
     plain = digits != name and digits.isascii() and digits.isdigit() and len(digits) < 19
+    # No leading zeros: a task has one name.
     return int(digits) if plain and str(int(digits)) == digits else None
 
 
@@ -257,6 +262,7 @@ def _membership(who: User | AnonymousUser, project: Project) -> Membership | Non
     if not who.is_authenticated or not who.is_active:
         return None
     known: Membership | None = vars(project).get(READERS)
+    # The project may have been found for somebody else.
     if known is not None and known.user_id == who.pk:
         return known
     return _memberships_in.first(project=project.pk, user=who.pk)
@@ -309,6 +315,7 @@ def _token_may(token: ApiToken, action: str, needed: Role, scope: str, project: 
     """A token acts within its scopes: a person's as that person, a machine's with its own role."""
     if token.revoked_at is not None or not scope or scope not in token.scopes:
         return False
+    # None: a person's token that holds in all of their projects
     if token.project_id not in (None, project.pk):
         return False
     if token.kind == ApiToken.TokenKind.MACHINE:

@@ -86,6 +86,7 @@ def named_visit(task: Task, gate: str, payload: GateIn) -> GateVisit:
 
     Raises Invalid (path `visit`), Conflict."""
     visit_id = _uuid(payload.visit) if payload.visit is not None else None
+    # The digest tells them apart; the evidence itself may be large
     visits = list(task.gate_visits.filter(gate=gate).defer("evidence").order_by("opened_at"))
     if visit_id is not None and all(visit.pk != visit_id for visit in visits):
         raise Invalid.at("visit", "This gate of this task has no such visit.")

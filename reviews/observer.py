@@ -38,6 +38,7 @@ class ReviewObserver:
         if of_gates:
             asked.keep(batch_context.batch, batch_context.lookups.visits)
         written = writing.write(batch_context)
+        # After writing: what opened and closed in one batch is marked as read at once
         writing.settle(batch_context)
         if batch_context.of(Alarm):
             posting.post_notices(batch_context)

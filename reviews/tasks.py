@@ -163,6 +163,7 @@ def _deliver(mail: Posted, message: EmailMultiAlternatives | None) -> None:
     try:
         message.send()
     except (OSError, smtplib.SMTPException) as problem:
+        # Shown as failed while it waits for the next try
         row.update(state=Posted.State.FAILED, error=str(problem))
         raise
     row.update(state=Posted.State.SENT, sent_at=Now(), error="")

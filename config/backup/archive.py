@@ -61,6 +61,7 @@ class ArchiveWriter:
             return None
         with source:
             member, content = self._tar.gettarinfo(arcname=name, fileobj=source), _Checksum(source)
+            # What comes twice never changes once written (state.UNCHANGING): its size will do.
             if self.files.get(name, (-1, ""))[0] != member.size:
                 member.mode = 0o600
                 self._tar.addfile(member, content)
@@ -88,6 +89,7 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
     folder.mkdir(mode=0o700)
     try:
         with path.open("rb") as source, tarfile.TarFile(fileobj=source) as tar:
+            # This filter refuses names and links that lead out of the folder.
             tar.extractall(folder, filter="data")
         if not (folder / MANIFEST).is_file():
             raise DamagedArchive("it ends before its manifest")
@@ -96,6 +98,7 @@ def unpack(path: Path, folder: Path) -> dict[str, Any]:
             raise DamagedArchive(f"{MANIFEST} is not what was written")
         if wrong := [name for name, kind in _MEMBERS.items() if not isinstance(manifest.get(name), kind)]:
             raise DamagedArchive(f"{MANIFEST} lacks {', '.join(wrong)}")
+    # The last two come of a manifest that is JSON, but no object.
     except (tarfile.TarError, ValueError, AttributeError, TypeError) as error:
         raise DamagedArchive(str(error)) from error
     files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if not file.is_dir()}

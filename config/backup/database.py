@@ -23,6 +23,7 @@ from config.embedded.errors import LauncherError
 EMPTY_SCHEMA = b"DROP SCHEMA public CASCADE;\nCREATE SCHEMA public;\n"
 # Written by a pg_dump from 17 on; an older server does not know it.
 NEWER_SETTING = b"SET transaction_timeout"
+# Characters of a program's error output that the message repeats
 LAST_WORDS = 2000
 FOLDERS = "pipelines_allowedfolder"
 
@@ -89,6 +90,7 @@ def load(path: Path, *, replace: bool) -> None:
     command, environment = _command("psql", *words)
     server_knows, errors = server_version() >= 17, path.with_suffix(".errors")
     connection.close()
+    # Errors go to a file: a pipe that is full would block psql while it is still being fed.
     with errors.open("wb") as stderr, gzip.open(path, "rb") as lines:
         process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stderr=stderr)
         assert process.stdin is not None
@@ -113,10 +115,12 @@ def _command(program: str, *words: str) -> tuple[list[str], dict[str, str]]:
         facts |= dj_database_url.parse(settings.DATABASE_DIRECT_URL)
     # psql's own words for user, host, port and database; pg_dump has the same.
     address, variables = DatabaseClient.settings_to_cmd_args_env(facts, [])
+    # address[0] is the name psql, which _program gives with its path.
     return [str(_program(program)), *words, *address[1:]], {**os.environ, **(variables or {})}
 
 
 def _program(name: str) -> Path:
+    # pg_dump refuses a server newer than itself: the embedded one gets its own major version.
     major = server_version() if settings.EMBEDDED_DATABASE else None
     path = binaries.find(major).folder / name
     other = None if path.exists() else shutil.which(name)

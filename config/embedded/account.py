@@ -25,6 +25,7 @@ class Account:
 
     def how(self) -> dict[str, Any]:
         """Keyword arguments that make `subprocess` run something as this user."""
+        # Without extra_groups the process would keep the supplementary groups of root.
         return {"user": self.uid, "group": self.gid, "extra_groups": []} if self.switch else {}
 
     def own(self, path: Path) -> None:
@@ -71,6 +72,7 @@ def _entry(uid: int, *, switch: bool) -> Account:
         )
     account = Account(entry.pw_name, uid, entry.pw_gid, switch)
     try:
+        # Everybody may enter /: what is tried is the change of user, which a container may forbid.
         account.can_enter(Path("/"))
     except (OSError, subprocess.SubprocessError) as error:
         raise LauncherError(

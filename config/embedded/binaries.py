@@ -55,6 +55,7 @@ def find(major: int | None = None) -> Binaries:
 def _candidates() -> Iterator[Path]:
     # The package is looked up, not imported: its import makes folders and takes locks.
     packages = Path(sysconfig.get_path("purelib"))
+    # A set, because purelib and platlib are mostly the same folder
     for wheel in {packages / WHEEL, Path(sysconfig.get_path("platlib")) / WHEEL}:
         yield from sorted(
             (install / "bin" for install in wheel.glob("pginstall*")), key=_number, reverse=True
@@ -63,10 +64,12 @@ def _candidates() -> Iterator[Path]:
     if on_path:
         yield Path(on_path).resolve().parent
     for pattern in ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql@*/bin"):
+        # Path.glob takes no absolute pattern.
         yield from sorted(Path("/").glob(pattern[1:]), key=_number, reverse=True)
 
 
 def _number(folder: Path) -> int:
+    # The version in the name of the folder above bin: “16”, “pgsql-16”, “postgresql@16”
     match = re.search(r"(\d+)", folder.parent.name)
     return int(match[1]) if match else 0
 
@@ -82,6 +85,7 @@ def _checked(folder: Path) -> Binaries:
             "This platform may have no binaries (musl has none): install PostgreSQL and name its folder in PG_BIN, "
             "or set DATABASE_URL to a running one.",
         ) from error
+    # The major of “postgres (PostgreSQL) 16.4”, and of “17beta1”
     match = re.search(r"(\d+)(?:\.\d+|\w+)", answer)
     major = int(match[1]) if match else 0
     if major < OLDEST:

@@ -40,6 +40,7 @@ class Share:
             if last:
                 server.stop(self.place)
         if last:
+            # After the start lock is free: the keeper needs it to see that it may go.
             _await_keeper(self.place)
 
 
@@ -50,6 +51,7 @@ def hold(home: Path, *, durable: bool = True) -> Share:
         layout.make_home(home)
         with exclusive(layout.of(home).start_lock):
             place = server.ensure(home, durable=durable)
+            # Under the start lock: a keeper could find a server without users, and stop it.
             _shares[home] = Share(place)
         _start_keeper(place, durable)
         atexit.register(_shares[home].release)
@@ -76,6 +78,7 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
     finally:
+        # Closing the file frees the lock.
         os.close(lock)
 
 

@@ -17,6 +17,7 @@ from config.embedded.errors import LauncherError
 
 PORT = 5432  # only the name of the socket: there is no TCP
 NAME = "gateline"
+# The path of a unix socket has room for 107 bytes on Linux, and 103 on macOS.
 LONGEST_SOCKET_FOLDER = 100 - len(f"/.s.PGSQL.{PORT}.lock")
 
 
@@ -84,6 +85,7 @@ def write_record(layout: Layout, **facts: Any) -> None:
     unfinished = layout.record.with_suffix(".part")
     unfinished.write_text(json.dumps({"base": str(layout.base), **facts}, indent=1))
     unfinished.chmod(0o600)
+    # By rename, so that nobody reads half a record
     unfinished.rename(layout.record)
 
 
@@ -102,6 +104,7 @@ def connection(home: Path) -> dict[str, object]:
 def url(home: Path) -> str:
     """The same as an address, for DATABASE_URL of another process."""
     facts = connection(home)
+    # % first, or the escapes of the others would be escaped again.
     socket = str(facts["HOST"]).replace("%", "%25").replace("/", "%2F").replace(" ", "%20")
     return f"postgres://{NAME}:{facts['PASSWORD']}@{socket}:{PORT}/{NAME}"
 
@@ -146,6 +149,7 @@ def socket_folder(base: Path, account: Account) -> Path:
 
 
 def _refuse_foreign(folder: Path, account: Account) -> None:
+    # Not stat: in a temporary folder that all share, a link could have been put there first.
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != account.uid:
         raise LauncherError(

@@ -45,6 +45,7 @@ def reachable(binaries: Binaries, account: Account) -> Binaries:
             depth = part.relative_to(binaries.bundle[0].parent.parent)
             shutil.copytree(part, unfinished / depth, symlinks=True)
         unfinished.chmod(0o755)
+        # By rename: what has the final name is whole.
         unfinished.rename(target)
     copy = Binaries(target / binaries.folder.relative_to(binaries.folder.parents[2]), binaries.major)
     if not binaries.bundle or not _runs(copy, account):
@@ -69,6 +70,7 @@ def _shared(account: Account) -> Path:
             folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         except OSError:
             continue
+        # Anybody can write to /var/tmp: a folder that somebody else made there first is not used.
         if account.can_enter(folder) and folder.stat().st_uid == os.geteuid():
             return folder
     raise LauncherError(

@@ -16,6 +16,7 @@ PROC = Path("/proc") if sys.platform == "linux" else None
 def is_postmaster(pid: int, data: Path) -> bool:
     """True if the process lives, is no zombie, and its command line names this data folder."""
     state, command = _state(pid)
+    # Z is a zombie, X a process that is being removed.
     return bool(state) and state not in "ZX" and str(data) in command
 
 
@@ -24,6 +25,7 @@ def await_end(pid: int, seconds: float) -> None:
     after a moment, for the caller to look."""
     try:
         watched = os.pidfd_open(pid)
+    # No pidfd_open on this system, or the process has ended already
     except (AttributeError, OSError):
         return time.sleep(A_MOMENT)
     try:

@@ -38,6 +38,7 @@ THROWAWAY = {
     "full_page_writes": "off",
     "max_wal_size": "4GB",
     "wal_level": "minimal",
+    # With wal_level minimal PostgreSQL does not start unless there are no senders.
     "max_wal_senders": "0",
     # A run of the tests has a dozen processes of the product at a time, each with connections of its own.
     "max_connections": "300",
@@ -71,6 +72,7 @@ def ensure(home: Path, *, durable: bool) -> Layout:
 
 def stop(place: Layout) -> None:
     """Fast shutdown; a server that does not listen is stopped hard, and recovers at its next start."""
+    # To PostgreSQL: fast shutdown, immediate shutdown; the last is the system's.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
         pid = pid_of(place)
         if pid is None:
@@ -81,6 +83,7 @@ def stop(place: Layout) -> None:
 
 
 def _start(place: Layout, account: Account, server_binaries: Binaries, socket: Path, durable: bool) -> None:
+    # In quotes: the setting is a list, and the path may have a comma or a blank.
     options = OPTIONS | {"unix_socket_directories": f'"{socket}"'} | ({} if durable else THROWAWAY)
     words = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
     _trim(place.log)
@@ -139,6 +142,7 @@ def _initialise(place: Layout, account: Account, server_binaries: Binaries, dura
         "--encoding=UTF8",
         *locale,
         "--data-checksums",
+        # house §5: a password is asked for even on the socket.
         "--auth=scram-sha-256",
         f"--pwfile={password_file}",
     ]
@@ -154,6 +158,7 @@ def _initialise(place: Layout, account: Account, server_binaries: Binaries, dura
         password_file.unlink()
     place.password.unlink(missing_ok=True)
     _private_file(place.password, password)
+    # Last, so that a data folder that exists has its password beside it.
     fresh.rename(place.data)
 
 
@@ -168,6 +173,7 @@ def _run(command: Sequence[str | Path], account: Account, standard_input: str = 
         env=_environment(),
         **account.how(),
     )
+    # `postgres --single` ends with 0 even where a statement failed.
     if done.returncode or "ERROR:" in done.stderr:
         raise LauncherError(
             f"{Path(command[0]).name} could not set up the embedded PostgreSQL: {done.stderr.strip()[-2000:]}",
@@ -194,6 +200,7 @@ def _pid_file(data: Path) -> tuple[int | None, bool]:
     except (FileNotFoundError, NotADirectoryError):
         return None, False
     pid = int(lines[0]) if lines and lines[0].strip().isdigit() else None
+    # The eighth line of postmaster.pid is the status of the server.
     return pid, len(lines) > 7 and lines[7].strip() == "ready"
 
 

@@ -31,6 +31,7 @@ def ensure() -> None:
         _npm(
             "Installing the front end's packages", ["ci", "--no-audit", "--no-fund", "--fetch-retries=1"], env
         )
+        # In the folder that `npm ci` removes first: a run that was cut off leaves no stamp.
         (MODULES / ".gateline-stamp").write_text(modules_digest)
     _npm("Building the front end", ["run", "build"], env)
     (DIST / ".gateline-stamp").write_text(built)

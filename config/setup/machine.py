@@ -33,6 +33,7 @@ def check_port(host: str, port: int) -> None:
     """SetupError if somebody else listens there, or if we may not."""
     kind = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(kind, socket.SOCK_STREAM) as probe:
+        # Connections of a server that has just stopped (TIME_WAIT) do not count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

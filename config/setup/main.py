@@ -39,6 +39,7 @@ def main(arguments: list[str]) -> int:
         print(f"\n{error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        # 128 + SIGINT, as shells tell it
         return 130
 
 

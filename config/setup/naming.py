@@ -40,6 +40,7 @@ CLASS_NAMES_TEXT = """
 """
 CLASS_NAMES = frozenset(CLASS_NAMES_TEXT.split())
 DECLARED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)")
+# “keptRows” is kept, Rows; “HTTPError” is HTTP, Error.
 PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 EXAMPLES = 20
 DOC_COMMENT = re.compile(r"/\*\*[\s*]*([^\s*]+)")

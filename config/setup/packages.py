@@ -58,6 +58,7 @@ def install(lock: str, label: str) -> None:
         "--python",
         PYTHON,
         "--require-hashes",
+        # Wheels alone: to be installed no package runs code of its own.
         "--no-build",
         "-r",
         ROOT / lock,

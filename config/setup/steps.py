@@ -61,6 +61,7 @@ def show(text: str) -> None:
 @contextmanager
 def one_at_a_time() -> Iterator[None]:
     """Two set-ups in one folder would tread on each other: the second waits."""
+    # This file is there in every checkout: no lock file has to be made, or removed.
     with Path(__file__).open("rb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -100,6 +101,7 @@ class SetupStep:
 
     def _print(self, text: str, *, last: bool = False) -> None:
         if sys.stdout.isatty():
+            # Back to the start of the line, and clear it
             print(f"\r\x1b[K{text}", end="\n" if last else "", flush=True)
         else:
             print(text, flush=True)
@@ -112,6 +114,7 @@ def run(
     label: str, command: Sequence[str | Path], *, remedy: str, env: Mapping[str, str] | None = None
 ) -> None:
     """Runs a long command and shows that it goes on. StepFailed with its output."""
+    # A file, not a pipe: nobody has to read while the command runs.
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             [str(word) for word in command],
@@ -165,6 +168,7 @@ def environment(**more: str) -> dict[str, str]:
     return variables | more
 
 
+# As Node, OpenSSL, uv and pip tell of a network or a certificate that fails
 NO_NETWORK = re.compile(
     r"ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|_CERT|CERTIFICATE_VERIFY|dns error|"
     r"name resolution|Connection refused|[Tt]imed out|Network is unreachable|Failed to (fetch|establish)|"

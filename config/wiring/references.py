@@ -30,10 +30,12 @@ IN_TEMPLATES = {
     "template": re.compile(
         r"""\{%\s*(?:include|extends)\s+["']([\w./-]+)[#"']|template=["']([\w./-]+\.html)"""
     ),
+    # <c-vars> and <c-slot> are Cotton's own.
     "component": re.compile(r"<c-(?!vars|slot)([a-z][\w.-]*)"),
     "static file": re.compile(r"""\{%\s*static\s+["']([\w./-]+)["']"""),
     "entry of the front end": re.compile(r"""\{%\s*vite\s+["']([\w./-]+)["']"""),
 }
+# Names with a hash of eight signs, as the build gives them: “main-BxY3k_9Q.js”
 BUILT = re.compile(r"""["'`(/]([A-Za-z0-9][\w.-]*-[\w-]{8}\.(?:js|css|svg|woff2?))["'`)]""")
 IMPORTED = re.compile(r"""@import ["'](\.[\w./-]+)["']""")
 IN_SOURCE = {
@@ -139,6 +141,7 @@ def _built() -> Iterator[str]:
 
 def _entries() -> Iterator[str]:
     for source in json.loads((settings.BASE_DIR / "static" / "dist" / "manifest.json").read_text()):
+        # “static/ts/pages/x.ts” is the entry pages/x, “static/editor/main.tsx” is editor.
         yield re.sub(r"^static/(?:ts/)?|/main\.tsx$|\.ts$", "", source)
 
 
@@ -156,6 +159,7 @@ def _routes(resolver: URLResolver, prefix: str, space: str) -> Iterator[str]:
 
 
 def _view(entry: URLPattern) -> str:
+    # Ninja wraps its PathView in a function: only the closure still has it.
     cells = getattr(entry.callback, "__closure__", None) or ()
     for view in (cell.cell_contents for cell in cells):
         if isinstance(view, PathView):

@@ -23,6 +23,7 @@ from gateline.session import client
 
 PROTOCOLS = "https:http:ssh:file"
 """What an address of a server's may make git speak, unless GIT_ALLOW_PROTOCOL says otherwise: `ext::` runs programs."""
+# SHA-1, or SHA-256
 COMMIT = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -126,6 +127,7 @@ def _clone(address: str, folder: Path | None, name: str) -> tuple[Clone, str]:
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
         raise Usage(f"{target} is there already.", "Name a folder that does not exist yet.")
     output.note(f"Cloning {plain(address)} into {plain(target)} …")
+    # house §5: -- before what a server said, so that git takes none of it for an option.
     git("clone", "--quiet", "--no-checkout", "--", address, str(target))
     return Clone(target), "origin"
 
@@ -143,6 +145,7 @@ def _fetch(server: Client, place: TaskPlace, branch: dict[str, Any], clone: Clon
         clone.git("fetch", "--quiet", remote, tracked)
     if clone.has(branch["head"]):
         return
+    # The bundle begins after the base: git takes it only where it has that commit.
     if not clone.has(branch["base"]):
         clone.git("fetch", "--quiet", remote, branch["base_branch"])
     with tempfile.TemporaryDirectory(prefix="gateline-") as folder:
@@ -171,6 +174,7 @@ def _switch(branch: dict[str, Any], clone: Clone, remote: str) -> None:
                 f"{name} has commits of yours that are not on top of the task's.",
                 f"Rebase them: git rebase {head[:10]}; or move the branch away: git branch -m {name} mine",
             )
+    # Set by hand (--no-track above): the remote may not have this branch yet.
     clone.git("config", f"branch.{name}.remote", remote)
     clone.git("config", f"branch.{name}.merge", f"refs/heads/{name}")
 
@@ -181,6 +185,7 @@ def same_repository(one: str, other: str) -> bool:
 
 
 def _plain(address: str) -> str:
+    # The short form of ssh: git@host:owner/name
     if "://" not in address and ":" in address and not address.startswith(("/", ".")):
         host, _, path = address.partition(":")
         address = f"ssh://{host}/{path}"

@@ -77,7 +77,10 @@ def found(what: Path) -> list[tuple[str, dict[str, str]]]:
         raise Usage(f"{what} holds more than {MOST} documents.", "Name a folder further down.")
     roots = [file.parent for file in files if file.name == HEAD]
     roots += [
-        root for file in files if file.name == STATION and (root := file.parent.parent.parent) not in roots
+        # Of stations/NN-name/station.json the line is the folder above `stations`.
+        root
+        for file in files
+        if file.name == STATION and (root := file.parent.parent.parent) not in roots
     ]
     documents: dict[Path, dict[str, str]] = {}
     for file in files:
@@ -97,6 +100,7 @@ def found(what: Path) -> list[tuple[str, dict[str, str]]]:
 def _files(folder: Path) -> Iterator[Path]:
     """Never through a link: it may lead anywhere; nor what is no file: a pipe would never end."""
     for root, folders, names in os.walk(folder):
+        # In place: os.walk goes into what is left in its own list.
         folders[:] = [folder for folder in folders if folder not in (".git", "node_modules")]
         for name in names:
             file = Path(root, name)
@@ -106,6 +110,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _text(file: Path) -> str:
     try:
+        # Drops a byte order mark, with which some editors begin a file.
         return file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as fault:
         raise Usage(f"{file} cannot be read: {fault}") from fault
@@ -153,8 +158,10 @@ def _at(row: dict[str, Any], place: dict[str, Any]) -> str:
 
 def _keep(server: Client, where: str, row: dict[str, Any], json: bool) -> None:
     """Under the first key that is free."""
+    # As many losses as were shown: with others the server keeps nothing (409).
     body = {"files": row["files"], "save": True, "losses": len(row["losses"])}
     for number in range(1, 21):
+        # A key has at most 64 characters.
         key = row["key"] if number == 1 else f"{row['key'][:60]}-{number}"
         try:
             row["saved"] = server.post(where, {**body, "key": key})["saved"]

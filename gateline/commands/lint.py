@@ -62,6 +62,7 @@ def read(what: str) -> str | None:
         return sys.stdin.read()
     file = Path(what)
     if not file.is_file():
+        # Named so, a file was meant, and no line.
         if file.suffix in (".yaml", ".yml", ".json"):
             raise Usage(f"There is no file {what}.")
         return None

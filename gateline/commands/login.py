@@ -46,6 +46,7 @@ def login(
     address = address_of(url)
     token = _token(address, token_stdin)
     new_profile = Profile(name or ctx.obj or urlsplit(address).netloc, address, token, project)
+    # Before it is saved: a token that the server refuses is not kept.
     with Client(new_profile) as server:
         projects = server.get("/projects")
     profiles.save(profiles.load().with_profile(new_profile, default=default))
@@ -120,6 +121,7 @@ def _token(address: str, from_stdin: bool) -> str:
         raise Usage(
             "There is no terminal to ask for the token.", "Pipe it in: gateline login URL --token-stdin"
         )
+    # It goes into a header, which can carry no other characters.
     if not token.startswith("gl_") or not token.isascii() or not token.isprintable():
         raise Usage(
             "That is not a token of Gateline: they begin with gl_.", f"Create one at {address}/account/"

@@ -39,6 +39,7 @@ def logs(
     station_key = next((key for key, name in names.items() if station in (key, name)), station)
     known: set[int] = set()
     while True:
+        # Asked before the visits: what comes after this look is printed in the next round.
         ended = not follow or server.get(place.path())["status"] in ENDS
         for visit in _visits(server, place):
             fits = (not station_key or visit["station"] == station_key) and run in (0, visit["visit"])

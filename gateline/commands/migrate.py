@@ -13,6 +13,7 @@ from gateline.places import LinePlace
 from gateline.session import client
 from gateline.typed import pair
 
+# The worst first: `_show` sorts by this order.
 EFFECTS = {
     "stuck": "would get stuck",
     "approve_again": "must be approved again",

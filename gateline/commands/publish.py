@@ -82,12 +82,14 @@ def publish(
         saved = server.send(
             "PUT",
             proposal.path("draft"),
+            # Where somebody saved another draft since, the server refuses this one (409).
             params={"based_on": number},
             content=proposal.text.encode(),
             headers={"Content-Type": "application/yaml"},
         )
         number = saved["draft"]
     made = server.post(proposal.path("publish"), {"draft": number, "name": name})
+    # law §14, four eyes: it was asked for, and another designer publishes it.
     if "requested_by" in made:
         _waits(proposal, made, changed, json=json)
         return

@@ -288,6 +288,7 @@ def _asked(fields: list[dict[str, Any]], filled_keys: Container[str]) -> dict[st
             continue
         choices = ["yes", "no"] if field["type"] == "yes_no" else field["choices"]
         among = f" ({', '.join(choices)})" if choices else ""
+        # Not `plain`: a prompt knows no markup that would have to be escaped.
         label = "".join(map(output.visible, f"{field['label']}{among}"))
         begin = None if field["required"] else ""
         if text := typer.prompt(label, default=begin, show_default=False, err=True):
@@ -300,6 +301,7 @@ def _since(server: Client, place: TaskPlace, details: dict[str, Any]) -> list[Fa
     try:
         now = server.get(place.path("gates", details["gate"], "review"))
     except CommandFailure:
+        # Only an addition to the refusal, which is told without it
         return []
     if now["evidence"] == details["evidence"] and now["visit"] == details["visit"]:
         return []

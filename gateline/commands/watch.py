@@ -117,6 +117,7 @@ class Watched:
             self.names = self.names or names_of(self.server, self.place, task["version"])
             self.positions = self.server.get(self.place.path("positions"))
             visits, status = list(self._new_visits()), list(self._new_status())
+            # An end is told last, after the visits that led to it.
             news = [*visits, *status] if self.status in ENDS else [*status, *visits]
         self._read_log()
         return news
@@ -213,6 +214,7 @@ class Watched:
                 facts: dict[str, Any] = self.server.get(self.place.path())
                 return facts
             except Unreachable:
+                # Before its first answer nothing is waited for: the address may be wrong.
                 if not self.task or time.monotonic() > until:
                     raise
                 time.sleep(2)

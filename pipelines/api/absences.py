@@ -15,6 +15,7 @@ from pipelines.people import absences
 from pipelines.ports import clock
 
 router = Operations("absences")
+# The largest id that the column can hold
 LARGEST = 2**63 - 1
 
 
@@ -48,6 +49,7 @@ def create(request: Request, payload: AbsenceIn) -> AbsenceOut:
     token for one project that names no project or another."""
     user = _person(request, ApiToken.Scope.DECIDE)
     project = _project(request, payload.project)
+    # PostgreSQL takes no NUL in a text.
     stand_in = access.people_known_to(user).filter(username=payload.stand_in.replace("\0", "")).first()
     if stand_in is None:
         raise Invalid.at("stand_in", "Choose another member who can see the project.")

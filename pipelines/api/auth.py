@@ -72,6 +72,7 @@ class ReportBearer(RunnerBearer):
             forget(token)
             return None
         if len(_PROJECTS) >= MOST_REMEMBERED:
+            # Whose token is forgotten is looked up once more.
             _PROJECTS.clear()
         _PROJECTS[accounts.digest_of(token)] = api_token.project_id
         return Presented(token, api_token.project_id)
@@ -101,6 +102,7 @@ class Session(APIKeyCookie):
     param_name = settings.SESSION_COOKIE_NAME
 
     def __init__(self) -> None:
+        # Ninja would check it before it is known who asks; `authenticate` does so after.
         super().__init__(csrf=False)
 
     def authenticate(self, request: HttpRequest, key: str | None) -> User | None:

@@ -58,6 +58,7 @@ def bundle(request: Request, task: Task) -> FileResponse:
         raise Conflict(f"Nothing was committed yet: the branch is at {branch.base}.")
     if sum(packs.values()) > MOST_PACKED:
         raise Conflict("It is larger than 64 MB. Let the line push the branch, and fetch it from there.")
+    # FileResponse closes it, and so removes it.
     file = tempfile.TemporaryFile(prefix="bundle-")  # noqa: SIM115
     bundles.write(packs, partial(storage.fetch, storage.artifacts()), branch.name, branch.head, file)
     file.seek(0)

@@ -139,6 +139,7 @@ def picture(
     now: str = Query("draft", alias="to"),
 ) -> dict[str, Any]:
     """Return the picture of the changes, with `from` and `to` as there. 400: a draft that cannot be read."""
+    # A line that was never published is compared with itself.
     before = before or (comparing.LIVE if line.live else comparing.DRAFT)
     apart = comparing.apart(comparing.named(line, before), comparing.named(line, now))
     return {**picture_of(apart, line.pk), "icons": asset("static/icons.json"), "kinds": kinds()}

@@ -126,6 +126,7 @@ def _told(opened: opening.Opened, project: Project, key: str) -> dict[str, Any]:
     document, text = opened.document, opened.text
     if key and document.get("key") != key:
         document = {**document, "key": key}
+        # Into the text as it is, for its comments to stay; where that cannot be, all of it anew
         text = with_members(text, document, ["key"]) or native.dumps(document)
     stations = document.get("stations")
     if not isinstance(document.get("key"), str) or not isinstance(stations, list):

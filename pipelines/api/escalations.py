@@ -80,6 +80,7 @@ def resolve(
     """Once, by a person of its role or an administrator of the project, with a token that may decide. 409: it was
     resolved already, or the same would be escalated again."""
     person = person_of(request.auth)
+    # law §1: down the path. An escalation of another task is none here.
     if not Escalation.objects.filter(task=task, pk=escalation).exists():
         raise NotFound()
     engine.resolve(escalation, user=person, word=payload.word, reason=payload.reason, route=payload.route)

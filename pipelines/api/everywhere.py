@@ -18,6 +18,7 @@ from pipelines.models import Line, Task
 
 router = Router(tags=["tasks"])
 ERRORS = dict.fromkeys((401, 403), ProblemOut)
+# The key of a project may have hyphens, as in WI-web-shop-7: the last digits are the number.
 NUMBER = re.compile(r"WI-(?P<project>.+)-\d+", re.ASCII)
 
 
@@ -71,10 +72,12 @@ def tasks(request: Request, begins: str = "", limit: int = 50) -> list[NamedTask
         lead = f"WI-{project.key}-"
         if begins.startswith(lead):
             condition |= Q(project=project, typed__startswith=begins.removeprefix(lead))
+        # Not even the project is typed in full: all of its tasks fit.
         elif lead.startswith(begins):
             condition |= Q(project=project)
     if not condition:
         return []
+    # As text: what was typed is the beginning of the number in digits.
     matches = Task.objects.annotate(typed=Cast("number", CharField())).filter(condition)
     rows = matches.select_related("project__owner").order_by("-pk")[: min(max(limit, 1), 200)]
     return [

@@ -26,6 +26,7 @@ FORMATS = {
     "uri": "https://git.example.com/app.git",
     "binary": "",
 }
+# Schemas that contain themselves, as conditions do, end here.
 DEEPEST = 8
 
 

@@ -41,6 +41,7 @@ def take(request: HttpRequest, owner: str, project: str, name: str) -> TakenOut:
     )
     headers = {key.lower(): value for key, value in request.headers.items()}
     try:
+        # Answered as a wrong signature is, so that nobody learns which repositories there are.
         if repository is None:
             raise issue_tasks.Unsigned
         delivery = issue_tasks.take(repository, headers, request.body, timezone.now())

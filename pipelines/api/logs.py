@@ -46,6 +46,7 @@ def log(
 ) -> LogOut:
     """Return the log of the last attempt, or of the `attempt` with this number: the lines from the position
     `from` on, as many as are sent at once. Signs that steer a terminal are spelt out."""
+    # Beyond a bigint PostgreSQL would refuse the number.
     job = Job.objects.filter(task=task, pk=visit).first() if 0 < visit < 2**63 else None
     if job is None or not 0 <= attempt <= job.attempt:
         raise NotFound

@@ -49,6 +49,7 @@ class Operations(Router):
         self, path: str, methods: list[str], view_func: Callable[..., Any], **more: Any
     ) -> None:
         answers = more["response"] if isinstance(more["response"], dict) else {200: more["response"]}
+        # What anybody may ask, with no key in its address, refuses nobody.
         refusals = self._refusals if more["auth"] is not None or "{" in path else {}
         status = None if 200 in answers or len(answers) > 1 else next(iter(answers))
         operation = _operation(view_func, status)
@@ -92,12 +93,14 @@ def _operation(view: Callable[..., Any], status: int | None) -> Callable[..., An
         if find is not None:
             target = find(request.auth, *(values.pop(key) for key in keys))
             project = target if isinstance(target, Project) else target.project
+            # Found, so the caller may know of it: 403, not 404
             if not access.can(request.auth, action, project):
                 raise Forbidden(str(refusal))
             values[subject] = target
         answer = view(request, **values)
         return answer if status is None or isinstance(answer, HttpResponseBase) else Status(status, answer)
 
+    # Ninja reads the parameters of an operation from its signature.
     operation.__signature__ = _addressed(signature(view), hints, subject, keys)  # type: ignore[attr-defined]
     return operation
 

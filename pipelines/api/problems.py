@@ -29,6 +29,7 @@ _model_of = cache(partial(_operations._create_response_model, None))
 _operations._create_response_model = lambda self, response: _model_of(response)
 
 CONTENT_TYPE: Final = "application/problem+json"
+# Of several that fit the first counts: classes before those that they derive from.
 STATUS: tuple[tuple[type[Exception], int], ...] = (
     (TooMuch, 429),
     (Invalid, 400),
@@ -111,6 +112,7 @@ def answer(
     response = api.create_response(request, {**body(status, detail, errors), **more}, status=status)
     response["Content-Type"] = CONTENT_TYPE
     if status == 401:
+        # RFC 9110 asks for it with every 401.
         response["WWW-Authenticate"] = 'Bearer realm="Gateline"'
     return response
 

@@ -100,6 +100,7 @@ def create(request: Request, owner: str, payload: ProjectIn) -> ProjectOut:
             raise Forbidden(
                 "To create a project of this owner you need the role Admin in one of its projects."
             )
+        # Without a project of this owner the caller is not even told that there is one.
         raise NotFound
     made = projects.create(target_owner, payload.key, payload.name, by=person_of(request.auth))
     return ProjectOut.of(made)

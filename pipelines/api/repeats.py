@@ -32,6 +32,7 @@ IDEMPOTENCY_KEY = Header(
 HOURS = 24
 LARGEST = 1_000
 """Answers kept for each person or machine; the oldest go first."""
+# Expired answers, of anybody, that one request deletes
 AT_ONCE = 100
 
 

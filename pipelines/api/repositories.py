@@ -147,6 +147,7 @@ def put(request: Request, project: Project, name: str, payload: RepositoryPut) -
     fields = RepositorySettings(name=name, **payload.model_dump(exclude={"allow", "protection"}))
     by, allow, now = person_of(request.auth), payload.allow, timezone.now()
     known = Repository.objects.select_related("project__owner").filter(project=project, name=name).first()
+    # Together: no repository is connected without the protection that was asked for.
     with transaction.atomic():
         if known is None:
             known = repositories.connect(project, fields, by=by, now=now, allow=allow)
@@ -236,6 +237,7 @@ def drop_notice(request: Request, project: Project, name: str, notice: int) -> N
 
 def _notice(repository: Repository, notice: int) -> HostNotice:
     rows = HostNotice.objects.select_related("link__task__project")
+    # Beyond a bigint PostgreSQL would refuse the number.
     row = rows.filter(link__repository=repository, pk=notice).first() if notice < 2**63 else None
     if row is None:
         raise NotFound

@@ -30,8 +30,10 @@ def document(request: HttpRequest) -> dict[str, Any]:
         pieces.append(piece)
     try:
         text = b"".join(pieces).decode()
+        # Python reads NaN and Infinity, which are no JSON.
         body = json.loads(text, parse_constant=_no_number)
         if HALVES.search(text):
+            # Fails only where half a sign stands alone: two halves together are one.
             json.dumps(body, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise Invalid.at("", "is not JSON") from error
@@ -55,6 +57,7 @@ def fence(place: str, entry: Any) -> tuple[int, uuid.UUID]:
     if not isinstance(entry, dict):
         raise Invalid.at(place, "is no object")
     job, lease = entry.get("job"), entry.get("lease")
+    # Not isinstance: to Python true is an int, too.
     if type(job) is not int or not 0 < job < MOST_JOB:
         raise Invalid.at(f"{place}.job", "not the number of a job")
     try:

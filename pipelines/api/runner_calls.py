@@ -63,6 +63,7 @@ def short(request: HttpRequest) -> SentCall | None:
     secret = secret.removeprefix(BEARER)
     project, runner = project_of(secret), uuid.UUID(match[1])
     lease = LEASE.fullmatch(request.headers.get(wire.LEASE, "")) if match[2] else None
+    # A report about one job has its lease in the header; several have theirs in the body.
     if project is None or (lease is None) == (match[2] is not None):
         return None
     return read(request, secret, project, runner, (int(match[2]), uuid.UUID(lease[0])) if lease else None)

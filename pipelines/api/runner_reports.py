@@ -103,6 +103,7 @@ def _known(
 
 
 def _told(call: ReportCall, known: Reported | None, in_force: bool) -> list[Told | ReportAnswer] | Refusal:
+    # Before all else: without a token in force nobody is told what is wrong with a call.
     if not in_force:
         return TokenOutOfForce()
     if call.fault is not None:

@@ -320,6 +320,7 @@ def join(request: RunnerRequest, runner: uuid.UUID, job: int, digest: str, lease
     """`{"parts": [digests]}`: the file that parts make which were sent, in this order."""
     job_row = _held(request, runner, job, lease)
     parts = bodies.document(request).get("parts")
+    # 64: SHA-256 in hexadecimal
     if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) == 64 for part in parts):
         raise Invalid.at("parts", "is no list of digests")
     files.join(job_row, lease, digest, parts)
@@ -368,6 +369,7 @@ def _reported(
     (answer,) = runner_calls.answer([runner_calls.read(request, secret, request.auth.project, runner, fence)])
     if isinstance(answer, TokenOutOfForce):
         forget(secret)
+        # Once more by itself, since that counts wrong tokens and refuses many of them with 429.
         RunnerBearer().authenticate(request, secret)
         raise AuthenticationError from answer
     if isinstance(answer, Exception):

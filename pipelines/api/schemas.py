@@ -239,6 +239,7 @@ def _out(task: Task, failure: str, unmerged: bool) -> TaskOut:
     living = [token for token in task.tokens.all() if token.ended_at is None and not token.forked]
     token = min(living, key=lambda candidate: candidate.pk, default=None)
     asking = [visit for visit in task.gate_visits.all() if visit.state == GateVisit.State.OPEN]
+    # ALP has one field for it: of several open gates the one that opened first
     gate = min(asking, key=lambda visit: (visit.opened_at, visit.position), default=None)
     return TaskOut(
         id=task.name,

@@ -114,10 +114,12 @@ def cancel(request: Request, line: Line, trial: int) -> TrialOut:
 
 
 def _bounded(trial: int) -> int:
+    # PostgreSQL would refuse what no bigint holds; 0 is the id of no row.
     return trial if 0 < trial < 2**63 else 0
 
 
 def _told(trial: StationTrial, position: int) -> TrialOut:
+    # Behind the last newline there is no whole line yet.
     every = trial.log.split("\n")[:-1]
     lines = every[position : position + LINES]
     next_position = min(position, len(every)) + len(lines)

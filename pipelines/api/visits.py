@@ -49,6 +49,7 @@ def index(request: Request, task: Task, after: int = 0, limit: int = 50) -> list
     rows = _rows(task)
     if 0 < after < 2**63:
         rows = rows.filter(pk__gt=after)
+    # Left out by the database, so that a large outcome is not even sent here.
     small = Case(When(size__lte=LARGE, then=F("outcome")), default=Value(None), output_field=JSONField())
     rows = rows.annotate(size=Length(Cast("outcome", TextField()))).annotate(shown=small).defer("outcome")
     return [_out(job, job.shown, omitted=(job.size or 0) > LARGE) for job in rows[: min(max(limit, 1), 200)]]

@@ -96,6 +96,7 @@ def state(line: ParsedLine, result: ScenarioResult, payload: WalkIn, steps: list
     if result.walk is None:
         return {"timeline": [], "cursor": 0, "refused": {"step": 0, "message": result.failures[0].message}}
     records = result.steps
+    # records[0] is the beginning: there is one more of them than steps.
     requested_cursor = len(records) - 1 if payload.cursor is None or payload.form else payload.cursor
     cursor = min(requested_cursor, len(records) - 1)
     here = records[cursor]

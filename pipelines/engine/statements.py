@@ -11,6 +11,8 @@ TASKS_OF_JOBS = "ARRAY(SELECT DISTINCT task_id FROM pipelines_job WHERE id = ANY
 
 TASKS_BY_ID = array("bigint")
 
+# In id order, so that no two wait for each other; NO KEY, so that rows which refer to a task
+# can be written meanwhile.
 LOCK_TASKS = """SELECT to_json(task)::text FROM pipelines_task task WHERE id = ANY({of})
           ORDER BY id FOR NO KEY UPDATE"""
 
@@ -53,6 +55,7 @@ AWAITED_TASKS = """
 
 # Leases, agents and draws
 
+# A row is: old job, new job, key, seconds (core/handed_leases.py).
 HAND_LEASES_ON = """
     UPDATE pipelines_lease AS lease SET job_id = (v.row ->> 1)::bigint, key = (v.row ->> 2)::uuid,
       expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)
@@ -65,6 +68,7 @@ WAKE_WAITING = """
     WHERE token.status = 'held' AND task.project_id = %(project)s AND token.wait -> 'missing' ? %(missing)s
     ON CONFLICT DO NOTHING"""
 
+# The task that follows none comes first.
 TASK_CHAIN = """WITH RECURSIVE chain(id, follows_id) AS (
             SELECT id, follows_id FROM pipelines_task WHERE id = %s
             UNION SELECT task.id, task.follows_id FROM pipelines_task task JOIN chain ON task.id = chain.follows_id)
@@ -73,9 +77,11 @@ TASK_CHAIN = """WITH RECURSIVE chain(id, follows_id) AS (
 
 # Gates and joins
 
+# A digest of digests, so that a log is never put together for it
 LOG_DIGEST = """SELECT encode(sha256(string_agg(sha256(data), ''::bytea ORDER BY number)), 'hex')
                 FROM pipelines_logchunk WHERE job_id = %s AND attempt = %s"""
 
+# house §4: of two words at once the first changes a row, the second none.
 DECIDE = """UPDATE pipelines_gatevisit SET state = 'decided', word = %s, route = %s, reason = %s, decided_by_id = %s,
               decided_at = %s, overridden = %s
             WHERE id = %s AND state = 'open' AND token_version = %s RETURNING 1"""
@@ -98,10 +104,12 @@ STAND_INS = f"""
 
 # Commands
 
+# The row stays locked until the end of the transaction, so that numbers have no gaps.
 NEXT_NUMBER = """INSERT INTO pipelines_taskcounter (project_id, last) VALUES (%s, 1)
           ON CONFLICT (project_id) DO UPDATE SET last = pipelines_taskcounter.last + 1
           RETURNING last, clock_timestamp()"""
 
+# xmax = 0 is a row that was inserted, and not updated: the first report of its kind.
 COUNT_IGNORED = """INSERT INTO pipelines_ignoredreport (job_id, attempt, digest, count)
            SELECT * FROM unnest(%s::bigint[], %s::int[], %s::text[], %s::int[])
            ON CONFLICT (job_id, attempt, digest) DO UPDATE SET count = pipelines_ignoredreport.count + excluded.count
@@ -111,6 +119,7 @@ TAKE_LEASE_BACK = "DELETE FROM pipelines_lease WHERE job_id = %s AND key = %s"
 
 IF_EXPIRED = " AND expires_at < clock_timestamp()"
 
+# Freed by the end of the transaction
 LOCK_DEPENDENCIES = "SELECT pg_advisory_xact_lock(hashtext('gateline.dependencies'), %s)"
 
 
@@ -127,6 +136,7 @@ TICKETS_TO_DRIVE = (
     "SELECT DISTINCT (args->>'token_id')::bigint FROM procrastinate_jobs WHERE task_name = 'pipelines.drive'"
 )
 
+# Columns 5 and 6 are the positions of the station and of the rule in it.
 VERSION_ROWS = """
     SELECT version_id, 'station', key, kind, position, 0 FROM pipelines_versionstation WHERE version_id = ANY(%(of)s)
     UNION ALL
@@ -136,6 +146,7 @@ VERSION_ROWS = """
     SELECT version_id, 'gate', key, mode, position, 0 FROM pipelines_versiongate WHERE version_id = ANY(%(of)s)
     ORDER BY 5, 6"""
 
+# tgenabled “O” is a trigger in force, as it is made.
 UNGUARDED_TABLES = """SELECT name FROM unnest(%s::text[]) AS name WHERE NOT EXISTS (
                  SELECT FROM pg_trigger t WHERE t.tgrelid = ('pipelines_' || name)::regclass
                  AND t.tgname = 'gateline_update' AND t.tgenabled = 'O')"""

@@ -44,6 +44,7 @@ def hands_at(path: str, notes: Noted) -> tuple[Author, ...]:
     authors = authors or list(_hands([notes[ROOT]] if ROOT in notes else []))
     last: dict[str, Author] = {}
     for hand in sorted(authors, key=lambda author: author.number):
+        # A dict keeps the place of a key that is set again: this one goes to the end.
         last.pop(hand.person, None)
         last[hand.person] = hand
     return tuple(last.values())

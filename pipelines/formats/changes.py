@@ -106,6 +106,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[DocumentCha
 def touches(one: str, other: str) -> bool:
     """Return whether one of two paths is the other, or leads to it."""
     short, long = sorted((one, other), key=len)
+    # “work” leads to “work.kind” and “rules” to “rules[a]”, but “work” not to “works”.
     return long == short or not short or (long.startswith(short) and long[len(short)] in ".[")
 
 
@@ -194,6 +195,7 @@ def _affects(kind: str, rest: tuple[Step, ...], old: Any, new: Any) -> Affects:
     if kind == "station" and path == "limits":
         return "routing" if _limits(old) & COUNTED or _limits(new) & COUNTED else "work"
     return next(
+        # With the dots “work” is the field of “work.kind”, and “name” not that of “names”.
         (affects for field, affects in affects_by_field.items() if f"{path}.".startswith(f"{field}.")),
         "routing",
     )

@@ -102,6 +102,7 @@ def by_identity(members: Any, identity: str | None) -> dict[str, Any] | None:
     """None: no list of objects with different identities, which can only be taken as a whole."""
     if identity is None:
         return None
+    # A list that one side does not have is merged like an empty one.
     if members is GONE:
         return {}
     if not isinstance(members, list) or not all(isinstance(member, Mapping) for member in members):
@@ -123,6 +124,7 @@ def _list(
     order = _order(list(base), list(mine), list(theirs), strict=step == "rules")
     if order is None:
         clashes.append(Clash(join(path, ORDER), list(base), list(mine), list(theirs)))
+        # Where there are clashes the document holds theirs.
         order = [*theirs, *(key for key in mine if key not in theirs)]
     merged = []
     for key in order:
@@ -141,9 +143,11 @@ def _order(base: list[str], mine: list[str], theirs: list[str], *, strict: bool)
         moved_by_them = kept(theirs, common) != kept(base, common)
         if moved_by_me and moved_by_them:
             return None
+        # Whoever moved members gives the order; the other side's new ones are put into it.
         first, second = (mine, theirs) if moved_by_me else (theirs, mine)
     else:
         first, second = theirs, mine
+    # Both added rules at one place: which comes first would decide which wins.
     if strict and set(_added(first, base, common)) & set(_added(second, base, common)):
         return None
     return _inserted(first, second)

@@ -103,6 +103,7 @@ def as_text(text: str | bytes) -> str:
     """UTF-8, not too long. Raises TextError."""
     if isinstance(text, bytes):
         try:
+            # “-sig”: a byte order mark in front is dropped.
             return as_text(text.decode("utf-8-sig"))
         except UnicodeDecodeError as error:
             before = text[: error.start]
@@ -120,12 +121,14 @@ def _value(text: str, exact: bool) -> Any:
     try:
         value = jsontext.loads(text)
     except jsontext.JsonTextError as error:
+        # It may be YAML in its flow style, which begins with a brace, too.
         parsed = parse(text, exact=exact)
         if error.line is None:  # JSON in form, but something in it is refused: NaN
             raise
         return parsed.value
     # Before anything goes down into it: what is nested too deeply would exhaust the interpreter's own stack.
     check_document(value)
+    # `parse` refuses a number that no double holds exactly with its line and column.
     return parse(text, exact=exact).value if not exact and _has_decimal(value) else value
 
 

@@ -44,6 +44,7 @@ def overlay(old: Document, new: Document, changes: Iterable[DocumentChange]) -> 
     for change in changes:
         mark = _mark(change)
         if change.affects == "layout":
+            # Steps to a place on the canvas: extra, editor, positions, and then the key.
             _put(picture.stations, [str(step) for step in change.steps[3:4]], mark)
         elif change.kind in by_kind:
             _put(by_kind[change.kind], [change.key], mark)
@@ -78,6 +79,7 @@ def _mark(change: DocumentChange) -> Mark:
 
 def _put(marks: dict[str, Mark], keys: Iterable[str], mark: Mark) -> None:
     for key in keys:
+        # Of several changes of one part the gravest is shown.
         marks[key] = min(marks.get(key, mark), mark, key=GRAVITY.index)
 
 

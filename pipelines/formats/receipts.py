@@ -27,6 +27,7 @@ PREDICATE_TYPE: Final = "urn:gateline:delivery:1"
 SAME_PATCH: Final = "same_patch"
 OPTIONAL: Final = frozenset(("rebase", "host", "requester", "producers", "protection", "too_large_to_read"))
 MOST_BYTES: Final = 1024 * 1024
+# Commits and trees of git: 40 digits of SHA-1, or 64 of SHA-256
 _HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -104,6 +105,7 @@ class LandedChange:
         votes = [asdict(vote) for vote in self.approval.votes] if self.approval else []
         approval = {**fields["approval"], "votes": votes} if self.approval else None
         predicate = {key: value for key, value in fields.items() if key not in ("commit", "tree", "approval")}
+        # A list, as JSON gives it back: a receipt that is read is compared with its statement.
         predicate["producers"] = list(self.producers)
         for key in OPTIONAL:
             if not predicate[key]:
@@ -180,6 +182,7 @@ def verified(receipt: bytes, key: Ed25519PublicKey) -> LandedChange:
 def _encoded(payload: bytes) -> bytes:
     """Return the bytes to sign: DSSE's PAE."""
     kind = PAYLOAD_TYPE.encode()
+    # The lengths keep type and payload apart: no other pair gives the same bytes.
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
 
@@ -189,6 +192,7 @@ def _canonical(data: bytes, what: str) -> Any:
     try:
         document = json.loads(data.decode())
         same = canonical(document) == data
+    # RecursionError: it is nested deeper than the interpreter's stack.
     except (ValueError, RecursionError, CanonicalError) as error:
         raise ReceiptInvalid(f"{what} is no JSON.") from error
     if not same:
@@ -222,6 +226,7 @@ def _change(statement: Any) -> LandedChange:
     raw_predicate = statement["predicate"]
     there = {field for field in OPTIONAL if isinstance(raw_predicate, dict) and raw_predicate.get(field)}
     if "rebase" in there and raw_predicate["rebase"] != SAME_PATCH:
+        # Any other word is refused as a key that is not known.
         there.remove("rebase")
     predicate = dict(_only(raw_predicate, _PREDICATE - (OPTIONAL - there), "predicate"))
     subjects = statement["subject"]
@@ -291,6 +296,7 @@ def _approval(raw_approval: Any) -> ReceiptApproval:
 
 def _typed(value: Any, kind: str, place: str) -> None:
     expected = {"str": str, "int": int}.get(kind)
+    # `type`, not isinstance: true is no whole number.
     if expected is not None and type(value) is not expected:
         raise ReceiptInvalid(f"{place} is no {'text' if expected is str else 'whole number'}.")
 

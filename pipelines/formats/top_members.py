@@ -12,6 +12,7 @@ from pipelines.formats.merging import same
 from pipelines.routing.basics.problems import DocumentError
 
 _BLANK = re.compile(r"[ \t\r\n]*")
+# The first line that is not blank, indented, a comment, a directive (%YAML) or ---
 _FIRST_KEY = re.compile(r"^(?=[^\s#%-])", re.MULTILINE)
 _DECODER = json.JSONDecoder()
 
@@ -22,6 +23,7 @@ def with_members(text: str, document: Mapping[str, Any], names: Iterable[str]) -
     for name in names:
         text = _with_member(text, name, json.dumps(document[name], ensure_ascii=False))
     try:
+        # The patterns know no YAML: only reading it back shows that the right line was changed.
         return text if same(native.loads(text), document) else ""
     except DocumentError:
         return ""
@@ -35,6 +37,7 @@ def _with_member(text: str, name: str, value: str) -> str:
     match = line.search(text) or _FIRST_KEY.search(text)
     if match is None:
         return text
+    # An empty match is the place before the first key: the member becomes a line of its own.
     after = "" if match.end() > match.start() else "\n"
     return f"{text[: match.start()]}{name}: {value}{after}{text[match.end() :]}"
 

@@ -33,6 +33,7 @@ from pipelines.routing.basics.wording import Wording as _
 
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+# \Z in all of these: $ would match before a line break at the end, too.
 _INT = re.compile(r"[-+]?[0-9]+\Z")
 _BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
@@ -40,7 +41,9 @@ _NOT_FINITE = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _BREAKS = "\x85\u2028\u2029"
 """Line breaks of YAML 1.1, which the library still takes for such: in YAML 1.2 they are characters like others."""
+# Unicode's private use area: texts hardly have characters of it.
 _PRIVATE = range(0xE000, 0xF900)
+# Steps of a path: “stations”, “[0]”, “.key”, and “["a.b"]” for a key with a dot
 _STEP = re.compile(r'\[("(?:[^"\\]|\\.)*"|[0-9]+)\]|\.?([^.\[]+)')
 
 Place = tuple[int, int]
@@ -122,6 +125,7 @@ class _Builder:
 
     def document(self) -> Parsed:
         next(self.events)
+        # Behind StreamStart: DocumentStart, or StreamEnd where there is nothing.
         start = next(self.events)
         if isinstance(start, StreamEndEvent):
             raise TextError("the document is empty", 1, 1)
@@ -136,13 +140,16 @@ class _Builder:
         return TextError(message, event.start_mark.line + 1, event.start_mark.column + 1)
 
     def _node(self, event: Any, path: str, depth: int) -> _Node:
+        # A member of an object has the place of its key already.
         self.parsed.places.setdefault(path, (event.start_mark.line + 1, event.start_mark.column + 1))
         node = self._built(event, path, depth)
+        # Aliases of aliases would let a few lines stand for billions of values.
         self.nodes += node.size if isinstance(event, AliasEvent) else 1
         if self.nodes > MAX_VALUES:
             raise self._error(event, _("the document holds more than %(most)s values", most=MAX_VALUES))
         if depth + node.height > MAX_DEPTH:
             raise self._error(event, _("nested deeper than %(most)s", most=MAX_DEPTH))
+        # Only once it is built, so that a value cannot hold itself.
         if event.anchor and not isinstance(event, AliasEvent):
             self.anchors[event.anchor] = node
         return node
@@ -198,6 +205,7 @@ class _Builder:
             raise self._error(event, fault)
         if event.tag not in (None, "!", _TEXT_TAG):
             raise self._error(event, _("tags are not supported: %(tag)s", tag=event.tag))
+        # Quoted, or tagged as text: it is not resolved.
         if event.tag is not None or not event.implicit[0]:
             return str(event.value)
         try:

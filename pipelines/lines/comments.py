@@ -85,6 +85,7 @@ def write(
     with transaction.atomic():
         # One after the other on a line, so that the count is true.
         Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
+        # Under the lock, so that a request which comes twice at once finds the first.
         if pk is not None and (known := Comment.objects.filter(pk=pk).first()):
             return _again(known, line, user)
         if line.comments.filter(deleted_at=None).count() >= MOST:
@@ -113,6 +114,7 @@ def edit(line: Line, pk: uuid.UUID, user: User, text: str, revision: int, now: d
     clean_text = _said(text)
     with transaction.atomic():
         row = _own(line, pk, user)
+        # The same words once more are no conflict: a request may be repeated.
         if row.revision != revision and row.text != clean_text:
             raise Conflict("This comment has changed in the meantime. Reload the page.")
         if row.text != clean_text:
@@ -213,4 +215,5 @@ def _keep(row: Comment, *fields: str) -> None:
 
 def _hint(line: Line) -> None:
     hint = LineHint(line.project_id, line.pk, "comments", number(line))
+    # After the commit: whoever fetches at the hint has to see the change.
     transaction.on_commit(lambda: publish_hints([hint]))

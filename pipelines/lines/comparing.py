@@ -47,12 +47,14 @@ def named(line: Line, name: str) -> ComparedSide:
     if version is None:
         raise NotFound("This line has no such version.")
     document = as_published(version.document, version.revision)
+    # Only then does the stored digest name what is compared.
     same = document == version.document
     return ComparedSide(str(version.number), version.digest if same else digest(document), document)
 
 
 def put_aside(line: Line, name: str) -> LineEvent:
     """The event that keeps a draft. Raises NotFound."""
+    # Every number of up to 18 digits fits into a bigint.
     plain = name.isascii() and name.isdigit() and len(name) < 19
     event = line.record.filter(pk=int(name), draft__isnull=False).first() if plain else None
     if event is None:

@@ -64,12 +64,14 @@ def save(
             return _stored(line, text or proposed, user, number, renamed)
         except publishing.DraftConflict as conflict:
             stored = Line.objects.select_related("project__owner", "draft_by", "live").get(pk=line.pk)
+            # Always from where this person began: what a try before merged is no edit of theirs.
             merged = merge(base, document, stored.draft)
             if merged.clashes:
                 raise DraftClash(conflict, stored, merged.clashes) from conflict
             number, proposed = stored.draft_number, merged.document
             if _is_behind(text, proposed, stored):
                 raise TextBehind(stored, proposed) from conflict
+    # The last try: another conflict is the answer now.
     return _stored(line, text or proposed, user, number, renamed)
 
 
@@ -105,6 +107,7 @@ def _rekeyed(
     not under the first."""
     last_keys: dict[tuple[str, str], str] = {}
     for kind, before, after in renamed:
+        # A → B and then B → C is A → C.
         first = next((key for (of, key), last in last_keys.items() if (of, last) == (kind, before)), before)
         last_keys[kind, first] = after
     return {

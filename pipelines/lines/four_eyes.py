@@ -69,6 +69,7 @@ def note(line: Line, user: User, name: str, now: datetime) -> PublishRequest:
     others = Membership.objects.filter(
         project=line.project, user__is_active=True, roles__overlap=granting(Role.DESIGNER)
     )
+    # Whoever asks, or wrote a part of it, cannot publish it.
     barred = {user.pk, *line.draft_writers}
     _tell(request, now, set(others.values_list("user_id", flat=True)) - barred)
     return request
@@ -88,6 +89,7 @@ def refuse(request: PublishRequest, user: User, reason: str, now: datetime) -> N
     request.decided_by, request.decided_at = user, now
     request.save(update_fields=["state", "reason", "decided_by", "decided_at"])
     _record("publish.sent_back", request, user, now, reason=reason)
+    # Who takes back what they asked for knows it.
     _tell(request, now, {request.requested_by_id} - {user.pk})
 
 

@@ -18,6 +18,7 @@ def tell_breaches(now: datetime) -> int:
     """Look at every project with tasks of the last weeks. Returns 0: one look is enough until the next time."""
     recent = Task.objects.filter(created_at__gt=now - WEEK - MONTH).values("project")
     breached = HealthBreach.objects.values("project")
+    # Also those with an open breach, so that it ends where no task is recent any more.
     projects = Project.objects.filter(pk__in=recent.union(breached), archived_at=None)
     for project in projects.select_related("owner").order_by("pk"):
         _tell_of(project, now)
@@ -35,6 +36,7 @@ def _tell_of(project: Project, now: datetime) -> None:
         if (key, of) not in known
         and HealthBreach.objects.get_or_create(project=project, figure=key, of=of, defaults={"since": now})[1]
     ]
+    # Back below its limit, so that the next breach is told anew.
     for key, of in known - set(over):
         HealthBreach.objects.filter(project=project, figure=key, of=of).delete()
     if not begun:

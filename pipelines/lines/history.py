@@ -62,6 +62,7 @@ def unpublished(line: Line) -> bool:
         sides = comparing.named(line, comparing.LIVE), comparing.named(line, comparing.DRAFT)
         return bool(comparing.apart(*sides).changes)
     except Invalid:
+        # A draft that cannot be read is the document of no version.
         return True
 
 

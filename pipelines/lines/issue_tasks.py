@@ -41,9 +41,11 @@ from pipelines.work.transport.local.pushes import people_named
 
 RETENTION, FRESH = timedelta(days=8), timedelta(days=1)
 """For how long a delivery is remembered, and how old the change may be that one tells of: so nothing comes twice."""
+# Issues that are taken of one delivery
 MOST = 20
 TEXTS = ("text", "long_text")
 ISSUE_INPUT = "issue"
+# Characters of a task's description and title; issue numbers have to fit into a bigint
 DESCRIPTION, TITLE, FARTHEST = 100_000, 300, 2**62
 
 
@@ -69,6 +71,7 @@ def take(repository: Repository, headers: Mapping[str, str], body: bytes, now: d
         host_page = table.found(repository.host, repository.address, repository.page)
     except ValueError:
         host_page = None
+    # Before it is read: what is signed are the bytes as they came.
     if not secret or host_page is None or not table.CLASSES[host_page[0]].signed(headers, body, secret):
         raise Unsigned
     hook_payload = _read(body)
@@ -111,6 +114,7 @@ def _taken(repository: Repository, issues: list[IssueHeard], now: datetime) -> H
     for issue in issues:
         if not 0 < issue.number < FARTHEST:
             continue
+        # A delivery that is sent once more when its receipt has expired starts nothing.
         if issue.at is None or now - issue.at > FRESH:
             last = HookAnswer(f"Issue #{issue.number} changed long ago.")
             continue
@@ -127,6 +131,7 @@ def _started(repository: Repository, trigger: IssueTrigger, issue: IssueHeard, n
     before = HostLink.objects.filter(
         repository=repository, kind=HostLink.LinkKind.ISSUE, number=issue.number, task__line=line
     )
+    # The host says what the issue has now, and not since when: a task may be of that already.
     if not issue.exact and before.exists():
         return HookAnswer(f"{issue_label} had a task already.")
     if before.exclude(task__status__in=ENDED).exists():
@@ -144,6 +149,7 @@ def _started(repository: Repository, trigger: IssueTrigger, issue: IssueHeard, n
     who = escaped(f"{issue.by or 'Somebody'} on {table.NAMES[host_key(repository)]}")[:200]
     try:
         with transaction.atomic():
+            # In a savepoint: a refused start leaves nothing, and the delivery is kept as taken.
             task = engine.submit(
                 line.live,
                 actor=Actor("engine", name=who),
@@ -197,6 +203,7 @@ def inputs_of(
 
 def lacking(line: routing.ParsedLine) -> list[str]:
     """Labels of the inputs that no issue fills."""
+    # Any text will do: what counts is which inputs get one.
     filled = inputs_of(line, Repository(address="-"), "-", "-", "-")
     return [
         field.label or field.key

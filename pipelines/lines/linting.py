@@ -90,6 +90,7 @@ class _Question:
     people: People
     required: Required
     protections: Protections
+    # The digest stands for it: a document cannot be hashed.
     document: Mapping[str, Any] = field(compare=False)
 
 

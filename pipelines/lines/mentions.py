@@ -11,6 +11,7 @@ from pipelines import access
 from pipelines.models import Comment, Line, Membership, Project, User
 from pipelines.ports import observers
 
+# @mia, but not mia@example.com
 MENTION = re.compile(r"(?<![\w@.])@([\w.@+-]+)")
 MOST = 20
 """People that one comment names; the others are words."""
@@ -30,6 +31,7 @@ def members(project: Project) -> list[User]:
 
 def tell(line: Line, row: Comment, author: User, now: datetime) -> None:
     """Inside the transaction that keeps the comment."""
+    # A sentence may end right behind a name.
     names = [name.rstrip(".-").lower() for name in MENTION.findall(row.text)]
     if not names:
         return

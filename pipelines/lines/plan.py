@@ -87,6 +87,7 @@ def plan_of(project: Project, text: str) -> PublishPlan:
     if line is None or examination.line is None:
         return PublishPlan(key, line, examination)
     proposed = _proposed(line, text)
+    # Once more as publishing does it: with the repository, credentials, jumps and the key.
     examination = publishing.check(proposed, text)
     if line.live is None:
         return PublishPlan(key, line, examination)

@@ -89,6 +89,7 @@ def hands_of(line: Line, change: DocumentChange) -> tuple[Author, ...]:
     """List who changed this since the line was published, the last one last."""
     at = line.draft_at.isoformat() if line.draft_at else ""
     known = hands_at(change.path, line.draft_hands)
+    # A change of which nobody is noted counts as that of whoever saved last.
     return known or ((Author(str(line.draft_by_id), line.draft_number, at),) if line.draft_by_id else ())
 
 
@@ -156,11 +157,13 @@ def confirm(line: Line, confirmation: Confirmed, user: User) -> Published:
                 over=confirmation.live,
                 record=record,
             )
+        # Under the same lock: what is asked for is what was confirmed.
         except SecondPersonNeeded:
             return Published(
                 None,
                 request=asking.ask(stored, user=user, name=confirmation.name, based_on=confirmation.draft),
             )
+    # Behind the transaction: a migration that is refused takes the version back no more.
     return Published(version) if plan is None else _migrated(line, version, plan, confirmation, user)
 
 

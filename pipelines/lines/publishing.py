@@ -133,7 +133,10 @@ def sampling_changed(line: Line, parsed: routing.ParsedLine) -> list[str]:
     whose approval stands on a moved base where it did not (law §15)."""
     before = _asked(versions.parsed(line.live)) if line.live else {}
     changed = [
-        key for key, sampling in _asked(parsed).items() if sampling != before.get(key, (None, None, False))
+        # A new gate counts only if it says one of the three.
+        key
+        for key, sampling in _asked(parsed).items()
+        if sampling != before.get(key, (None, None, False))
     ]
     return [parsed.gate(key).name for key in changed]
 
@@ -179,6 +182,7 @@ def create_line(
                 draft_text=text,
                 draft_by=user,
                 draft_at=now,
+                # The whole document is this person's, as of draft 1.
                 draft_hands={ROOT: {str(user.pk): [1, now.isoformat()]}},
                 draft_writers=sorted({user.pk, *writers}),
                 created_at=now,
@@ -206,9 +210,11 @@ def replace_draft(
     now = clock.now()
     number = stored.draft_number + 1
     hand = Author(str(user.pk), number, now.isoformat())
+    # Before the draft is replaced, with which the new one is compared.
     stored.draft_hands = noted(stored.draft_hands, stored.draft, draft, hand)
     stored.draft, stored.draft_text, stored.draft_number = dict(draft), text, number
     stored.draft_by, stored.draft_at = user, now
+    # law §14: who wrote a part stays its writer until the line is published.
     stored.draft_writers = sorted({*stored.draft_writers, user.pk, *writers})
     fields = ["draft", "draft_text", "draft_number", "draft_by", "draft_at", "draft_hands", "draft_writers"]
     stored.save(update_fields=fields)
@@ -217,6 +223,7 @@ def replace_draft(
 
 def _hint(line: Line, what: str, number: int) -> None:
     hint = LineHint(line.project_id, line.pk, what, number)
+    # After the commit: whoever fetches at the hint has to see the change.
     transaction.on_commit(lambda: publish_hints([hint]))
 
 
@@ -244,6 +251,7 @@ def publish(
         parsed = _publishable(stored, user)
         if over is not None:
             _check_live(stored, parsed, over)
+        # Behind all other checks: nobody asks for what could not be published.
         request = four_eyes.clearance(stored, parsed, user)
         version = _freeze(stored, parsed, user, name)
         if request is not None:
@@ -304,6 +312,7 @@ def _publishable(line: Line, user: User) -> routing.ParsedLine:
 
 def _freeze(line: Line, parsed: routing.ParsedLine, user: User, name: str) -> LineVersion:
     document = to_publish(parsed.to_document())
+    # Under the lock of the line, so that no number is given twice.
     last = line.versions.aggregate(last=Max("number"))["last"] or 0
     version = LineVersion.objects.create(
         line=line,
@@ -353,6 +362,7 @@ def _read(document: str | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     text = document if isinstance(document, str) else ""
     draft = native.loads(document) if isinstance(document, str) else dict(document)
     payload.accept(draft)
+    # The values of a text were counted when it was read.
     if not text and is_larger(draft, MAX_VALUES):
         raise Invalid.at("", f"the document holds more than {MAX_VALUES} values")
     return draft, text

@@ -18,6 +18,7 @@ from pipelines.work.hosts import table
 def repository_problems(line: routing.ParsedLine, project: Project) -> list[Problem]:
     """Return the problems that keep a line from working in the repository that it names."""
     workspace = line.workspace
+    # Which repository an input names is known only when a task starts.
     if workspace is None or workspace.input:
         return []
     path = "workspace.git.repository"

@@ -102,6 +102,7 @@ def subject_of_document(line: Line, document: Mapping[str, Any]) -> ScenarioSubj
 def free_key(line: Line, name: str) -> str:
     """A key that none of the line's scenarios has, made of a name."""
     used_keys = set(line.scenarios.values_list("key", flat=True))
+    # Leaves room for a number: a key has 64 characters.
     plain = slugify(name)[:56].strip("-_") or "scenario"
     return keys.free_key(plain, used_keys)
 
@@ -167,6 +168,7 @@ def put_all(
         Scenario.objects.bulk_create(
             rows, update_conflicts=True, update_fields=fields, unique_fields=["line", "key"]
         )
+        # Counted afterwards, as some took the place of others; raising undoes them all.
         if line.scenarios.count() > MAX_SCENARIOS:
             raise Conflict(f"A line keeps at most {MAX_SCENARIOS} scenarios.")
     return rows
@@ -209,6 +211,7 @@ def generate_for(
 ) -> tuple[list[Scenario], Generated]:
     """The same for what is given. Raises Forbidden."""
     access.require(user, "design", line.project)
+    # Those that were generated before are replaced, so that their keys are free.
     existing = line.scenarios.exclude(source=Scenario.Source.GENERATED)
     generated = generated_for(subject.parsed, taken_keys=existing.values_list("key", flat=True), going=going)
     with transaction.atomic():
@@ -296,6 +299,7 @@ def coverage(line: Line, subject: ScenarioSubject) -> Coverage:
     exercised = ShownScenarios()
     for scenario in line.scenarios.all():
         latest = last_run(scenario, subject.mark, subject.number)
+        # A run against an earlier draft says nothing of this one.
         if latest and latest.current:
             exercised = exercised | latest.shown
     return Coverage.of(subject.parsed, exercised)

@@ -62,6 +62,7 @@ def duplicate(line: Line, to: Project, *, by: User, name: str = "") -> Line:
     and its name, unless one is given. It is not published, and gets none of the secrets, tasks and versions. Raises
     Forbidden, NotFound (what they may not see), Conflict (an archived project, a key that is taken meanwhile)."""
     access.require(by, "view", line.project)
+    # 56 characters leave room for a number: a key has 64.
     used_keys = set(to.lines.filter(key__startswith=line.key[:56]).values_list("key", flat=True))
     key = line.key if line.key not in used_keys else free_key(line.key[:56], {*used_keys, line.key[:56]})
     identity = {**({"key": key} if key != line.key else {}), **({"name": name} if name else {})}

@@ -58,6 +58,7 @@ class TrialRequest:
 def start(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     """Raises Forbidden (design and submit; `execute` for what publishing asks it for), Invalid, Conflict."""
     station = _station(line, user, trial_request)
+    # Lost ones are closed first: one of this person's would keep them from starting another.
     now = clock.now()
     close_lost(now)
     trial = StationTrial(
@@ -74,6 +75,7 @@ def start(line: Line, user: User, trial_request: TrialRequest) -> StationTrial:
     try:
         with transaction.atomic():
             trial.save(force_insert=True)
+            # In the transaction: there is a trial with its ticket, or neither.
             queue.enqueue(TRY_STATION, TRIALS, {"trial_id": trial.pk})
             about, name = f"line:{line.pk}", f"{line.name}: {station.name}"
             audit.record("station.tried", by=user, at=now, project=line.project, about=about, name=name)

@@ -14,7 +14,11 @@ class Absence(models.Model):
     for every project; an absence of one project counts there instead."""
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="absences", db_index=False
+        # No index of its own: the unique constraint begins with it.
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        related_name="absences",
+        db_index=False,
     )
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True, related_name="absences")
     stand_in = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="stands_in_for")
@@ -24,7 +28,10 @@ class Absence(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["user", "project"], name="one_absence_per_project", nulls_distinct=False
+                # Nulls are alike, so that there is one absence for every project, too.
+                fields=["user", "project"],
+                name="one_absence_per_project",
+                nulls_distinct=False,
             ),
             models.CheckConstraint(condition=~Q(user=F("stand_in")), name="nobody_stands_in_for_themselves"),
         ]

@@ -13,7 +13,9 @@ from django.db.models import Q
 from pipelines.models.people import Project
 
 agent_id = RegexValidator(
-    r"^[a-z][a-z0-9-]{0,63}\Z", "Use a–z, 0–9 and “-”, beginning with a letter, at most 64 characters."
+    # \Z: $ would let a line break at the end pass.
+    r"^[a-z][a-z0-9-]{0,63}\Z",
+    "Use a–z, 0–9 and “-”, beginning with a letter, at most 64 characters.",
 )
 EVERYWHERE = "*"
 """Among the stations of `trust`: all that it does not name."""

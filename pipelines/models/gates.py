@@ -144,6 +144,7 @@ class Vote(models.Model):
     """Vote of one person on one gate visit, bound to the evidence that was displayed."""
 
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="votes")
+    # No index of its own: `vote_latest_of_person` begins with it.
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="votes", db_index=False)
     stands_for = models.ForeignKey(
         settings.AUTH_USER_MODEL,

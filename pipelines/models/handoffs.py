@@ -18,6 +18,7 @@ class Handoff(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     task = models.ForeignKey(Task, models.CASCADE, related_name="handoffs")
+    # No index of its own: `handoff_by_job` begins with it.
     job = models.ForeignKey(Job, models.CASCADE, related_name="handed_on", db_index=False)
     to = models.ForeignKey(Job, models.CASCADE, null=True, blank=True, related_name="received")
     name = models.CharField(max_length=160, blank=True)

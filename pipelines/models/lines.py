@@ -128,6 +128,7 @@ class LineEvent(models.Model):
         NOT_MIGRATED = "not_migrated", "Published, and not migrated"
         REREAD = "reread", "Guarantees read anew"
 
+    # No index of its own: `record_of_line` begins with it.
     line = models.ForeignKey(Line, models.PROTECT, related_name="record", db_index=False)
     kind = models.CharField(max_length=16, choices=RecordKind.choices)
     version = models.ForeignKey(

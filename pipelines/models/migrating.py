@@ -63,6 +63,7 @@ class MigrationEntry(models.Model):
         CHANGED = "changed", "Changed meanwhile"
         REFUSED = "refused", "Could not"
 
+    # No index of its own: the unique constraint begins with it.
     migration = models.ForeignKey(Migration, models.CASCADE, related_name="entries", db_index=False)
     task = models.ForeignKey(Task, models.CASCADE, related_name="migrations")
     was = models.ForeignKey(LineVersion, models.PROTECT, related_name="+", db_index=False)

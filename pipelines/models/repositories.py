@@ -141,6 +141,7 @@ class AllowedFolder(models.Model):
 
     owner = models.ForeignKey(Owner, models.CASCADE, related_name="allowed_folders")
     path = models.CharField(max_length=4096)
+    # Both are unsigned numbers of 64 bits, more than a bigint holds.
     device = models.DecimalField(max_digits=20, decimal_places=0)
     inode = models.DecimalField(max_digits=20, decimal_places=0)
     origin = models.CharField(max_length=16, choices=Origin.choices, default=Origin.ADMINISTRATOR)

@@ -247,6 +247,7 @@ def displayed(rows: QuerySet[Task]) -> QuerySet[Any]:
     """Return the tasks with `display_status`: the status, but *waiting for input* where that comes first
     among the positions of the task."""
     by_hand = Task.objects.filter(pk=OuterRef("pk"), jobs__state="running", jobs__kind="manual")
+    # law §1, §12: blocked, held, awaiting review, and behind them waiting for input
     foremost = Case(
         When(~ASKS, status=Status.BLOCKED, then=Value(0)),
         When(status=Status.HELD, then=Value(1)),

@@ -15,6 +15,7 @@ class Due(models.Model):
     and gone with what waits: with its job or gate visit when that is over, with its token when that moves on, with
     its task at the end (house §3 I8)."""
 
+    # No index of its own: the unique constraint begins with it.
     task = models.ForeignKey(Task, models.CASCADE, related_name="dues", db_index=False)
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=120, blank=True, help_text="What of its kind it is for.")

@@ -159,6 +159,7 @@ class Job(models.Model):
                 name="a_done_job_has_an_outcome",
             ),
             models.CheckConstraint(
+                # A person and the clock work without a lease.
                 condition=~Q(state="running") | Q(lease_key__isnull=False) | Q(kind__in=["manual", "wait"]),
                 name="a_running_job_has_a_lease",
             ),

@@ -33,6 +33,7 @@ def name(user: User, stand_in: User, project: Project | None, until: datetime, *
         defaults={"stand_in": stand_in, "until": until},
         create_defaults={"stand_in": stand_in, "until": until, "created_at": now},
     )
+    # After it is written, so that it counts among the others; what raises takes it back.
     _refuse_a_circle(user, stand_in, projects)
     audit.record(
         "absence.set",
@@ -65,6 +66,7 @@ def end(user: User, absence: int, *, now: datetime) -> None:
 def _refuse_a_circle(user: User, stand_in: User, projects: list[int]) -> None:
     for away in stand_ins(projects).values():
         people = [user.pk]
+        # Ends, too, at a circle of others that this person is no part of.
         while people[-1] in away and away[people[-1]] not in people:
             people.append(away[people[-1]])
         if away.get(people[-1]) == user.pk:

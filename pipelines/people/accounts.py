@@ -127,6 +127,7 @@ def mint_token(
             role=role,
             scopes=sorted(set(scopes)),
             labels=sorted(set(labels)),
+            # Enough to tell tokens apart, and far too little to guess one.
             prefix=secret[:8],
             digest=digest_of(secret),
             created_at=now,
@@ -144,6 +145,7 @@ def mint_token(
 
 def bearer(secret: str, now: datetime) -> ApiToken | None:
     """The token of this secret, if it is in force; its use is noted once a minute."""
+    # What cannot be a token of ours costs no query.
     if not secret.startswith(PREFIX):
         return None
     tokens = ApiToken.objects.filter(digest=digest_of(secret), revoked_at=None, expires_at__gt=now)
@@ -177,6 +179,7 @@ def _confirmed_until(user: User, confirmed_at: datetime | None, *, by_groups: bo
 
 def _note_use(token: ApiToken, now: datetime) -> None:
     if token.last_used_at is None or token.last_used_at < now - USE_NOTED:
+        # Asked again by the statement: of many requests at once one writes.
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
         ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
 
@@ -207,6 +210,7 @@ def revoke(token: ApiToken, now: datetime, by: User | None) -> None:
     shell."""
     if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now):
         _record("token.revoked", token, by, now)
+    # Of two who revoke it at once the first has set the time.
     token.refresh_from_db(fields=["revoked_at"])
 
 

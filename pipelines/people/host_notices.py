@@ -25,6 +25,7 @@ def unsent(repository: Repository) -> QuerySet[HostNotice]:
 def send_again(notice: HostNotice, *, by: User, now: datetime) -> None:
     """Put a failed one back into the queue. Raises Conflict."""
     failed = HostNotice.objects.filter(pk=notice.pk, state=State.FAILED)
+    # The condition is part of the statement: of two at once one gets through.
     if not failed.update(state=State.QUEUED, queued_at=clock.now(), error=""):
         raise Conflict("Only what failed is sent again. Load the page again.")
     queue.enqueue(TELL_HOST, HOSTS, {"notice_id": notice.pk})

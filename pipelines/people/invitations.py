@@ -120,6 +120,7 @@ def accept(invitation: Invitation, user: User, now: datetime) -> Membership:
     )
     list(people.select_for_update(of=("self",)).order_by("pk"))
     current = _locked(invitation)
+    # Another key: it was renewed after this link was opened.
     if current.key != invitation.key or current.state(now) != Invitation.State.OPEN:
         raise InvitationRefused
     if not _may_give(current, current.created_by):

@@ -48,6 +48,7 @@ def deactivate(user: User, *, heir: User | None, by: User | None, now: datetime)
         _keeps_an_admin(member)
         _hand_on(member.project, user, heir, by)
     locked_user = User.objects.select_for_update().get(pk=user.pk)
+    # Of two who do this at once the second changes nothing.
     if not locked_user.is_active:
         return
     User.objects.filter(pk=user.pk).update(is_active=False)

@@ -22,6 +22,7 @@ from pipelines.work.spec.preparation import Preparation, ServiceProgram
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")
 MOST_SERVICES = 8
 LONGEST_PATH = 255
+# Such as python:3.13-slim or registry.example.com:5000/team/build; no hyphen in front
 IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._/:@-]{0,254}\Z")
 
 

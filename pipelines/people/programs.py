@@ -147,5 +147,6 @@ async def _refused(host: tuple[str, int], guard: Guard) -> bool:
     except RefusedAddress:
         return True
     except (httpx2.ConnectError, TimeoutError):
+        # Who does not know the name here cannot say that its address is private.
         pass
     return False

@@ -100,6 +100,7 @@ def limit_cost(project: Project, most: Decimal | None, *, by: User) -> None:
     access.require(by, "settings", project)
     if most is not None and not (0 <= most < MOST_COST):
         raise Invalid.at("month_cost_usd", "Enter an amount from 0 to 9,999,999.99.")
+    # In cents, as the column keeps it: the record shows 1.00, not 1.
     most = None if most is None else most.quantize(Decimal("0.01"))
     with transaction.atomic():
         stored = _locked(project)
@@ -161,6 +162,7 @@ def _check_key(key: str) -> None:
 
 def _checked(name: str) -> str:
     """Return a checked name without the blanks around it."""
+    # PostgreSQL takes no NUL in a text.
     if not 0 < len(name.strip()) <= LONGEST_NAME or "\x00" in name:
         raise Invalid.at("name", f"Enter a name of at most {LONGEST_NAME} characters.")
     return name.strip()

@@ -54,6 +54,7 @@ def protect(repository: Repository, rules: Protection, *, by: User, of_owner: bo
     if rules.changed_by == OWNER:
         _require(of_owner)
         _set(project, rules, place, by, now, owner=project.owner)
+        # It is said in one place: what the project said of it goes.
         _set(project, Protection(), place, by, now)
         return
     _set(project, rules, place, by, now)
@@ -81,6 +82,7 @@ def own(repository: Repository, *, of_owner: bool) -> Protection:
         Q(owner=repository.project.owner_id) if of_owner else Q(pk=None)
     )
     rows = RepositoryProtection.objects.filter(scope, place=place_of(repository.address))
+    # PostgreSQL sorts nulls last, so the owner's comes first.
     row = rows.order_by("owner", "pk").first()
     return read(row) if row else Protection()
 

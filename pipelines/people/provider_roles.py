@@ -32,6 +32,7 @@ def _settle(
     user: User, project: Project, member: Membership | None, roles: frozenset[str], now: datetime
 ) -> None:
     before = list(member.roles) if member else []
+    # What an admin gave stays, whatever the groups say.
     own = set(before) - set(member.provider_roles if member else ())
     after = [role for role in Role.values if role in own | roles]
     if member and Role.ADMIN in before and Role.ADMIN not in after and _is_last_admin(member):

@@ -183,6 +183,7 @@ def change(
     that is named by the name of its repository stays as it is. `allow`: see `permitted`. Raises Forbidden,
     Invalid, Conflict."""
     if repository.is_folder and repository_settings.address.strip() == repository.name:
+        # Who may not see the path was shown the name, and sends that back.
         repository_settings = replace(repository_settings, address=repository.address)
     permitted(repository.project, repository_settings.address, allow, by=by, now=now)
     fields = repository_settings.checked(repository.project).fields
@@ -246,6 +247,7 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
     credential, missing = secret_of(repository, repository.credential)
     of_host, none_of_host = secret_of(repository, repository.of_host)
     with transaction.atomic():
+        # Before the connection is tried: the use is recorded whatever comes of it.
         if credential or of_host:
             finding.used(stored_for(repository, repository.credential, repository.of_host).values(), now)
         _record(
@@ -265,6 +267,7 @@ def test(repository: Repository, *, by: User, now: datetime) -> list[dict[str, A
         address = parsed(repository.address, folders)
         https = address.scheme == "https"
         credential = asyncio.run(git_credential(access, https, credential, guard))
+        # A known_hosts of this test alone
         with tempfile.TemporaryDirectory(prefix="gateline-hosts-") as folder:
             remote = Remote(
                 address, guard, credential, Path(folder) / "known_hosts", SECONDS, folders=folders
@@ -311,6 +314,7 @@ def corrected(repository: Repository, typed: Mapping[str, str], *, now: datetime
         for check in _needs(repository, proposal_of(repository), _guard(), serving(now, repository.project))
     }
     others = [check for check in repository.tested or () if check["check"] not in NEEDS]
+    # In front of the check of the host, where `test` puts them.
     place = next((at for at, check in enumerate(others) if check["check"] == "host"), len(others))
     repository.tested = [*others[:place], *needs.values(), *others[place:]]
     repository.save(update_fields=["proposed", "tested"])

@@ -49,6 +49,7 @@ class WorkingHours:
 
 def zones() -> list[str]:
     known = zoneinfo.available_timezones()
+    # Names without a slash are old ones, such as EST and GB.
     return sorted({name for name in known if "/" in name or name == "UTC"} - {"localtime"})
 
 

@@ -76,5 +76,6 @@ def enqueue(task: str, queue: str, *arguments: JSONDict, not_before: datetime | 
     try:
         _manager.batch_defer_jobs(new)
     except exceptions.ConnectorException as error:
+        # This context makes errors of psycopg Django's.
         with server()[1]:
             raise (error.__cause__ or error) from None

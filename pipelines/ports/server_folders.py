@@ -24,6 +24,7 @@ OWN_PARTS: Final = (
     "info",
 )
 """Names that make a folder a git folder, and that git follows from one."""
+# “path = ../other” of an [include], “worktree = …” of [core]
 INCLUDED = re.compile(
     r"^\s*(?:\[[^\]\n]*\])?\s*(?:path|worktree)\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE
 )
@@ -181,11 +182,13 @@ def mounts() -> list[Mount]:
         text = Path("/proc/self/mountinfo").read_text(errors="surrogateescape")
     except OSError:
         return []
+    # 36 35 98:0 /root /point …: device, root and mount point are the third to the fifth field.
     rows = [line.split(" ") for line in text.splitlines()]
     return [Mount(row[2], unescaped(row[3]), unescaped(row[4])) for row in rows if len(row) > 4]
 
 
 def unescaped(text: str) -> str:
+    # The kernel writes a space as \040.
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)
 
 
@@ -220,6 +223,7 @@ def pointed(path: str, is_git: bool) -> tuple[list[str], list[str]]:
     for objects in (os.path.join(path, "objects"), path):
         for name in ("alternates", "http-alternates"):
             listed = lines_of(os.path.join(objects, "info", name))
+            # An address of http-alternates is no folder.
             folders += [os.path.join(objects, unquoted(line)) for line in listed if "://" not in line]
     for file in (path, os.path.join(path, "config"), os.path.join(path, "config.worktree")):
         for written in INCLUDED.findall(text_of(file)):
@@ -290,6 +294,7 @@ def real(path: str | os.PathLike[str]) -> str:
 
 def below(path: str, root: str) -> bool:
     """Return whether the path is the root or lies in it."""
+    # With the slash: /srv/app2 does not lie in /srv/app.
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 

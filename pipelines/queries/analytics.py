@@ -163,6 +163,7 @@ class _Wanted:
 def _counts(query: _Wanted) -> _Counts:
     counts = _Counts()
     for version, station, outcomes, tasks, decisions in query.rows(STATION_OUTCOMES):
+        # The row without a station is of all of them (GROUPING SETS).
         if station is None:
             counts.tasks_of_all, counts.decisions = tasks, decisions
         else:
@@ -225,6 +226,7 @@ def _rule(
     outcomes = counts.outcomes[key]
     never = None
     if definition is not None and not match_count:
+        # Only under versions that have the rule could it have been taken.
         tasks = sum(counts.tasks.get((version, key), 0) for version in having.get((key, rule), ()))
         never = _never(parsed, key, rule, tasks)
     return RuleNumbers(
@@ -259,6 +261,7 @@ def _gates(query: _Wanted, parsed: ParsedLine) -> tuple[GateNumbers, ...]:
     for gate, state, word, count, decided, spread in query.rows(GATE_WORDS):
         if state is not None:
             words.setdefault(gate, Counter())[state, word] += count
+        # A row without a state is of the gate as a whole (GROUPING SETS).
         elif decided:
             deciding[gate] = Spread(decided, *spread)
     names = {gate.key: gate.name for gate in parsed.gates}

@@ -33,6 +33,7 @@ def acts(project: Project, filters: ActFilter) -> QuerySet[AdministrativeAct]:
         rows = rows.filter(kind=filters.kind)
     if filters.who:
         user_ids = User.objects.filter(username__icontains=filters.who).values_list("pk", flat=True)
+        # Bounds the statement where a letter or two fits nearly everybody.
         refs = [f"person:{pk}" for pk in user_ids[:1_000]]
         rows = rows.filter(Q(actor__in=refs) | Q(about__in=refs) | Q(name__icontains=filters.who))
     if filters.since:

@@ -75,6 +75,7 @@ def places(
     )
     names = {f"of_{number}": value for number, value in enumerate(parameters)}
     sql = BOARD_PLACES.format(
+        # Django's statement has its values by position, the one around it by name.
         tasks=chosen % tuple(f"%({name})s" for name in names),
         input=WAITING_FOR_INPUT,
         purpose=Purpose.STATION.value,
@@ -88,6 +89,7 @@ def places(
         if status is not None:
             board_places.add(place, status, late_ones, is_visible, number, oldest)
             board_places.version += int(seq)
+        # Rows without a status: of a place its first positions, and one with the number of tasks.
         elif place is not None:
             board_places.of.setdefault(place, BoardPlace()).ids = ids
         else:

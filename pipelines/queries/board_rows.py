@@ -33,6 +33,7 @@ def positions_of(tokens: Any) -> QuerySet[Token]:
 @compiled(tokens=ids())
 def jobs_at(tokens: Any) -> QuerySet[Job]:
     jobs = Job.objects.filter(token__among=tokens, purpose=Purpose.STATION)
+    # DISTINCT ON keeps the first row of each token: its latest job.
     jobs = jobs.order_by("token_id", "-pk").distinct("token_id")
     return jobs.defer("outcome", "feedback", "report_answer")
 

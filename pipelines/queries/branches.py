@@ -21,6 +21,7 @@ def branches_of(tokens: Iterable[Token]) -> list[Branch]:
 def _within(token: Token, living: Mapping[int, Token]) -> tuple[Fork, ...]:
     forks: list[Fork] = []
     while token.parent_id is not None:
+        # A forked token lives as long as it waits for a child.
         token = living[token.parent_id]
         forks.insert(0, Fork(token.pk, token.station, tuple(token.wait.get("to", ()))))
     return tuple(forks)

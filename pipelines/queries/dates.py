@@ -26,6 +26,7 @@ class Dates:
     @property
     def bounds(self) -> tuple[datetime | None, datetime | None]:
         """The first moment that belongs to it, and the first after it."""
+        # The next day, not 24 hours later: where clocks change, a day has 23 or 25.
         return _begin(self.since), _begin(self.until + timedelta(days=1)) if self.until else None
 
     @property

@@ -26,6 +26,7 @@ def lock(repository: int, branch: str) -> None:
     """Lock the queue of a branch until the end of the transaction: of two that look, the second sees what the
     first was cleared for."""
     digest = sha256(f"delivery\0{repository}\0{branch}".encode()).digest()
+    # The name of an advisory lock of PostgreSQL is a bigint.
     execute(LOCK_BRANCH, [int.from_bytes(digest[:8], signed=True)])
 
 

@@ -85,6 +85,7 @@ def causes(jobs: Iterable[Job], among: Sequence[Job] = ()) -> dict[int, FailureC
 def _cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureCause:
     legible = [line for line in lines if not NOISE.match(line)] or list(lines)
     error, place = first_error(legible)
+    # From the error on; the last ones where fewer lines follow it.
     around = legible[max(min(place, len(legible) - MOST_LINES), 0) :][:MOST_LINES]
     signalled = _signal(job.exit_code)
     return FailureCause(
@@ -103,6 +104,7 @@ def _logs(runs: Iterable[int]) -> dict[int, list[str]]:
     logs: dict[int, list[str]] = {}
     attempts: dict[int, int] = {}
     for chunk in rows.order_by("job_id", "rank"):
+        # The first row is of the last attempt: earlier ones are left out.
         if attempts.setdefault(chunk.job_id, chunk.attempt) == chunk.attempt:
             logs[chunk.job_id] = [*_lines(bytes(chunk.data)), *logs.get(chunk.job_id, [])]
     return logs

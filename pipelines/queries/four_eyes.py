@@ -23,6 +23,7 @@ def published_by_two(document: ParsedLine, repository: Repository, *versions: in
     requests = PublishRequest.objects.filter(version__in=versions)
     if document.workspace and not document.workspace.input:
         requests = requests.filter(decided_at__gte=repository.connected_at)
+    # A version has one request at most, so that their number tells.
     return requests.count() == len(set(versions))
 
 

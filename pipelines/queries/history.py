@@ -104,6 +104,7 @@ def _move(line: ParsedLine, event: Event) -> TimelineItem:
             if event.trigger == "follow_up":
                 item.label = f"Follows {event.data.get('follows', '')}, whose end starts another task"
         case "token.forked":
+            # The first is the forked token itself; its children follow.
             names = [station_name(line, token["station"]) for token in event.data.get("tokens", [])[1:]]
             item.target = ", ".join(names) or event.target
         case "token.joined":
@@ -335,6 +336,7 @@ def _durations(items: list[TimelineItem], events: Sequence[Event], until: dateti
     """Time at each place: to the next move of the same token; the last places last until now."""
     token_of = {event.seq: event.token_id for event in events}
     leaves: dict[int | None, datetime] = {}
+    # From the end on, so that each move knows when its token left again.
     for item in reversed(items):
         if not item.move or item.shape == "end":
             if item.shape == "end":

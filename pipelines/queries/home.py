@@ -133,6 +133,7 @@ def _today(visible_projects: Collection[Project], designed: Collection[int], sin
     happened.sort(key=lambda happening: happening.at, reverse=True)
     return Today(
         sums["started"],
+        # law §12: what completed with a change that was delivered nowhere counts in no figure.
         sums["completed"] - unmerged,
         sums["failed"],
         sums["cancelled"],

@@ -81,6 +81,7 @@ def lines_of(
     `open_ones`: by the id of a line, how many of its tasks are open in each status that is displayed."""
     every = _live(projects=[project.pk for project in projects])
     open_of = {pk: sum(open_ones.get(pk, {}).values()) for pk, _ended in every}
+    # Stable: of those with as many open tasks the order of the statement stays.
     every.sort(key=lambda row: -open_of[row[0]])
     busy = [pk for pk, ended in every if ended or open_of[pk]]
     visible_ids = (busy or [pk for pk, _ended in every])[:MAX_LINES]

@@ -32,5 +32,10 @@ def of_line(line_id: int) -> Lately:
         LINE_FIGURES, {"line": line_id, "days": DAYS, "most": MAX_TASKS}
     )
     return Lately(
-        min(ended, MAX_TASKS), ended > MAX_TASKS, completed, None if seconds is None else float(seconds), cost
+        # The statement reads one task more than it counts.
+        min(ended, MAX_TASKS),
+        ended > MAX_TASKS,
+        completed,
+        None if seconds is None else float(seconds),
+        cost,
     )

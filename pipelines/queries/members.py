@@ -65,6 +65,7 @@ def members(project: Project) -> list[MemberRow]:
             membership,
             membership.user_id in provided,
             membership.user.has_usable_password(),
+            # Recovery codes are an authenticator of allauth, too, and no second factor.
             frozenset(factors.get(membership.user_id, ())) & {APP, PASSKEY},
             max(
                 filter(None, (membership.user.last_login, last_active.get(membership.user_id))), default=None

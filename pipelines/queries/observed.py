@@ -238,4 +238,5 @@ def _minutes(left: float, most: float) -> str:
 
 
 def _share(used: Any, most: Any) -> int:
+    # A limit of 0 is used up.
     return min(100, int(100 * used / most)) if most else 100

@@ -38,6 +38,7 @@ class Preparing:
     def read(self, chunk: LogChunk) -> None:
         assert self.job.started_at is not None
         self.chunks += 1
+        # A chunk has whole lines: behind its last line break there is nothing.
         for line in zlib.decompress(bytes(chunk.data)).decode().split("\n")[:-1]:
             seconds, _tab, text = line.partition("\t")
             self.over = self.over or text.startswith(OVER)

@@ -34,8 +34,10 @@ def place_of(address: str) -> str:
         parts = urlsplit(address)
         host, path = parts.hostname or "", parts.path
     else:
+        # The short form of ssh: git@example.com:team/app.git
         server, _colon, path = address.partition(":")
         host = server.rpartition("@")[2]
+    # A host name with a dot at its end is the same host.
     host = host.lower().rstrip(".")
     return f"{SAME_HOSTS.get(host, host)}/{_path_as_read(path)}"
 

@@ -99,6 +99,7 @@ def can(
     if purpose != Purpose.STATION:
         return runs_programs(claim.offers)
     names_secrets, lacks = _asks(version, key, claim.offers)
+    # Stored secrets are looked up only where it depends on them.
     return not lacks or claim.can(owner, station, brings(station) if names_secrets else ())
 
 

@@ -37,6 +37,7 @@ def landed_change(task: Task, job: int = 0) -> LandedChange | None:
         approval=_approval(delivery.visit) if delivery.visit else None,
         rebase=SAME_PATCH if delivery.approved else "",
         host=str((delivery.request or {}).get("host", "")) if delivery.way else "",
+        # Null where it was cleared before this was kept.
         **(delivery.people or {}),
     )
 

@@ -130,6 +130,7 @@ def runners(project: Project, now: datetime) -> list[RunnerRow]:
         )
     )
     theirs = Q(token__in=tokens, seen_at__gt=now - SHOWN_FOR)
+    # Beside the server each start of a worker is a row of its own: those of before are not shown.
     without_token = Q(token=None, project=None, stopped_at=None, seen_at__gt=now - ALIVE)
     workers = list(Worker.objects.filter(theirs | without_token).order_by("name", "-seen_at")[:MOST])
     by_token = defaultdict[int | None, list[Worker]](list)

@@ -67,8 +67,10 @@ def standing_approval(
         return None
     since = Job.objects.filter(task=job.task_id, purpose=Purpose.STATION, pk__gt=last.job_id)
     others = list(since.exclude(pk=job.pk))
+    # A visit that is not over may still change the files.
     if any(other.state != Job.State.DONE for other in others):
         return None
+    # A delivery that is being cleared has no outcome yet: those before it count.
     visits = others if delivers else [*others, job]
     if not all(_passed(line, station_job) for station_job in visits):
         return None
@@ -78,6 +80,7 @@ def standing_approval(
         return None
     approved = _approved_tree(visit)
     checks = _checked(visit, approved)
+    # Where nothing checked the approved files, nothing vouches for these.
     if not checks or not checks <= {key for key, _tree, _base in left}:
         return None
     rule = str((visit.asked_by.answer or {}).get("rule") or "") if visit.asked_by else ""

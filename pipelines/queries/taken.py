@@ -24,6 +24,7 @@ CACHE_SECONDS = 300
 def ranks(line: ParsedLine, line_id: int) -> dict[str, int]:
     """{rule id: rank}, 0 what was taken most, of every rule of the stations at which ranks differ. `line`: any version
     of it; a rule is its id."""
+    # The period is a part of the cache's key: it changes every five minutes.
     counts = _counts(line_id, int(time.monotonic()) // CACHE_SECONDS)
     return {
         rule: rank

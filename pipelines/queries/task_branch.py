@@ -109,6 +109,7 @@ def shown_on_host(task: int, before: int) -> tuple[str, str]:
         *landed.values_list("job", "commit", "tree")[:1],
         *pushes.values_list("job", "head", "tree")[:1],
     ]
+    # The first of each is its job: the later one counts.
     _job, commit, tree = max(commits, default=(0, "", ""))
     return commit, tree
 
@@ -127,6 +128,7 @@ def pushed_to(task: int, branch: str, before: int | None = None) -> str:
     pushed = [*landed.order_by("-job").values_list("job", "commit")[:1]]
     pushed += proposed.order_by("-job").values_list("job", "head")[:1]
     pushed += pushes.order_by("-job").values_list("job", "head")[:1]
+    # The first of each is its job: the latest one counts.
     return max(pushed, default=(0, ""))[1]
 
 

@@ -32,6 +32,7 @@ def first_found(
             ids = _ids(of_first(rows.filter(having(words)), among.order_by(*order)[:reach]), order, most)
             if len(ids) == most:
                 return ids
+            # At this rate FURTHER tasks would not have enough of them either.
             if len(ids) * FURTHER < most * FIRST:
                 break
     return _ids(rows.filter(matching(words)), order, most)

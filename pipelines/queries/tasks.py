@@ -87,6 +87,7 @@ class BoundedPaginator(Paginator):
     @cached_property
     def reached(self) -> int:
         rows = cast("QuerySet[Task]", self.object_list)
+        # One more than `most` tells that there are more.
         return rows.order_by().values("pk")[: self.most + 1].count()
 
     @cached_property
@@ -155,6 +156,7 @@ def narrowed(rows: QuerySet[Task], search: TaskFilter, user: User) -> QuerySet[T
     elif search.status:
         display_statuses = WAITING if search.status == "waiting" else (search.status,)
         rows = rows.filter(status__in=OF_STATUS.get(search.status, display_statuses))
+        # The shown status is worked out only of tasks that an index has found by the stored one.
         rows = displayed(rows).filter(Q(display_status__in=display_statuses))
     if search.priority:
         rows = rows.filter(priority=search.priority)

@@ -42,6 +42,7 @@ class StationTimes:
 
 def narrowed(versions: Iterable[int], since: datetime | None, until: datetime | None) -> dict[str, Any]:
     """The values of statements over what was done in that time under these versions."""
+    # PostgreSQL knows both as timestamps, so that one statement does for open ranges, too.
     return {"versions": list(versions), "start": since or "-infinity", "end": until or "infinity"}
 
 

@@ -87,6 +87,7 @@ def _step(line: ParsedLine, entry: Mapping[str, Any]) -> TraceStep:
         str(entry.get("result")).lower(),
         [_saw(line, operand) for operand in entry.get("saw") or ()],
         note_words(line, str(entry.get("why") or "")),
+        # A trace has seconds.
         None if took is None else float(took) * 1_000_000,
     )
 

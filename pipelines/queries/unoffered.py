@@ -111,6 +111,7 @@ def without_a_worker(task: Task, last: Mapping[int, Job]) -> dict[int, Sentence]
     for token, job in queued.items():
         station = versions.by_id(job.pinned_id).station(job.station)
         brought = Reach.of(task).brings(station)
+        # It was begun, and looks again at that time: it waits for no worker.
         if job.not_before is not None and station.kind == DELIVER.key:
             sentences[token] = Sentence(
                 "Waits for another delivery to this branch. It looks again within half a minute."

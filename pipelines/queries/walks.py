@@ -123,6 +123,7 @@ def _went(line: ParsedLine, step: ScenarioStep | None, record: StepRecord) -> st
         return " ".join([sentence(line, record.station, record.decision.to_dict()), *others])
     if step.kind == "gates":
         return "The other gates are still open."
+    # [:1] where nothing had waited for the step, else [:0].
     if record.entered[: not record.also]:
         again = station_name(line, record.entered[0])
         return " ".join([f"{again} runs again.", *others])
@@ -229,6 +230,7 @@ def _facts(line: ParsedLine, walk: SimulatedTask, position: SimulatedPosition) -
     if station is None or not position.here:
         return
     visits = walk.visits.get(station.key, 0)
+    # law §4: without a limit of the station the cap binds.
     most = station.limits.max_visits or line.policy.visit_cap
     yield f"Run {visits} of at most {most}"
     for rule in station.rules:

@@ -148,6 +148,7 @@ def _test(leaf: Leaf, saw: list[Any]) -> Test:
     """Takes the first value seen of the leaf's operand: the engine notes them in the order in which it asked."""
     for place, operand in enumerate(saw):
         if operand.get("operand") == leaf.operand and operand.get("path", "") == leaf.path:
+            # A later leaf that asks the same takes the next value.
             del saw[place]
             unasked = leaf.operand in ("agentic", "hook") and operand.get("value") is None
             return Test(leaf.words, None if unasked else shown(operand), keys=leaf.keys)

@@ -124,6 +124,7 @@ def _lint(options: argparse.Namespace) -> int:
 
 def _diff(options: argparse.Namespace) -> int:
     """1 also where something is unknown: only a proof is no difference."""
+    # `main` names it in front of an error.
     options.line = options.old
     old = _read(Path(options.old))
     options.line = options.new
@@ -183,6 +184,7 @@ def source(name: str) -> bytes:
 def _bounded(file: BinaryIO) -> bytes:
     """Return the bytes of a file. A file that never ends, like a device, is refused like one that is too
     long."""
+    # Bytes: a character of UTF-8 has up to four.
     most = 4 * native.MAX_TEXT
     text = file.read(most + 1)
     if len(text) > most:
@@ -211,6 +213,7 @@ def _answer_all(line: ParsedLine, source: BinaryIO, sink: TextIO, decided: Decid
         answer, read = _answer(line, text, decided)
         malformed = malformed or not read
         sink.write(jsontext.dumps(answer) + "\n")
+        # At once: whoever asks may wait for it before the next situation.
         sink.flush()
     return 1 if malformed else 0
 
@@ -246,6 +249,7 @@ def _value(text: bytes) -> Any:
 
 def _lines(source: BinaryIO) -> Iterator[bytes]:
     """Lines without their ends; of a line that is too long only the beginning."""
+    # Two more than are allowed, for an end of \r\n.
     while text := source.readline(MAX_LINE + 2):
         rest = text
         while rest and not rest.endswith(b"\n"):

@@ -54,6 +54,7 @@ class Cut(Generic[T]):
 
 def part_of(rows: Sequence[T], most: int, start: str = "") -> Cut[T]:
     """`start`: as an address says it."""
+    # `isdigit` alone takes “²”, which `int` refuses; the length bounds the number.
     plain = start.isascii() and start.isdigit() and len(start) < 9
     place = min(int(start) if plain else 0, max(len(rows) - 1, 0))
     return Cut(rows[place : place + most], len(rows), place)

@@ -253,6 +253,7 @@ def coded(text: str, keys: Collection[str]) -> SafeString:
     return format_html_join(
         "",
         "{}",
+        # The pattern has one group, so every second part is a key.
         ((format_html("<code>{}</code>", part) if place % 2 else part,) for place, part in enumerate(parts)),
     )
 
@@ -320,6 +321,7 @@ def exact(value: datetime | None) -> str:
 @lru_cache(maxsize=4096)
 def _exact(value: datetime, _zone: str) -> str:
     """Lists are read again and again while the times in them stay."""
+    # `localtime` reads the zone itself; the argument tells the entries of the cache apart.
     return date_format(timezone.localtime(value), "D j M Y, H:i:s T")
 
 

@@ -86,6 +86,7 @@ def dark_tones() -> SafeString:
 
 
 def _dark(tones: dict[str, str]) -> str:
+    # The light tones stand in the style of each tag, which wins over a sheet otherwise.
     return "; ".join(f"{key}: {TONES[role][1]} !important" for key, role in tones.items())
 
 

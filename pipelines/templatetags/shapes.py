@@ -24,6 +24,7 @@ def bar_parts(value: float, maximum: float, tone: str = "active") -> list[Part]:
         return [Part("0", f"{100 * value / maximum:.1f}", tone)]
     split = 100 * maximum / value
     return [
+        # A gap of one per cent stands at the expected time.
         Part("0", f"{max(split - 1, 0):.1f}", "neutral"),
         Part(f"{split:.1f}", f"{100 - split:.1f}", "attention"),
     ]

@@ -71,6 +71,7 @@ def kind_sign(
 ) -> SafeString:
     """The small shape of a station, gate or end beside its name."""
     sprite = asset("static/icons.json")
+    # The sprite is in the key of the cache: a rebuilt one has another address.
     return _kind(str(shape), str(kind), str(tone), str(css), _attributes(attrs), sprite)
 
 

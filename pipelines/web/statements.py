@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+# NOTIFY itself takes no parameters.
 NOTIFY: Final = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) AS payload"
 
 
 # Lost hints
 
+# LEFT JOIN: the clock comes also where nothing changed.
 CHANGED_TASKS = """
     SELECT clock.now, task.project_id, task.line_id, task.key, task.number, task.seq
     FROM (SELECT clock_timestamp() AS now) clock LEFT JOIN (
@@ -39,6 +41,7 @@ COUNT_REQUEST = """
         WHERE address = %(address)s AND minute = date_trunc('minute', clock.now) - interval '1 minute'
     ), 0) FROM counted, clock"""
 
+# What another process sweeps at the moment is skipped, so none waits for the other.
 SWEEP_MINUTES = """
     DELETE FROM pipelines_addressminute WHERE id IN (
         SELECT id FROM pipelines_addressminute WHERE minute < clock_timestamp() - interval '3 minutes'

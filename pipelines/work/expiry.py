@@ -48,6 +48,7 @@ def expire_some(now: datetime) -> int:
 def forget(digests: Collection[str]) -> None:
     """Delete these bytes where nothing uses them."""
     with transaction.atomic():
+        # In the order of their keys, so that no two of these wait for each other.
         blobs = list(Blob.objects.select_for_update().filter(pk__in=list(digests)).order_by("pk"))
         used = _used({blob.pk for blob in blobs})
         for blob in blobs:
@@ -62,6 +63,7 @@ def _used(digests: Collection[str]) -> set[str]:
     used |= set(Artifact.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
     used |= set(RunnerUpload.objects.filter(blob__in=digests).values_list("blob_id", flat=True))
     used |= set(VisitCommit.objects.filter(pack__in=digests).values_list("pack_id", flat=True))
+    # Snapshots last: a query for each, so only for what nothing else uses.
     left = set(digests) - used
     return used | {
         digest for digest in left if Snapshot.objects.filter(manifest__contains=[{"digest": digest}]).exists()

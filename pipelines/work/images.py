@@ -28,6 +28,7 @@ PROGRAMS: Final = ("podman", "docker")
 PULL_SECONDS: Final = 1800.0
 SECONDS: Final = 600.0
 PROBE_SECONDS: Final = 20.0
+# Two weeks
 UNUSED_SECONDS: Final = 14 * 86_400.0
 LARGEST: Final = 20 * 1024**3
 MAX_OUTPUT: Final = 4000
@@ -70,10 +71,12 @@ class Images:
             raise ImageAbsent(f"Image {image} is larger than {LARGEST // 1024**3} GB")
         digest = str(inspection["Id"]).removeprefix("sha256:")
         place = self.base / FOLDER / digest
+        # The folder has the name of the content: another tag of the same image finds it here
         if not (place / ROOT).is_dir():
             began = time.monotonic()
             await self._unpack(image, digest, place)
             await tell(f"Image {image} was unpacked ({time.monotonic() - began:.1f} s).")
+        # Its time is that of the last use, by which `expire` goes
         os.utime(place)
         environment = ((inspection.get("Config") or {}).get("Env")) or ()
         path = next((variable[5:] for variable in environment if variable.startswith("PATH=")), USUAL_PATH)
@@ -90,7 +93,9 @@ class Images:
     async def _unpack(self, image: str, digest: str, place: Path) -> None:
         """:raises ImageAbsent"""
         container = f"gateline-{uuid.uuid4().hex}"
+        # Beside, under a name of its own: the files appear whole, by a rename
         made = place.with_name(f".{container}")
+        # Created and never started: only a container has files that can be exported
         code, output = await self._run("create", "--network", "none", "--name", container, digest, "true")
         try:
             if code != 0:
@@ -99,6 +104,7 @@ class Images:
             tar = made / "files.tar"
             code, output = await self._run("export", "--output", str(tar), container)
             if code == 0:
+                # Device files take root to make, and the station's own /dev is mounted there
                 leave = ("--exclude=dev/*", "--exclude=./dev/*")
                 code, output = await _ran(
                     (
@@ -109,6 +115,7 @@ class Images:
                         "-C",
                         str(made / ROOT),
                         *leave,
+                        # The files are this user's, whoever owns them in the image
                         "--no-same-owner",
                         "--no-same-permissions",
                     ),
@@ -122,6 +129,7 @@ class Images:
             raise ImageAbsent(f"Image {image} could not be unpacked: {error.strerror}") from error
         finally:
             await asyncio.to_thread(remove, made)
+            # Shielded: a job that is cancelled must not leave its container behind
             await asyncio.shield(self._run("rm", "--force", container))
 
     async def _run(self, *words: str, seconds: float = SECONDS, errors: bool = True) -> tuple[int, str]:
@@ -156,6 +164,7 @@ def registry_of(image: str) -> tuple[str, int] | None:
     """Return the host and the port that the name of an image begins with; None: those that the runner has for it."""
     first, slash, _rest = image.partition("/")
     host, colon, port = first.partition(":")
+    # As docker reads names: `team/app` has no host in it, `host.example/app` has
     if not slash or not (colon or "." in host or host == "localhost"):
         return None
     return host, int(port) if port.isdecimal() else 443

@@ -58,6 +58,7 @@ class Writer:
             data=zlib.compress(text.encode(), 6),
             at=at,
         )
+        # Django does not tell whether an ignored conflict kept the row out: it is read again
         return bool(LogChunk.objects.bulk_create([chunk], ignore_conflicts=True)) and self._is_mine(chunk)
 
     def _is_mine(self, chunk: LogChunk) -> bool:
@@ -85,6 +86,7 @@ def read(job: Job, attempt: int, position: int = 0, most: int = 64) -> Piece:
         following = chunk.position + len(text.encode())
         count += 1
     ended = job.state == Job.State.DONE or job.attempt > attempt
+    # As many as asked for: there may be more
     return Piece(tuple(lines), following, ended and count < most)
 
 
@@ -92,8 +94,10 @@ def tail(job: Job, attempt: int, lines: int = 50) -> Piece:
     """The last `lines` lines."""
     log_lines: list[LogLine] = []
     following = 0
+    # Few at a time: the last chunks mostly have lines enough
     for chunk in _chunks(job, attempt).order_by("-number").iterator(chunk_size=4):
         text = _text(chunk)
+        # Newest first: where the first one read ends, the next reading begins
         following = following or chunk.position + len(text.encode())
         log_lines = [*_lines(chunk, text), *log_lines]
         if len(log_lines) >= lines:
@@ -118,6 +122,7 @@ def _text(chunk: LogChunk) -> str:
 
 def _lines(chunk: LogChunk, text: str) -> list[LogLine]:
     log_lines = []
+    # Every chunk ends with a line end, after which split has one empty text more
     for number, line in enumerate(text.split("\n")[:-1], start=chunk.lines_before + 1):
         seconds, _, rest = line.partition("\t")
         log_lines.append(LogLine(number, float(seconds), rest))

@@ -8,6 +8,7 @@ from pipelines.models.plumbing.compiled import array
 
 # Claiming
 
+# LATERAL with its own LIMIT: of a long queue only as many rows are read as there is room for
 _CLAIMABLE: Final = """
     SELECT job.id, work.queue
     FROM jsonb_to_recordset((SELECT %s::jsonb)) AS work(
@@ -55,6 +56,7 @@ UNATTENDED: Final = (
 )
 """The same of jobs for which no ticket is on its way: it came to a worker that does not do them, or was lost."""
 
+# SKIP LOCKED passes over tickets that another worker is taking
 TAKE_TICKETS = """
     DELETE FROM procrastinate_jobs WHERE id = ANY(ARRAY(
       SELECT id FROM procrastinate_jobs
@@ -85,6 +87,7 @@ RUNNER_OF_TOKEN: Final = (
     "SELECT to_json(runner)::text FROM pipelines_worker runner WHERE id = %s AND token_id = %s"
 )
 
+# MATERIALIZED: each is read once, though several of the parts use it
 READ_REPORTED = """
     WITH runner AS MATERIALIZED (
         SELECT * FROM pipelines_worker

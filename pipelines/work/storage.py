@@ -48,6 +48,7 @@ def has_room(storage: Storage, folder: Path) -> bool:
     """Return whether something can be written: to the storage, and to a folder on this machine."""
     probe = folder / f".room-{uuid.uuid4().hex}"
     try:
+        # With bytes in it: an empty file fits on a full disk, too
         probe.write_bytes(bytes(PIECE))
         with probe.open("rb") as file:
             storage.delete(save(storage, probe.name, file))
@@ -103,7 +104,9 @@ def known(digests: Iterable[str]) -> set[str]:
 def record(stored: Mapping[str, tuple[int, str]], now: datetime) -> None:
     """Write the rows of stored bytes, {digest: (size, name)}."""
     blobs = [
-        Blob(digest=d, size=size, name=name, created_at=now) for d, (size, name) in sorted(stored.items())
+        # In one order: two workers that insert the same rows cannot deadlock
+        Blob(digest=d, size=size, name=name, created_at=now)
+        for d, (size, name) in sorted(stored.items())
     ]
     Blob.objects.bulk_create(blobs, ignore_conflicts=True)
 

@@ -101,6 +101,7 @@ def take_picture(
             skipped.append(relative)
         if len(manifest) > MOST_FILES or size > MOST_BYTES:
             raise WorkspaceTooLarge(f"more than {MOST_FILES} files or {MOST_BYTES >> 20} MiB")
+    # A folder is read in any order, and the digest depends on it
     manifest.sort(key=lambda entry: str(entry["path"]))
     return Picture(tuple(manifest), stamps, tuple(skipped))
 
@@ -120,12 +121,14 @@ def entries(
             info = entry.stat(follow_symlinks=False)
             yield Path(entry.path), info
             if stat.S_ISDIR(info.st_mode):
+                # A station may have taken its own rights off a folder
                 if not os.access(entry.path, os.R_OK | os.X_OK):
                     os.chmod(entry.path, info.st_mode | 0o700)
                 yield from entries(Path(entry.path), but, f"{path}/")
 
 
 def digest_of_file(path: Path) -> str:
+    # O_NONBLOCK: a pipe in the place of the file would hold us up
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         return measure(file).digest
@@ -144,6 +147,7 @@ def restore(manifest: tuple[Entry, ...], workspace: Path, fetch: Callable[[str, 
         else:
             fetch(entry["digest"], path)
             path.chmod(entry["mode"])
+    # In the end, the inner ones first: nothing could be written into a read-only folder
     for path, mode in reversed(modes):
         path.chmod(mode)
 
@@ -234,6 +238,7 @@ class Folders:
         place.parent.mkdir(mode=0o700, exist_ok=True)
         remove(place)
         attempt.home.rename(place)
+        # A rename keeps the old time, and `expire_homes` goes by it
         os.utime(place)
         self.expire_homes()
 

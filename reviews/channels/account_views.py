@@ -23,6 +23,7 @@ def page(request: SignedIn) -> HttpResponse:
     status = 200
     if request.method == "POST":
         try:
+            # PostgreSQL's bigint holds any number of 18 digits
             code = accounts.begin(request.user, int(chosen) if chosen.isdecimal() and len(chosen) < 19 else 0)
         except NotFound:
             status = 422

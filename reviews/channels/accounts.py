@@ -45,10 +45,12 @@ def link(connection: ChannelConnection, code: str, workspace: str, account: str)
     """Link the account that says this code to whoever got it; None where it is not valid. An account that was
     somebody else's is theirs no more."""
     with transaction.atomic():
+        # Locked: of two calls with the same code only one finds it
         codes = ChatCode.objects.select_for_update(of=("self",)).select_related("user")
         link_code = codes.filter(connection=connection, digest=_digest(code), expires_at__gt=Now()).first()
         if link_code is None or not connections(link_code.user).filter(pk=connection.pk).exists():
             return None
+        # Said once it is void, whatever follows
         link_code.delete()
         if not link_code.user.is_active:
             return None
@@ -91,4 +93,5 @@ def _record(kind: str, user: User, connection: ChannelConnection, account: str) 
 
 
 def _digest(code: str) -> str:
+    # A plain hash will do: the code is random, and void after ten minutes
     return hashlib.sha256(code.encode()).hexdigest()

@@ -54,6 +54,7 @@ def take(request: HttpRequest, channel: int) -> Any:
     connection = (
         ChannelConnection.objects.exclude(signing="")
         .select_related("project")
+        # Beyond a bigint there is no connection
         .filter(pk=channel if channel < 2**63 else 0, kind__in=CALLS, enabled=True)
         .first()
     )

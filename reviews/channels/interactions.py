@@ -112,6 +112,7 @@ def _shown(connection: ChannelConnection, value: str) -> tuple[GateVisit, int, s
     version, _colon, evidence = rest.partition(":")
     visits = GateVisit.objects.select_related("task__project", "job", "asked_by", "decided_by")
     try:
+        # PostgreSQL's integer holds any number of nine digits
         number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else -1
         visit = visits.filter(pk=UUID(key), task__project=connection.project_id).first()
     except ValueError:
@@ -134,6 +135,7 @@ def _may(user: User, visit: GateVisit) -> None:
     entitlement = Standings(user).at(visit)
     if entitlement.may:
         return
+    # It may have closed since it was read: then the engine says what became of it
     visit.refresh_from_db(fields=["state"])
     if visit.state == GateVisit.State.OPEN:
         raise ChatRefused(_at(entitlement.why or "This gate does not ask you to review.", visit))

@@ -53,6 +53,7 @@ def _lines(message: ReviewMessage) -> list[str]:
 
 def plain(text: str) -> str:
     """Text in which nothing is markup, and no name is a mention."""
+    # A word joiner, which nobody sees, keeps an @ from naming somebody
     return MARKUP.sub(r"\\\1", " ".join(text.split())).replace("@", "@\u2060")
 
 

@@ -54,6 +54,7 @@ def _message(connection: int, visit: UUID, kind: ChannelMessage.MessageKind, at:
 def put(messages: Sequence[ChannelMessage]) -> None:
     """Write those that are new, each with a ticket."""
     ChannelMessage.objects.bulk_create(messages, ignore_conflicts=True)
+    # Ignored conflicts are not told: the rows that are new have our tokens
     written = ChannelMessage.objects.filter(token__in=[message.token for message in messages])
     tickets: list[JSONDict] = [{"message_id": pk} for pk in written.values_list("pk", flat=True)]
     if tickets:

@@ -114,6 +114,7 @@ def _fetched(connection: ChannelConnection, call: Callable[[Target], Call]) -> H
         raise ChannelError("No key reads the stored secret. Enter it again.") from problem
     guard = Guard(tuple(settings.PRIVATE_HOSTS), nat64=tuple(settings.NAT64_PREFIXES))
     try:
+        # `fetch` bounds each silence only: a server that sends byte by byte would keep it
         return asyncio.run(asyncio.wait_for(fetch(call(target), guard, SECONDS, MOST_BYTES), 2 * SECONDS))
     except (*NOT_FETCHED, TimeoutError) as problem:
         raise ChannelAway(str(problem) or type(problem).__name__) from problem
@@ -129,6 +130,7 @@ def _review(message: ChannelMessage, visit: GateVisit) -> ReviewMessage | None:
         first = ChannelMessage.objects.filter(
             connection=message.connection_id, visit=visit, kind=ChannelMessage.MessageKind.OPENED
         ).first()
+        # Nobody was told there yet; where messages can be changed `_catch_up` comes back
         if first is None or first.state != ChannelMessage.State.SENT:
             return None
         ref = first.ref

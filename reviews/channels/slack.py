@@ -18,7 +18,9 @@ from reviews.channels.channel import (
 )
 from reviews.channels.pressed import APPROVE
 
+# Errors of Slack that may be over at the next try
 PASSING = ("ratelimited", "internal_error", "fatal_error", "service_unavailable", "request_timeout")
+# Slack takes 3,000 characters of a text, and 300 of a confirmation
 LONGEST = 2_900
 LONGEST_CONFIRM = 290
 
@@ -90,6 +92,7 @@ def _plain(text: str) -> dict[str, Any]:
 
 def escaped(text: str) -> str:
     """Escape the fallback text, where `<…>` would be a mention or a link."""
+    # `&` first, for what the others become begins with it
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -15,6 +15,7 @@ from pipelines.ports.vault import keys
 from reviews.channels.pressed import NotSigned, Pressed, ascii_text
 from reviews.models import ChannelConnection
 
+# Seconds, as Slack recommends against calls that are sent again
 TOLERANCE = 300
 
 

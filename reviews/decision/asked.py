@@ -85,6 +85,7 @@ def places_of(visit: GateVisit) -> list[AskedPlace]:
             gate=visit.gate,
             kind=kind,
             name=name,
+            # Of one row per visit: lists of a team or a requester show each visit once
             first=number == 0,
             requester_id=visit.task.requester_id,
             barred=barred,

@@ -179,6 +179,7 @@ def _then(
         return follows
     policy = gate_at(visit, line).approval
     missing = policy.votes - sum(v.word == Word.APPROVE for v in visit.votes.all())
+    # Without the vote itself, unless it is among those that were counted
     missing = max(missing, len(not_approved(visit, policy))) - (not counted)
     if missing <= 0:
         return follows

@@ -21,6 +21,7 @@ class DecisionForm(forms.Form):
     reason = forms.CharField(required=False, max_length=20_000, strip=False)
     route = forms.CharField(required=False, max_length=64)
     seat = forms.CharField(required=False, max_length=150)
+    # PostgreSQL's integer
     token_version = forms.IntegerField(min_value=0, max_value=2**31 - 1)
     evidence_digest = forms.CharField(max_length=64)
     unopened = forms.BooleanField(required=False)

@@ -38,6 +38,7 @@ def arrive(request: HttpRequest, token: str) -> HttpResponse:
         path=reverse("mail-link"),
         secure=request.is_secure(),
         httponly=True,
+        # Strict: browsers that come from a web mail would not send it after the redirect
         samesite="Lax",
     )
     answer["Referrer-Policy"] = "no-referrer"

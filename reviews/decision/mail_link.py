@@ -47,6 +47,7 @@ def issue(visit: GateVisit, address: str, now: datetime) -> str:
     people = User.objects.filter(
         memberships__project=visit.task.project_id, email__iexact=address, is_active=True
     )
+    # Two are enough to see that the address is not one person's
     members = list(people.distinct()[:2])
     if (
         len(members) != 1
@@ -76,7 +77,9 @@ def look(token: str) -> MailLink:
 def approve(token: str, now: datetime) -> MailLink:
     """Use the link up and vote, in one transaction. Raises MailLinkRefused."""
     with transaction.atomic():
+        # Locked: of two clicks at once only one votes
         link = _checked(_found(token).select_for_update(of=("self",)).first())
+        # Before the vote: one that is refused rolls this back, too
         MailLink.objects.filter(pk=link.pk).update(used_at=now)
         try:
             engine.vote(
@@ -136,4 +139,5 @@ def _gate(visit: GateVisit) -> Gate:
 
 
 def _digest(token: str) -> str:
+    # A plain hash will do for 256 random bits
     return hashlib.sha256(token.encode()).hexdigest()

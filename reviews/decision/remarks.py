@@ -115,9 +115,11 @@ class Remarks:
         )
 
     def _fate(self, row: Remark, stored: Bytes) -> Fate:
+        # What an earlier round removed has no line in the file as it is now
         if row.side == Remark.Side.OLD:
             return Fate(GONE, 0)
         entry = self._now(row.path)
+        # The same bytes: nothing has to be read and compared
         if entry is not None and entry["digest"] == row.content:
             return Fate(UNCHANGED, row.line)
         before, now = _lines(stored, {"digest": row.content}), _lines(stored, entry)
@@ -155,6 +157,7 @@ class Remarks:
         by_place: dict[tuple[str, int], list[PlacedRemark]] = defaultdict(list)
         for placed in self.placed:
             if placed.path in (counted.path, counted.change.was):
+                # A remark of an earlier round stands at its line as it is now
                 side = placed.remark.side if not placed.state else "new"
                 by_place[(side, placed.line)].append(placed)
         return by_place
@@ -199,6 +202,7 @@ def write(
     if visit.votes.filter(user=user).exists() or visit.state != GateVisit.State.OPEN:
         raise Conflict("You have already decided here.")
     text = text.strip()
+    # PostgreSQL stores no NUL
     if not text or len(text) > LONGEST or "\x00" in text:
         raise Invalid.at("text", "Write a comment.", f"At most {LONGEST} characters.")
     counted = comparison.file(path)
@@ -218,6 +222,7 @@ def write(
         side=side,
         line=line,
         content=str(entry["digest"]),
+        # Masked before it is cut: half a secret would not be found
         quoted=masker_of(visit.task).all(lines[line - 1])[:500],
         text=text,
         at=timezone.now(),

@@ -48,6 +48,7 @@ class Standings:
             return Entitlement(False)
         policy = gate_at(visit, versions.by_id(visit.asked_by.pinned_id)).approval
         own_seats = self._in(visit.task.project_id)
+        # A person's own seat stands first
         own = own_seats[0] if own_seats else None
         why = own.barred(visit.task, visit, policy) if own else ""
         overrides = own is not None and Role.ADMIN in own.person.roles and not why

@@ -57,6 +57,7 @@ def place_after(text: str) -> Place | None:
         moment, visit = parse_datetime(at), UUID(key)
     except (ValueError, OverflowError):
         return None
+    # A time of the year 1 may leave the calendar in another time zone
     return (moment, visit) if moment and timezone.is_aware(moment) and moment.year > 1 else None
 
 

@@ -39,6 +39,7 @@ from reviews.models.statements import PRESENT_KINDS
 
 # A page has to be readable: the rest of a kind shows up as these are done.
 LIMIT = 200
+# Columns of a task that may be large, and that no item shows
 HEAVY = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds")
 TASK = ("task__project__owner", "task__line", "task__pinned")
 NOT_READ = (*(f"task__{name}" for name in HEAVY), "task__line__draft", "task__line__draft_text",
@@ -226,6 +227,7 @@ def escalations(viewer: Mine) -> Iterator[InboxItem]:
         .defer(*NOT_READ)
         .iterator(chunk_size=LIMIT)
     )
+    # Who may answer is decided here, so SQL cannot limit how many are read
     for row in islice((row for row in rows if _answers_for(viewer, row)), LIMIT):
         view = shown(row, row.task, may=True)
         yield InboxItem(
@@ -250,6 +252,7 @@ def deadlocks(viewer: Mine) -> Iterator[InboxItem]:
 
 def _escalations(viewer: Mine) -> QuerySet[Escalation]:
     rows = Escalation.objects.filter(task__project__in=viewer.seen, state=Escalation.State.OPEN)
+    # Only those of the task: line and version are not joined here
     rows = rows.select_related("task", "deadlock").defer(*NOT_READ[: len(HEAVY)])
     return rows.order_by("opened_at", "pk")
 
@@ -305,6 +308,7 @@ def _tokens(viewer: Mine, kind: str, among: str = "") -> list[InboxItem]:
 
 def _positions(viewer: Mine) -> dict[str, list[int]]:
     """The ids of the first `LIMIT` of each of `POSITIONS`, of one statement: most are empty most of the time."""
+    # SQL takes the first that fits, in the order of POSITIONS
     among = Case(*(When(which, then=Value(name)) for name, which in POSITIONS.items()))
     ranked = _alive(viewer).filter(WAITING).annotate(among=among)
     ranked = ranked.annotate(rank=Window(RowNumber(), partition_by="among", order_by=("changed_at", "pk")))

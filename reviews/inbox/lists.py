@@ -132,6 +132,7 @@ def list_page(
     size = _size(rows)
     if selection.tab == NEEDS_ME:
         return _needs(user, selection, now, after, standings or Standings(user), size)
+    # One more than is shown tells whether there is another page
     page_items = items(user, selection, size + 1, after)
     return ListPage(page_items[:size], page_items[size - 1].cursor if len(page_items) > size else "")
 
@@ -140,6 +141,7 @@ def _size(rows: str) -> int:
     """Return the number of rows in full pages, so that a list fetched anew has room for all that stands
     there, and for what comes among it."""
     row_count = int(rows) if rows.isascii() and rows.isdigit() and len(rows) < 9 else 0
+    # -(-a // b) rounds up
     return min(MOST, max(1, -(-row_count // PAGE)) * PAGE)
 
 
@@ -161,10 +163,12 @@ def _needs(
     waiting = _places(user, replace(selection, kind="", sort=""), MOST + 1, None, standings)
     gates: list[ListRow] = []
     if selection.kind in ("", "gate"):
+        # The first page in this order was just read for the count
         first = waiting[: size + 1] if not selection.sort and after is None else None
         gates = items(user, selection, size + 1, after, standings, first)
     ends = gates[size - 1] if len(gates) > size else None
     if after:
+        # The page before ended with all that is of its last moment
         others = [row for row in others if row.at > after[0]]
     if ends:
         others = [row for row in others if row.at <= ends.at]

@@ -18,6 +18,7 @@ from django.http import HttpRequest
 from pipelines.web.shell.page import from_this_machine
 from reviews.models import Mail, Posted
 
+# `\Z`: a `$` would also match before a line end
 NAME = re.compile(r"[\w-]{1,100}\.eml\Z")
 MOST = 200
 

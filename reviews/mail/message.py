@@ -28,11 +28,13 @@ def message(
     """`template`: the name of a pair in `templates/reviews/mail`. `unique`: the Message-ID, fixed by the row that the
     mail is sent for, so that one that is sent twice is one mail to a mail client."""
     made = EmailMultiAlternatives(
+        # In one line: Django refuses a header with line ends
         subject=visible(" ".join(subject.split()))[:SUBJECT_LENGTH],
         body=visible(render_to_string(f"reviews/mail/{template}.txt", dict(context))),
         to=[to],
         headers={
             "Message-ID": f"<{unique}>",
+            # So that no out-of-office notice answers: RFC 3834, and what Exchange heeds
             "Auto-Submitted": "auto-generated",
             "X-Auto-Response-Suppress": "All",
             **(headers or {}),

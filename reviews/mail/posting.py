@@ -116,6 +116,7 @@ def _put(
         should_send, wait = _when(people, kind, row.created_at)
         row.state = Posted.State.QUEUED if should_send else Posted.State.SKIPPED
         waits.append(wait)
+    # Those that are there already keep their rows; `post` finds out which are new
     type(rows[0])._default_manager.bulk_create(rows, ignore_conflicts=True)
     sent = [pair for pair in zip(rows, waits, strict=True) if pair[0].state == Posted.State.QUEUED]
     post([row for row, _wait in sent], task, name, [wait for _row, wait in sent])

@@ -26,6 +26,7 @@ class ReviewClaim(models.Model):
 class ReviewQuestion(models.Model):
     """A reviewer's question to the requester of the task, and its answer. It voids nothing."""
 
+    # No index of its own, nor for `task` and `asked`: those of Meta begin with them
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="questions", db_index=False)
     task = models.ForeignKey(Task, models.CASCADE, related_name="review_questions", db_index=False)
     gate = models.CharField(max_length=64)
@@ -71,6 +72,7 @@ class ReviewSnooze(models.Model):
     """Snooze of a review: one person sees an open gate visit again from `until` on; for everybody else
     nothing changes."""
 
+    # The constraint's index begins with it
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="snoozes", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     until = models.DateTimeField()

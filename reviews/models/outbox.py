@@ -275,6 +275,7 @@ class AskedPlace(models.Model):
     stored here but looked up. `order_at`: its place when due first, then the oldest. `first` holds for one
     row of each visit."""
 
+    # The index of the constraint on places begins with it
     visit = models.ForeignKey(GateVisit, models.CASCADE, related_name="asked_places", db_index=False)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
     line = models.ForeignKey(Line, models.CASCADE, related_name="+", db_index=False)
@@ -306,6 +307,7 @@ class AskedPlace(models.Model):
         indexes = [
             models.Index(
                 fields=["project", "kind", "name", "order_at", "visit"],
+                # What the conditions of a list look at comes from the index, too
                 include=["barred", "line", "gate", "opened_at"],
                 name="asked_in_order",
             ),

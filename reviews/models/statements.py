@@ -217,6 +217,7 @@ COMPLETED_TASKS = f"""
 
 # Approvals of late since somebody last said anything but “approve”, or wrote a remark or a reason; the newest of them,
 # and their tasks.
+# OFFSET 0 keeps PostgreSQL from merging the subselect into the join
 UNDISPUTED_APPROVALS = """
     WITH said AS (
         SELECT task.line_id, visit.gate, visit.id, visit.task_id, visit.decided_at,

@@ -20,6 +20,7 @@ MOST_COUNTED = 99
 FIRST = 10
 """Those behind the bell; the page has more."""
 LISTED = 200
+# Columns of a task that may be large, and that no sentence names
 NOT_READ = ("context", "variables", "inputs", "visits", "edges", "rules", "rounds", "description")
 
 
@@ -64,6 +65,7 @@ def with_words(rows: QuerySet[Notification]) -> QuerySet[Notification]:
 
 def unread_count(user: User) -> str:
     """Return the count as the bell shows it: empty for none."""
+    # One more than is shown tells that there are more; beyond that nothing is counted
     count = visible(user).filter(read_at=None)[: MOST_COUNTED + 1].count()
     return f"{MOST_COUNTED}+" if count > MOST_COUNTED else str(count or "")
 

@@ -58,6 +58,7 @@ class Recipient:
         """`row`: what FIELDS name."""
         user_id, address, zone_name, choices, hour, quiet_from, quiet_until = row
         quiet = None if quiet_from is None or quiet_from == quiet_until else (quiet_from, quiet_until)
+        # Without a row of settings all of these are None: the defaults count
         return cls(user_id, address, zone(zone_name), choices or {}, 8 if hour is None else hour, quiet)
 
     def bell(self, kind: str) -> bool:

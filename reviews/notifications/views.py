@@ -49,6 +49,7 @@ def follow(request: SignedIn, notification: int) -> HttpResponse:
     stored_notification = reading.find(request.user, notification)
     if stored_notification is None:
         raise Http404
+    # A HEAD only looks whether the page is there
     if request.method == "GET":
         reading.mark_read(request.user, timezone.now(), pk=notification)
     return HttpResponseRedirect(stored_notification.address)
@@ -59,6 +60,7 @@ def follow(request: SignedIn, notification: int) -> HttpResponse:
 def read(request: SignedIn) -> HttpResponse:
     """Mark as read one notification (`notification`), or all that this person sees."""
     which = request.POST.get("notification", "")
+    # PostgreSQL's bigint holds any number of 18 digits
     if which and not (which.isdecimal() and len(which) < 19):
         raise Http404
     reading.mark_read(request.user, timezone.now(), **({"pk": int(which)} if which else {}))

@@ -41,6 +41,7 @@ def write(batch_context: Heard) -> list[Written]:
     ]
     made = [row for entry in deliverable if (row := _row(*entry)) is not None]
     if made:
+        # What was told before stays as it is, read or not
         rows.add(made, unless_there=True)
         _send(made, people)
         _hint({row.user_id for row in made if row.bell})
@@ -102,6 +103,7 @@ def post(rows: Sequence[Posted], task: str, name: str, waits: Sequence[datetime 
     """Write a ticket for each of these rows that is new, not before its time."""
     if not rows:
         return
+    # Rows that were there already have another token, and their own ticket
     written = dict(
         type(rows[0])
         ._default_manager.filter(token__in=[row.token for row in rows])

@@ -177,11 +177,13 @@ def later(chosen: str, user: User, now: datetime) -> datetime | None:
     if chosen == "tomorrow":
         return morning + timedelta(days=1)
     if chosen == "week":
+        # Monday is 0: the next one, never today
         return morning + timedelta(days=7 - local.weekday())
     try:
         moment = parse_datetime(chosen)
     except ValueError:
         return None
+    # At either end of the calendar a time zone may lead out of it
     if moment is None or moment.year < 2 or moment.year > 9998:
         return None
     return moment if timezone.is_aware(moment) else moment.replace(tzinfo=zone(user.time_zone))

@@ -79,6 +79,7 @@ def answer(
     stored_task = access.get_task(request.auth, owner, project, line, task)
     user = person_of(request.auth)
     access.require(request.auth, "decide", stored_task.project)
+    # Beyond a bigint there is no question
     if not 0 < question < 2**63:
         raise NotFound("This question does not exist.")
     row = ReviewQuestion.objects.filter(pk=question, task=stored_task, gate=gate)

@@ -62,6 +62,7 @@ def page(request: SignedIn) -> HttpResponse:
     reason, fault, status = form_data.get("reason", "").replace("\0", "")[:20_000], "", 200
     needs_reason = any(row.option and row.option.needs_reason for row in rows)
     if request.method == "POST":
+        # The table of the first step sends back what was visible of each
         is_confirmed = any(key.startswith("seen-") for key in request.POST)
         if needs_reason and not reason.strip():
             fault, status = "A reason is needed.", 422
@@ -100,6 +101,7 @@ def page(request: SignedIn) -> HttpResponse:
 def plan(user: User, chosen: Iterable[str], word: str, viewer: Mine | None = None) -> list[BulkRow]:
     """Return what this word would do on each of these, in their order; at most 50, of projects that the
     person sees. `viewer`: the person with the token, where that may see less."""
+    # Twice as many are looked at: some may come twice, or be no ids
     ids = list(dict.fromkeys(filter(None, map(_uuid, list(chosen)[: MOST * 2]))))[:MOST]
     projects = [project.pk for project in (viewer or Mine(user)).seen]
     by_id = {
@@ -153,7 +155,9 @@ def decide(
     """Cast one vote, on exactly what was visible (`evidence_version`)."""
     version, _colon, digest = evidence_version.partition(":")
     if row.option is None:
+        # With a version it was in the table, and could be decided then
         return replace(row, lost=bool(evidence_version))
+    # PostgreSQL's integer holds any number of nine digits
     if not (version.isascii() and version.isdigit() and len(version) < 10):
         return replace(row, option=None, why="It was not in the table.", lost=True)
     if len(row.seats) > 1 and row.seat not in dict(row.seats):

@@ -34,6 +34,7 @@ from reviews.decision.standing import Entitlement, Standings
 from reviews.review.steps import PathStep, artifacts_of, steps_of
 
 LOG_LINES = 60
+# Characters
 SHOWN_OUTPUT = 200_000
 MOST_PARTS = 12
 

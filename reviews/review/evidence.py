@@ -150,6 +150,7 @@ class ReviewEvidence(ToolReports):
         if not self.claims:
             return Cut((), 0)
         claim_text = " ".join(claim.checked.claim.text for claim in self.claims)
+        # By the name alone: a claim need not write the folders
         rest = [file for file in self.comparison.files if file.path.rpartition("/")[2] not in claim_text]
         rest.sort(key=lambda file: not sensitivity(file.path, self.changes.patterns))
         rows = [(visible(file.path), self.address(file.path, 0)) for file in rest[:UNMENTIONED]]

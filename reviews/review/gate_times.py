@@ -114,6 +114,7 @@ def offers(project: Project) -> list[SampleOffer]:
     asks = [row for row in rows if _always_asks(lines[row[0]], row[1])]
     if not asks:
         return []
+    # Columns 3 and 4 of UNDISPUTED_APPROVALS: the newest visits, and their tasks
     visits, tasks = ([entry for row in asks for entry in row[place]] for place in (3, 4))
     roots: dict[UUID, list[tuple[int, bool]]] = {}
     for visit, root, reverted in fetch(

@@ -193,6 +193,7 @@ def _refused(request: SignedIn, row: InboxRow, status: int) -> HttpResponse:
         return _show(request, review_list(request, NEEDS_ME), row, status=status)
     context = {"row": row, "query": request.GET.urlencode(), "scope": scope_of(request, "needs-me")}
     response = render(request, "reviews/inbox/row.html", context, status=status)
+    # The row in place of the old one, wherever the form would have put its answer
     response["HX-Retarget"] = f"#need-{row.found.need.id}"
     return response
 
@@ -204,7 +205,9 @@ def _subject(viewer: Mine, kind: InboxKind, key: str) -> Any:
     subjects = kind.model._default_manager.select_related("task__project__owner")
     try:
         subject = subjects.filter(
-            pk=kind.model._meta.pk.to_python(key), task__project__in=viewer.seen
+            # A number or a UUID, as the model has it; it raises for a text that is neither
+            pk=kind.model._meta.pk.to_python(key),
+            task__project__in=viewer.seen,
         ).first()
     except ValidationError:
         subject = None

@@ -74,6 +74,7 @@ def _runs(line: ParsedLine, steps: Iterable[PathStep], now: str) -> Iterator[Com
             visible(shortened(argv, LONGEST)),
             step.job,
             _facts(step.job),
+            # Where one of the trees is not known nobody can tell
             stale=bool(now and tree and tree != now),
         )
 

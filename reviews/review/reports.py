@@ -119,6 +119,7 @@ def _read(name: str, kind: str) -> ReadReport | str:
     """Stored bytes never change: a report is read once per process."""
     try:
         with storages["artifacts"].open(name, "rb") as file:
+            # One byte more than allowed: the reader refuses it
             return READERS[kind](file.read(MOST_BYTES + 1))
     except FileNotFoundError:
         return "gone"
@@ -183,6 +184,7 @@ class ToolReports:
             declared = (
                 {declaration.path: declaration.kind for declaration in station.artifacts} if station else {}
             )
+            # Also by the name alone, under which the work may have handed it over
             declared |= {path.rpartition("/")[2]: kind for path, kind in declared.items()}
             kind = declared.get(artifact.name) or kind_by_name(artifact.name)
             if artifact.job_id not in last or kind not in READERS:

@@ -30,6 +30,7 @@ class PathStep:
 def steps_of(task: Task, line: ParsedLine, before: datetime | None = None) -> list[PathStep]:
     """The last run of each station, or the last that ended until `before`, in the order they ended."""
     done = [(job.ended_at, job) for job in _done(task=task.pk)]
+    # In the order they ended, so that the last one of a station stays
     last = {job.station: job for at, job in done if before is None or (at and at <= before)}
     known = line.stations_by_key
     return [

@@ -144,6 +144,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
     if count and not form.cleaned_data["unopened"]:
         form.add_error("unopened", "Tick this, or open the files.")
         return _dossier(request, stored_visit, form, status=400)
+    # Before the vote, which may close the visit
     leave(stored_visit, request.POST.get("sitting", ""))
     try:
         fields = {key: value for key, value in form.cleaned_data.items() if key != "unopened"}
@@ -160,6 +161,7 @@ def decide(request: SignedIn, visit: uuid.UUID) -> HttpResponse:
         form.add_error(None, str(problem))
         return _dossier(request, stored_visit, form, status=403)
     except Conflict as problem:
+        # Read anew: somebody else was faster
         return _dossier(request, _visible(request, visit), form, status=409, conflict=problem)
     messages.success(request, done_words(stored_visit, fields["word"], result))
     return _next(request, stored_visit)
@@ -281,6 +283,7 @@ def _dossier(
         status=status,
         **context,
     )
+    # After the page was drawn, which shows what is new since the last look
     changes.look()
     return response
 

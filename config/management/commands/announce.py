@@ -91,6 +91,7 @@ def one_besides(before: Collection[Any]) -> bool:
 
 def _health(host: str, port: int) -> int:
     """The status of /healthz, 0 while nobody answers."""
+    # These mean all addresses, and are none to connect to.
     address = "127.0.0.1" if host in {"", "0.0.0.0"} else host
     connection = http.client.HTTPConnection(address, port, timeout=2)
     try:

@@ -50,6 +50,7 @@ class Command(printing.Command):
 def write(path: Path) -> int:
     """Writes the archive; the number of its files."""
     home, archive, keys = Path(settings.DATA_DIR), ArchiveWriter(path), _keys()
+    # Before the database: no file that it names expires in between. New ones follow below.
     _add(archive, *(home / name for name in state.UNCHANGING))
     facts = {
         "at": timezone.now().isoformat(timespec="seconds"),
@@ -61,7 +62,9 @@ def write(path: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="gateline-backup-") as folder:
         database.dump(Path(folder) / DATABASE)
         archive.add(DATABASE, Path(folder) / DATABASE)
+    # The archive itself may lie in the state folder.
     _add(archive, *(entry for entry in state.paths(home) if entry.resolve() != path.resolve()))
+    # What the dump holds could be encrypted with another key than the archive has.
     if keys != _keys():
         raise CommandError("A key was changed during the backup. Run it again.")
     archive.close(facts)

@@ -35,7 +35,9 @@ class Command(printing.Command):
         try:
             manifest = archive.unpack(file, fresh)
             refuse_archive(manifest)
+            # No start may migrate the database meanwhile.
             with alone():
+                # First, since it is all or nothing: where it fails, the files are as they were.
                 database.load(fresh / archive.DATABASE, replace=replace)
                 state.replace(home, fresh / archive.STATE)
                 database.allow_restored(home)

@@ -56,6 +56,7 @@ class Command(BaseCommand):
         server.run()
         log.info("web_stopped")
         twisted_loop.run_until_complete(_end_what_is_under_way())
+        # It never came to listen: a start that failed, although the port was free before.
         if not server.listening_addresses:
             sys.exit(1)
 

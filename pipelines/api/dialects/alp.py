@@ -38,7 +38,9 @@ router = Operations("ALP runners", (400, 401, 403, 404, 409, 503), auth=RunnerBe
 RUNNERS = PROJECT + "/runners"
 RUNNER = RUNNERS + "/{runner}"
 RUN = PROJECT + "/runs/{run}/jobs/{job}"
+# ALP's completionReason, and the reason of law §2
 TIMEOUTS = {"idle_timeout": "idle_timeout", "timeout": "max_timeout"}
+# The id of a job: any 18 digits fit a bigint.
 NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 UNFIT = re.compile(r"[\x00\r]")
 
@@ -56,6 +58,7 @@ def register(request: HttpRequest, owner: str, project: str, payload: AlpRegiste
     who: ApiToken | User = request.auth  # type: ignore[attr-defined]
     if isinstance(who, ApiToken) and who.kind == ApiToken.TokenKind.RUNNER:
         _within(who, owner, project)
+        # Only a digest of a token is stored: the secret is what was sent.
         token, secret = who, request.headers["Authorization"].partition(" ")[2].strip()
     else:
         project_row = access.get_project(who, owner, project)
@@ -122,6 +125,7 @@ def tell_run(
         raise NotFound
     if payload.status == "completed" and payload.conclusion is None:
         raise Invalid.at("conclusion", "is needed when the job is completed")
+    # Before the result, after which the runner has the job no more
     if payload.logs and elsewhere.held(its, job_row):
         _log(job_row, payload.logs)
     if payload.status == "in_progress":
@@ -130,6 +134,7 @@ def tell_run(
     timed_out = TIMEOUTS.get(payload.completionReason or "")
     outcome = _outcome(payload.conclusion == "success", payload.exitCode, payload.summary)
     if timed_out:
+        # law §12: time-outs are cancelled, with their reason.
         outcome |= {"result": "cancelled", "reason": timed_out}
     if payload.sessionId:
         outcome["comment"] = f"Session {payload.sessionId}"
@@ -149,6 +154,7 @@ def ask(request: RunnerRequest, owner: str, project: str, runner: str, payload: 
     if not payload.asked:
         raise Invalid.at("question", "is missing", "Say what a person is to decide.")
     job = _job(its, payload.jobId)
+    # law §5 step 3: such a signal blocks the token and shows the question; the answer reruns it.
     hold = {"verdict": "hold", "reason": "needs_human", "meta": {"question": payload.asked}}
     _deliver(its, job, {"result": "blocked", "signals": [hold]})
     return ApprovalOut(id=approvals.number_of(job), jobId=str(job.pk), taskId=job.task.name)

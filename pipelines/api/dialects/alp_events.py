@@ -58,6 +58,7 @@ async def _events(runner: Worker) -> AsyncIterator[bytes]:
     try:
         # Subscribed first, then looked at: what comes between is not missed.
         await layer.group_add(group, channel)
+        # Milliseconds after which the client connects again
         yield b"retry: 10000\n\n"
         while time.monotonic() < until:
             job_ids = await sync_to_async(_waiting)(runner.pk)
@@ -65,6 +66,7 @@ async def _events(runner: Worker) -> AsyncIterator[bytes]:
                 return
             for job in (job_id for job_id in job_ids if job_id not in sent):
                 yield _event(job)
+            # Forgets those that are gone: a job that comes back is told anew.
             sent = set(job_ids)
             if not job_ids:
                 yield b": nothing waits\n\n"
@@ -78,6 +80,7 @@ async def _news(layer: Any, channel: str) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(QUIET):
             await layer.receive(channel)
+    # At most one look a second, however many hints come
     await asyncio.sleep(PAUSE)
 
 

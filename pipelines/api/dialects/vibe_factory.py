@@ -211,6 +211,7 @@ def resume(request: Request, execution: str, payload: ResumeIn, owner: str = "")
     user = person_of(request.auth)
     if target.status != RUNNING:
         raise Conflict(f"Can only resume running executions, current status is '{target.status}'")
+    # `by`: a person put it on hold; nothing else that holds a token has it.
     for token in target.task.tokens.filter(status=Status.HELD, forked=False, wait__has_key="by"):
         engine.release(token.pk, user=user, token_version=token.version)
     target.task.refresh_from_db()
@@ -238,6 +239,7 @@ def _line(who: Caller, line_name: str) -> Line:
         return access.get_line(who, owner, project, key)
     projects = [candidate for candidate in access.visible_projects(who) if access.can(who, "view", candidate)]
     lines = Line.objects.filter(project__in=projects, live__document__extra__id=line_name)
+    # A second one is enough to know that the name is ambiguous.
     matches = list(lines.select_related("live", "project__owner")[:2])
     if not matches:
         raise NotFound

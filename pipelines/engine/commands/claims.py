@@ -54,6 +54,7 @@ def _begun(batch: Batch, job: Job, claim: Claim) -> bool:
     if job.state != Job.State.QUEUED or job.kind in UNLEASED:
         return False
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
+    # law §3: an evaluation runs as a job of its own, while its token is `evaluating`.
     asks = job.purpose != Purpose.STATION
     if token.status != (Status.EVALUATING if asks else Status.QUEUED) or not takes(claim, task, job):
         return False
@@ -88,11 +89,13 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
         return "kept"
     if not _took(job_id, lease, expired):
         return "kept"
+    # law §1: the outcome is then cancelled with `lease_lost`, and routed like any other.
     if expired and attempt >= MAX_ATTEMPTS:
         report([Report(job_id, attempt, lease, dict(LOST), by=str(ENGINE))])
         return "ended"
     token = batch.tokens[job.token_id]
     job.state, job.lease_key, job.worker_id, job.started_at = Job.State.QUEUED, None, None, None
+    # law §1: only a lost lease counts as an attempt, the planned stop of a worker does not.
     job.attempt += expired
     if job.purpose == Purpose.STATION:
         token.status = Status.QUEUED

@@ -43,6 +43,7 @@ def work_is_late(batch: Batch, due: Due) -> None:
     job = batch.open_job(token)
     if job is None or token.status != Status.RUNNING:
         return
+    # Where it is not, it has set the due time anew, which has to be written.
     if not is_late(batch, task, token, job):
         batch.flush()
         return
@@ -75,6 +76,7 @@ def questions(project_id: int) -> Iterator[tuple[int, int]]:
         for signal in ((job.outcome or {}).get("signals") or ()) if job else ():
             name = str((signal.get("meta") or {}).get("task") or "") if isinstance(signal, dict) else ""
             number = name.removeprefix(f"WI-{token.task.project.key}-")
+            # Text of an agent; any 18 digits fit a bigint.
             if number != name and number.isascii() and number.isdigit() and len(number) < 19:
                 on = Task.objects.filter(project=project_id, number=int(number)).values_list("pk", flat=True)
                 yield from ((token.task_id, pk) for pk in on)
@@ -108,6 +110,7 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
         raise Conflict("Branches contradict each other. Resolve the escalation of it.")
     batch = Batch.of_tasks(*deadlock.tasks.values_list("pk", flat=True))
     task = batch.tasks[deadlock.task_id]
+    # Once more, under the lock: somebody else may have resolved it meanwhile.
     deadlock = Deadlock.objects.select_related("resolved_by").get(pk=deadlock_id)
     refuse_second(deadlock)
     deadlock.resolved_by, deadlock.answer = answer.user, answer.reason
@@ -122,6 +125,7 @@ def _resolve(deadlock_id: UUID, answer: DeadlockAnswer) -> Task:
     ACTS[answer.word](batch, deadlock, task, paused, answer)
     batch.flush()
     if answer.word == "cancel":
+        # Only after the flush, since it reads the task in a batch of its own
         manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
     return task
 

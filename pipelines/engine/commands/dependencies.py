@@ -32,6 +32,7 @@ def named(project: Project, names: Sequence[str], path: str = "depends_on") -> l
     tasks = []
     for index, name in enumerate(dict.fromkeys(names)):
         start, _, number = name.rpartition("-")
+        # Any 18 digits fit a bigint.
         known = start == f"WI-{project.key}" and number.isascii() and number.isdigit() and len(number) < 19
         task = Task.objects.filter(project=project, number=int(number)).first() if known else None
         if task is None:
@@ -53,6 +54,7 @@ def depend(task_id: int, names: Sequence[str], *, actor: Actor) -> Task:
 
 
 def _depend(task: Task, others: list[Task], actor: Actor) -> Task:
+    # house §2: before any task is locked
     _one_at_a_time(task.project_id)
     circle_ids = _circle(task.project_id, task.pk, *others)
     batch = Batch.of_tasks(task.pk, *(other.pk for other in others), *circle_ids)
@@ -88,6 +90,7 @@ def look_for_circle(batch: Batch, due: Due) -> None:
     if set(circle_ids) <= set(batch.tasks):
         deadlocks.found_circle(batch, task, [batch.tasks[pk] for pk in circle_ids])
     else:
+        # The circle changed before its tasks were locked: look again, with all of them.
         batch.set_due(CIRCLE, task, batch.now)
     batch.flush()
 
@@ -106,6 +109,7 @@ def begin(batch: Batch, task: Task, others: Sequence[Task], actor: Actor) -> Non
     names = {**batch.unmet.get(task.pk, {}), **new}
     for token in batch.living(task) if new else ():
         job = batch.open_job(token)
+        # law §12: a job that runs goes on to its end while a dependency is open.
         if job is not None and (job.state == Job.State.QUEUED or job.kind in UNLEASED):
             _hold(batch, task, token, job, actor, names)
 

@@ -66,6 +66,7 @@ def exported_of(
     for pk, events in groupby(_events(list(by_id)), key=lambda event: event.task_id):
         history = _Told(by_id[pk], words.get(pk, {}), firsts[pk])
         for event in events:
+            # Also of what is left out, since versions and durations follow from every event.
             entry = _one(history, event)
             if (since is None or event.at >= since) and (not transitions or event.kind in TRANSITIONS):
                 yield entry
@@ -115,6 +116,7 @@ def _target(event: Event) -> str:
     """The states after it: of a fork all, with commas between them."""
     if event.kind != "token.forked":
         return event.target
+    # The first is the forked token itself, the others are its branches.
     return ",".join(str(child["station"]) for child in event.data.get("tokens", ())[1:]) or event.target
 
 

@@ -23,6 +23,7 @@ def check(batch: Batch, report: Report, digest: str) -> ReportResult | None:
         return ReportResult("not_found", 404, "There is no such job.")
     same = (job.attempt, job.lease_key) == (report.attempt, report.lease)
     if job.state == Job.State.DONE:
+        # law §5 step 1: an identical repeat gets the first answer, another payload 409.
         if same and job.report_digest == digest:
             return first_answer(job)
         return _refused("conflict" if same else "ignored", job)
@@ -35,6 +36,7 @@ def _is_open(batch: Batch, job: Job, report: Report) -> bool:
     token = batch.tokens.get(job.token_id)
     if token is None or token.status in ENDED or job.state != Job.State.RUNNING:
         return False
+    # law §1: a manual job has no lease; the report names the version of the token instead.
     if job.kind in UNLEASED:
         return report.token_version == token.version
     return report.lease is not None

@@ -21,6 +21,7 @@ NO_REPOSITORY = (
     "has to be the name of a connected repository, an https or ssh address, or a folder that is allowed"
 )
 REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# Characters of an address or folder, and of a revision
 PATH, REVISION = 4096, 250
 MIB = 1024 * 1024
 # Of git: https://host/…, ssh://user@host/… or user@host:path.
@@ -53,6 +54,7 @@ def _text(field: Input, value: Any) -> str:
 
 
 def _number(field: Input, value: Any) -> str:
+    # To Python a bool is an int.
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
         return "has to be a number"
     if field.minimum is not None and value < field.minimum:

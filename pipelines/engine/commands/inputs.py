@@ -32,6 +32,7 @@ from pipelines.routing.document.line import ParsedLine, Problem, Station
 TITLE = 300
 MAX_TITLE_PART = 72
 """What a title says of an input at most: the whole is on the page of the task."""
+# The blanks between two sentences: after “.”, “!” or “?”, before a capital, also one in quotes
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[“\"'(]?[A-ZÀ-Þ])")
 
 
@@ -182,6 +183,7 @@ def _telling(field: Input, value: Any) -> str:
     if not isinstance(value, str) or field.type in ("date", "secret"):
         return ""
     if field.type == "repository":
+        # “git@host:acme/app.git” is told as “app”.
         value = value.rstrip("/").replace(":", "/").rpartition("/")[2].removesuffix(".git")
     first = next(
         (line.strip() for line in value.splitlines() if line.strip().isprintable() and line.strip()), ""

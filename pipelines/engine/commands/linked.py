@@ -66,6 +66,7 @@ def follow_up(task_id: int) -> Task | None:
     last = jobs.order_by("-ended_at", "-pk").first()
     outcome = (last.outcome if last else None) or {}
     feedback = str(outcome.get("feedback") or "")
+    # law §8: with `feedback` only where the last outcome left some
     if line.end(old.end).follow_up == FEEDBACK and not feedback.strip():
         return None
     # The live version, unless its start form asks for something else.
@@ -73,6 +74,7 @@ def follow_up(task_id: int) -> Task | None:
     pinned = live if live and versions.by_id(live.pk).inputs == line.inputs else old.pinned
     start = versions.by_id(pinned.pk).start
     heading = f"{old.name} ended as {line.end(old.end).label or old.end}:"
+    # law §8: what the last outcome said is its feedback, else its comment, else its summary.
     text = feedback or str(outcome.get("comment") or outcome.get("summary") or old.reason)
     new = Task(
         project=old.project,
@@ -89,12 +91,14 @@ def follow_up(task_id: int) -> Task | None:
 
 
 def _follow_up(old: Task, new: Task, start: str) -> Task:
+    # house §2: the counter of numbers is locked before any task.
     task = numbered(new)
     # The lock on the ended task lets one at a time look for another.
     Batch.of_tasks(old.pk)
     if Event.objects.filter(task__follows=old, seq=1, trigger=FOLLOW_UP).exists():
         raise Conflict(f"{old.name} is followed up already.")
     batch = begin(task, start, ENGINE, trigger=FOLLOW_UP, follows=new.followed_name)
+    # law §8: two may follow each other so; the next one is held and escalated.
     if _in_a_row(old) >= IN_A_ROW:
         line = versions.by_id(task.pinned_id)
         role = next((budget.role for budget in line.named_limits if budget.kind == "restart"), None)
@@ -145,10 +149,12 @@ def _last_visit(old: Task, station: str) -> Job:
 
 
 def _retry(old: Task, new: Task, station: str, actor: Actor, reason: str) -> Task:
+    # house §2: the counter of numbers is locked before any task.
     task = numbered(new)
     # The lock on the ended task lets one retry at a time look for another.
     locked = Batch.of_tasks(old.pk).tasks[old.pk]
     open_one = Task.objects.filter(follows=locked, retry_of__station=station, ended_at=None).exclude(
+        # The new task has its row already.
         pk=task.pk
     )
     other = open_one.select_related("project").first()

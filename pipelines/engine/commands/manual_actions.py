@@ -138,6 +138,7 @@ def _retry(token_id: int, actor: Actor, token_version: int, reason: str, why: st
     last = _last(token)
     if why == CHECKS_RERUN and not (last and wait_for_checks.may_rerun(last.kind, last.outcome)):
         raise Conflict("No checks of a host failed or timed out here.")
+    # It runs with the feedback and the question of the run that it repeats.
     previous = {"feedback": last.feedback, "asked": last.asked} if last else {"feedback": ""}
     run_again(batch, task, token, actor, why, **previous, reason=reason)
     batch.flush()
@@ -188,6 +189,7 @@ def run_again(
         job=job_ref(job),
         count=count,
         reason=reason,
+        # law §14: moves by hand are outside of guarantees, and their event says so.
         by="hand",
     )
     effects.meet(batch, task, actor, why)
@@ -258,6 +260,7 @@ def _cancel(task_id: int, actor: Actor, reason: str) -> Task:
     # Also before its first decision, which whoever cancels may have worked out.
     sampling.remember_drawn(task, sampling.samples(versions.by_id(task.pinned_id), task, {}))
     how = Ending(replace(CANCELLED, reason=reason), actor, "cancel")
+    # Whichever position it is: a cancellation ends all of them.
     end(batch, task, batch.living(task)[0], how)
     batch.flush()
     return task

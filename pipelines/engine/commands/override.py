@@ -48,12 +48,14 @@ def override(
 
 def _override(visit_id: UUID, request: VoteRequest, confirm: str) -> VoteResult:
     visit = visit_of(visit_id)
+    # Before any lock, so that a stranger holds up nobody
     may_override(visit, request.user)
     if visit.state != GateVisit.State.OPEN:
         raise too_late(visit)
     _check(visit, request, confirm)
     batch = Batch.of_tasks(visit.task_id)
     task, visit = batch.tasks[visit.task_id], visit_of(visit_id)
+    # Again under the lock: roles and votes may have changed meanwhile.
     person = may_override(visit, request.user)
     token = still_shown(batch, visit, request)
     request = replace(request, fields=filled(visit, request))

@@ -24,6 +24,7 @@ def reconsider(task_id: int, *, actor: Actor = ENGINE) -> list[int]:
 
 
 def _reconsider(task_id: int, actor: Actor) -> list[int]:
+    # Looked at before locking: it is called wherever facts may have changed.
     if not Token.objects.filter(task=task_id, status=Status.HELD, wait__has_key="missing").exists():
         return []
     batch = Batch.of_tasks(task_id)

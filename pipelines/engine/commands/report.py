@@ -63,6 +63,7 @@ def _chunk(chunk: Sequence[Report]) -> list[ReportResult]:
     try:
         return run(partial(_together, chunk, passing_through=passing_through))
     except Exception as error:
+        # The database is away or busy, which no station that was passed through is to blame for.
         if len(chunk) == 1 and isinstance(error, OperationalError):
             raise
         log.exception("batch_rolled_back", members=len(chunk))
@@ -85,6 +86,7 @@ def _alone(job_report: Report) -> ReportResult:
 
 def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list[ReportResult]:
     known: Known = {}
+    # Read and checked before the tasks are locked
     members = [_check(job_report, known) for job_report in chunk]
     batch = Batch.of_jobs(job_report.job_id for job_report in chunk)
     results: list[ReportResult] = []
@@ -93,6 +95,7 @@ def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list
         if isinstance(member, ReportResult):
             results.append(member)
             continue
+        # law §5 step 1: fence
         refusal = fence.check(batch, member.report, member.digest)
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
@@ -116,11 +119,13 @@ def _pass_through(batch: Batch, chunk: Sequence[Report], results: list[ReportRes
         going = {place: next_report for place, next_report in coming.items() if next_report is not None}
         if not going:
             return
+        # house §2: `now` grows by a microsecond a station, so that the events keep their order.
         batch.a_moment_later()
         for place, next_report in going.items():
             member = _check(next_report, known)
             assert isinstance(member, Checked)
             result = _record(batch, member)
+            # The decision stays that of the report; what follows is that of the last station.
             results[place] = replace(result, decision=results[place].decision)
             batch.jobs[chunk[place].job_id].report_answer = fence.answer_of(results[place])
 
@@ -129,12 +134,14 @@ def _check(job_report: Report, known: Known) -> Checked | ReportResult:
     """`known`: what was read of the batch. Work that does nothing says the same each time."""
     try:
         _in_range(job_report)
+        # law §13: facts that Gateline did not observe are kept as a claim.
         stored_outcome = job_report.outcome if job_report.observed_by else as_claim(job_report.outcome)
         key = _plain(stored_outcome) if job_report.observed_by else None
         if key is not None and key in known:
             return Checked(job_report, *known[key], stored_outcome)
         outcome = read_outcome(stored_outcome, "outcome")
         _exit_code(outcome)
+        # Of what was sent, by which the fence knows an identical repeat
         digest = payload.accept(job_report.outcome, "outcome")
         if key is not None:
             known[key] = (digest, outcome)
@@ -180,6 +187,7 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
     """Steps 2 to 9 of law §5 for one outcome."""
     job_report, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
+    # law §5 step 2: record
     finish_job(batch, job, _witnessed(member, job), job_report.by)
     _show(job, member.outcome)
     job.report_digest = member.digest
@@ -205,7 +213,9 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
         facts = situation(turn)
     else:
         turn, facts = evaluations.answered(batch, job, job_report.by, cause, job_report.claim_next)
+    # law §5 steps 3 to 8: decide
     answer = settle(turn, facts)
+    # law §5 step 9: effects
     effects.apply(turn, answer)
     result = _accepted(batch, turn, answer)
     job.report_answer = fence.answer_of(result)

@@ -82,6 +82,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
         raise Invalid.at("route", "is not asked for here", "Leave it out.")
     batch = Batch.of_tasks(escalation.task_id)
     task = batch.tasks[escalation.task_id]
+    # Once more, under the lock: somebody else may have resolved it meanwhile.
     escalation = Escalation.objects.select_related("resolved_by").get(pk=escalation_id)
     refuse_second(escalation)
     _go(batch, task, escalation, answer)
@@ -89,6 +90,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     if answer.word == "cancel":
         manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
     else:
+        # law §8: no open escalation is a precondition, for which other positions may be held.
         reconsider(task.pk, actor=answer.actor)
     return task
 

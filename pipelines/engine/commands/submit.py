@@ -131,6 +131,7 @@ def _problems(
     title: str | None, description: str, priority: str, labels: Sequence[str], due_at: datetime | None
 ) -> list[Problem]:
     """Problems of the fields that every task has."""
+    # Without a title one is made from the inputs, so nothing is wrong with its absence.
     checked_title = "-" if title is None else title
     checks = (
         ("title", bool(checked_title.strip()), "is required", "Describe the task in one line."),
@@ -196,6 +197,7 @@ def _not_over(version: LineVersion, follows: Task | None) -> list[Problem]:
 
 
 def _storable(text: str) -> bool:
+    # PostgreSQL takes no NUL in a text, and UTF-8 has no lone surrogates.
     return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)
 
 

@@ -49,6 +49,7 @@ def _hand_over(token_id: int, user: User, token_version: int, document: Any) -> 
     if problems:
         raise Invalid(problems)
     source = worker_of(turn.judged_by, token.station)
+    # Without a name, which a handoff gets from the move that takes it along
     Handoff.objects.create(
         task=task, job=turn.job, source=source, document=document, by=str(turn.actor), at=batch.now
     )
@@ -104,6 +105,7 @@ def _supply(token_id: int, user: User, token_version: int, values: dict[str, Any
     batch.event(
         task, "metadata.added", turn.actor, token=token, source=token.station, trigger=turn.cause, **details
     )
+    # Once more, since inputs and context have just changed
     now = {**situation, "facts": consequences.once_more(situation["facts"], of_now(turn))}
     effects.apply(turn, settle(turn, fresh(turn, now)))
     batch.flush()

@@ -51,6 +51,7 @@ def _take_over(task_id: int, push: Pushed) -> str:
         return "ended"
     if _known(task, push):
         return "known"
+    # A forked token is no position: its branches are.
     positions = [position for position in batch.living(task) if not position.forked]
     if len(positions) != 1:
         return "side_by_side"
@@ -68,6 +69,7 @@ def _take_over(task_id: int, push: Pushed) -> str:
     close_work(batch, task, token, actor, why=PUSH)
     visit = _sent_on(batch, task, token, actor, station, push)
     batch.flush()
+    # After the flush, which writes the job that it refers to
     made = BranchPush.objects.create(
         job=visit, task=task, commit=push.commit, who=push.who[:200], by_host=push.by_host, at=batch.now
     )

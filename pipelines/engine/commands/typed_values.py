@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.routing.document.inputs import Input
 
+# Bounded, because int() refuses more than 4,300 digits
 INTEGER = re.compile(r"[+-]?[0-9]{1,999}\Z")
 DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 YES_NO = {"yes": True, "true": True, "no": False, "false": False}
@@ -26,5 +27,6 @@ def typed_value(field: Input, text: str) -> Any:
 def _number(text: str) -> int | float | str:
     if INTEGER.match(text):
         return int(text)
+    # Infinity stands for what is no number: both stay text.
     value = float(text) if DECIMAL.match(text) else math.inf
     return value if math.isfinite(value) else text

@@ -93,6 +93,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
         visit = visit_of(stale_visit.pk)
         may_say(visit, request, list(visit.votes.all()), person_of(project_id, request.user))
         raise too_late(visit)
+    # law §12: entitlement is what holds when the vote is cast, so it is read after the lock.
     batch, (together, votes, memberships) = Batch.of_task_and(
         task_id,
         asked_with.question(visit=stale_visit.pk),
@@ -104,9 +105,11 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     seat, policy = may_say(visit, request, votes, person_in(request.user, memberships))
     request = replace(request, fields=filled(visit, request))
     token = still_shown(batch, visit, request, votes)
+    # law §12: refused here, and the gate stays open.
     if request.word == Word.SEND_BACK and task.rounds.get(visit.gate, 0) >= policy.max_rounds:
         raise Conflict(f"This was already sent back {policy.max_rounds} times. Approve or reject it.")
     check_free(votes, seat)
+    # law §6, A project of one: an approval that is barred elsewhere is marked `self_approved`.
     alone = (
         not seat.stands_in
         and request.word == Word.APPROVE
@@ -195,8 +198,10 @@ def decide_visit(
     if together is None:
         together = asked_with(visit=visit.pk)
     others = [sibling for sibling in together if sibling.state == GateVisit.State.OPEN]
+    # law §5 step 8: the people of all gates are asked together, and each gate has to pass.
     if request.word == Word.APPROVE and others:
         return {}
+    # law §5: the first word other than approve decides at once.
     for other in others:
         close_visit(batch, task, other, request.actor, "decided_elsewhere")
     return _go_on(batch, task, token, visit, request, together)
@@ -238,6 +243,7 @@ def _swap(batch: Batch, visit: GateVisit, request: VoteRequest) -> None:
         "decided_at": batch.now,
         "overridden": request.overrides,
     }
+    # house §4: one conditional UPDATE on gate visit and version; the loser gets 409.
     if not decide(visit, decided, request.token_version):
         raise Conflict()
 

@@ -76,6 +76,7 @@ def _seat(
     matching = [seat for seat in seats if name in ("", seat.person.username)]
     if not matching:
         raise Forbidden(f"You do not stand in for {name} in this project.")
+    # Where each seat is taken, one of them is returned all the same: check_free names who took it.
     usable_seats = usable(matching, visit, policy, votes) or usable(matching, visit, policy, ())
     if not usable_seats:
         eligible = next((seat for seat in matching if meets_any(seat.person, policy.who)), None)
@@ -107,6 +108,7 @@ def _check_words(line: ParsedLine, gate: Gate | None, request: VoteRequest, *, r
             f"Use one of {', '.join(offers)}.",
         )
     payload.text(request.reason, "reason")
+    # law §6: a reason is always needed to reject and to send back.
     if (reason_required or request.word in NEEDS_REASON) and not request.reason.strip():
         raise Invalid.at("reason", "A reason is needed.", "Enter a reason. It is stored and shown.")
     chooses = ((gate and gate.on_reject) or line.policy.on_reject) == CHOOSES
@@ -145,6 +147,7 @@ def still_shown(batch: Batch, visit: GateVisit, request: VoteRequest, votes: Seq
     if visit.state != GateVisit.State.OPEN:
         raise too_late(visit)
     token = batch.tokens.get(visit.token_id)
+    # law §6: a review is bound to the visit, the version of the token and the evidence.
     current = (visit.token_version, visit.evidence_digest)
     if (
         token is None

@@ -96,6 +96,7 @@ def _in_order(jobs: Sequence[Job]) -> Iterator[tuple[Job, Job | None]]:
     """Yield each job with the next job of its token."""
     following: dict[int, Job] = {}
     pairs = []
+    # From the last on, so that the next job of its token is known at each
     for job in reversed(jobs):
         pairs.append((job, following.get(job.token_id)))
         following[job.token_id] = job

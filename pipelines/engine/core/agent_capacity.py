@@ -23,6 +23,7 @@ Name = tuple[int, str]
 FACTS = "facts"
 """The kind of due time at which a token that is held is decided again."""
 MISSING = "agent:"
+# Jobs that are offered at once, at most
 TICKETS = 100
 
 
@@ -107,6 +108,7 @@ class Agents:
         here = (
             job for job in self.batch.jobs.values() if job.agent == key and job.state == Job.State.RUNNING
         )
+        # Those of this batch are counted in memory, where they may have changed since.
         return running.exclude(task__in=self.batch.tasks).count() + sum(
             self.batch.tasks[job.task_id].project_id == project for job in here
         )
@@ -119,6 +121,7 @@ class Agents:
         missing = {*names, *self._named()} - self._rows.keys()
         projects, keys = {project for project, _ in missing}, {key for _, key in missing}
         rows = Agent.objects.filter(project__in=projects, key__in=keys).order_by("pk")
+        # FOR NO KEY UPDATE, so that rows which refer to an agent can be written meanwhile
         by_name = {(agent.project_id, agent.key): agent for agent in rows.select_for_update(no_key=True)}
         counted = (
             Job.objects.filter(agent__in=keys, task__project__in=projects)

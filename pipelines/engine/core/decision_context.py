@@ -135,6 +135,7 @@ def _across(turn: DecisionContext) -> dict[str, Any]:
         return {}
     tokens = list(turn.task.tokens.values_list("pk", "parent_id", "joined_id"))
     part = past_of(turn.token.pk, tokens)
+    # law §13: of another station the passed visits count, the latest last.
     visits = Job.objects.filter(task=turn.task, token__in=part, purpose=Purpose.STATION, result="success")
     rows = visits.filter(state=Job.State.DONE, outcome__has_key="facts").exclude(pk=turn.job.pk)
     past = rows.order_by("ended_at", "pk").values_list("station", "outcome__facts")
@@ -255,6 +256,7 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     facts = fresh(turn, facts)
     began = time.perf_counter_ns()
     read = of_engine(facts, turn.told)
+    # house §1: `routing` has no clock, so it is handed one to time the rules.
     answer = decide(turn.judged_by, read, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
     station = turn.judged_by.station(read.station)

@@ -27,6 +27,7 @@ def expected(job: Job) -> float | None:
 def watch(batch: Batch, task: Task, token: Token, job: Job) -> None:
     """The job starts now."""
     seconds = expected(job)
+    # A wait takes as long as its line says.
     if seconds and job.kind != WAIT and versions.by_id(job.pinned_id).policy.deadlocks:
         _set(batch, task, token, limit(seconds))
 
@@ -60,6 +61,7 @@ def _worked(now: datetime, started: datetime, suspensions: list[tuple[str, datet
     """Seconds since the start, less those of the suspensions; and whether one is in force."""
     total, since = now - started, None
     for kind, at in [*suspensions, ("now", now)]:
+        # An agent may have been suspended before the job began.
         at = min(max(at, started), now)
         if since is not None:
             total -= at - since

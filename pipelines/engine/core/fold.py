@@ -45,6 +45,7 @@ def step(row: Row, event: Event) -> Row:
         row[name] = added_up(row[name], added)
     for name in ("context", "variables", "unreadable"):
         row[name] = {**row[name], **data.get(name, {})}
+    # An undone migration puts values back as they were, in place of adding to them.
     row.update(data.get("restored", {}))
     row["escalations"] = data.get("escalations", row["escalations"])
     row["pinned_id"] = data.get("pinned", row["pinned_id"])

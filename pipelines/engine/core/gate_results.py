@@ -82,6 +82,7 @@ def _results(entry: dict[str, Any]) -> Iterator[tuple[str, bool]]:
     for check in entry.get("saw") or ():
         if isinstance(check, dict) and "passed" in check:
             yield check.get("label") or check["field"], check["passed"]
+    # The trace says “gate: its tool says pass”, with the key of the gate.
     key, _, detail = str(entry.get("why", "")).partition(": ")
     if detail.startswith(TOOL):
         yield f"{key}: tool", not detail.removeprefix(TOOL).startswith("fail")

@@ -26,6 +26,7 @@ def accept(value: Any, path: str = "") -> str:
     except ValueError as fault:
         # Python refuses to write a number of more than 4,300 digits.
         raise Invalid.at(path, "contains a number that is too long") from fault
+    # json.dumps escapes all that is not ASCII: a character is a byte.
     if len(text) > SIZE:
         raise Invalid.at(
             path,

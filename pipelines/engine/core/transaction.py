@@ -33,4 +33,5 @@ def run(work: Callable[[], T]) -> T:
 
 
 def _sqlstate(error: OperationalError) -> str | None:
+    # Only psycopg's error, which Django wraps, has the code.
     return getattr(error.__cause__, "sqlstate", None)

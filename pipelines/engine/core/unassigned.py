@@ -61,6 +61,7 @@ def time_of(station: Station, task: Task, now: datetime) -> datetime:
     try:
         moment = datetime.fromisoformat(text.strip())
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        # A time that has passed is due at once.
         return min(max(moment.astimezone(UTC), now), now + timedelta(seconds=LONGEST))
     except (ValueError, OverflowError):
         raise NotATime(

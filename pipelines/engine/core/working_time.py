@@ -59,7 +59,9 @@ class WorkingTime:
     def _at(self, day: date, at: time) -> datetime:
         """The instant at which the clock shows this, or has passed it, where it skips it."""
         wall = datetime.combine(day, at)
+        # PEP 495: of a time shown twice fold 0 is the first; of a skipped one it is the later.
         before, after = (wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (1, 0))
+        # Shown once, or twice: then the first time counts.
         if after <= before:
             return after
         # Skipped: the clock jumps between the two, at a whole second.

@@ -32,10 +32,12 @@ def gate_is_due(batch: Batch, due: Due) -> None:
         _reject(batch, visit, line, gate)
     else:
         number = _say(batch, visit, gate.due.then)
+        # One escalation, however often it is told after that
         if gate.due.then == "escalate" and number == 1:
             _escalate(batch, visit, line, gate)
         else:
             _remind(batch, visit, gate, number)
+        # law §6, Due times: again after `every`, at most `times` times
         if gate.due.every and number <= gate.due.repeats:
             again = later(visit.task, gate.due, batch.now, gate.due.every)
             batch.set_due(GATE_DUE, batch.tasks[visit.task_id], again, key=str(visit.pk), visit=visit)
@@ -91,6 +93,7 @@ def _reject(batch: Batch, visit: GateVisit, line: ParsedLine, gate: Gate) -> Non
     assert visit.due_at is not None
     chooses = (gate.on_reject or line.policy.on_reject) == CHOOSES
     request = VoteRequest(
+        # law §6: a rejection that the clock cast says so.
         user=None,
         word=Word.REJECT,
         reason=f"Nobody decided by {visit.due_at:%Y-%m-%d %H:%M} UTC.",

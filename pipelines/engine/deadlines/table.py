@@ -54,6 +54,7 @@ def fire(due_id: int, now: datetime | None = None) -> str:
 
 
 def _fire(due_id: int, now: datetime | None) -> str:
+    # house §2: found without a lock, locked, and looked at again under it.
     entry = Due.objects.filter(pk=due_id).values_list("task_id", "kind").first()
     if entry is None:
         return "gone"
@@ -67,4 +68,5 @@ def _fire(due_id: int, now: datetime | None) -> str:
 
 
 def _taken(due: Due, now: datetime) -> bool:
+    # house §6: one conditional DELETE, so that one of several workers fires it
     return execute(TAKE_DUE_TIME, [due.pk, now]) == 1

@@ -77,6 +77,7 @@ def suspensions_are_as_told(task_ids: Sequence[int] | None) -> Iterable[Violatio
 @kept()
 def _told() -> QuerySet[AgentEvent]:
     events = AgentEvent.objects.filter(kind__in=("suspended", "restored")).order_by("agent", "-pk")
+    # DISTINCT ON keeps the first row of each agent, which is the newest event.
     return events.distinct("agent").select_related("agent")
 
 

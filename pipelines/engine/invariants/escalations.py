@@ -94,6 +94,7 @@ def nothing_went_forward(task_ids: Ids) -> Iterable[Violation]:
                 yield record.broken(
                     "I10", f"event {event.seq} went forward while {still} escalations were open"
                 )
+            # Only now: an event tells how many are open after it.
             still = event.data.get("escalations", still)
 
 

@@ -66,6 +66,7 @@ def _instead(vote: Vote, task: Task, visit: GateVisit, policy: Approval) -> str:
     people = vote.entitled_as.get("people", [vote.user_id])
     if (people[0], people[-1], len(set(people))) != (vote.seat_id, vote.user_id, len(people)):
         return f"vote {vote.pk} stands for somebody else than it says"
+    # law §6, Absence: whoever is away, and at most three stand-ins after one another
     if len(people) > LONGEST_CHAIN + 1:
         return f"vote {vote.pk} stands in at the end of a longer chain than there may be"
     if len(people) > 1 and any(is_barred(user_id, task, visit, policy) for user_id in people):
@@ -78,6 +79,7 @@ def _fault(
 ) -> str:
     """`everyone`: who was asked as one of all when it was approved, as its event says."""
     line = versions.by_id(asked_under)
+    # No line declares the review of a jump.
     if visit.gate != JUMP and visit.gate not in line.gates_by_key:
         return "its line has no such gate"
     if visit.decided_by_id is None:

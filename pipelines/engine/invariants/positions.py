@@ -52,6 +52,7 @@ def running_has_one_live_job(task_ids: Ids) -> Iterable[Violation]:
         leases = dict(_leases(jobs=[job.pk for job in record.jobs]))
         for token in record.tokens:
             live = [_wanted(job) for job in record.jobs if job.token_id == token.pk and _is_live(job)]
+            # [status] of a token that works, [] of any other
             if live != [token.status] * (token.status in ("running", "evaluating")):
                 yield record.broken("I7", f"token {token.pk} is {token.status} with {len(live)} live jobs")
         for job in record.jobs:

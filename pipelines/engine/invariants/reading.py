@@ -72,6 +72,7 @@ def read(rows: QuerySet[Any, Row], chunk_size: int) -> Iterable[Row]:
 
 @kept()
 def _first() -> QuerySet[Task, int]:
+    # One more than a chunk is enough to know that they are many.
     return Task.objects.values_list("pk", flat=True)[: CHUNK + 1]
 
 

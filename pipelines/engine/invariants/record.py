@@ -98,6 +98,7 @@ def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ("answer to an answer", answers.filter(parent__parent__isnull=False)),
     )
     querysets = [_named(what, rows) for what, rows in crossings]
+    # UNION ALL: no two of these find the same, so nothing has to be sorted.
     return querysets[0].union(*querysets[1:], all=True).query.sql_with_params()
 
 

@@ -21,6 +21,7 @@ def decisions_come_out_again(task_ids: Ids) -> Iterable[Violation]:
     for record in whole(task_ids, "decisions", "events", "jobs"):
         outcomes = {job.pk: job.outcome for job in record.jobs}
         for decision in record.decisions:
+            # law §12: only decisions made under the revision of their version are recomputed.
             same = decision.revision == versions.by_id(decision.pinned_id).revision
             now = _again(decision) if same else decision.answer
             if now != decision.answer:
@@ -94,6 +95,7 @@ def _done(event: Event) -> tuple[str, ...]:
         case "token.moved":
             return ("move", event.target)
         case "token.forked":
+            # The first is the forked token itself.
             return ("move", *[branch["station"] for branch in event.data["tokens"][1:]])
         case "token.ended":
             return ("finish", event.target)
@@ -106,6 +108,7 @@ def _said(decision: Decision, event: Event) -> tuple[str, ...]:
     """Return what was decided, as it reads in the version that the task was migrated to since the job
     started."""
     match decision.answer["decision"]:
+        # The version to which the task was migrated has no such station.
         case "move" if event.data.get("gone"):
             return ("stuck",)
         case "move" if event.data.get("decided") == decision.answer["to"]:

@@ -108,4 +108,5 @@ def _standing(
 def _merged(branches: Sequence[Branch], merge: Merge) -> Branch:
     first = next(branch for branch in branches if branch.id == merge.arrived[0])
     outer = first.within[: first.within.index(merge.fork)] if merge.fork else ()
+    # Negative, since no token is there yet: this only foresees.
     return Branch(-first.id, merge.station, outer)

@@ -159,11 +159,15 @@ def _do(this: MovingTask, task: Task, to: LineVersion, member: Migrating, plan: 
         tokens=[token_state(token) for token in changed],
         count=merge_counts(task, plan.taken_back),
     )
+    # After the event of the migration: each of these has events of its own.
     for step in steps:
         step.loudly()
     effects.meet(batch, task, this.actor, WHY)
     changed_values: dict[str, Any] = {
-        name: value for name, value in previous.items() if value is not getattr(task, name)
+        # Identity is enough: whatever changes these puts another dict in their place.
+        name: value
+        for name, value in previous.items()
+        if value is not getattr(task, name)
     }
     if forks:
         changed_values["forks"] = forks

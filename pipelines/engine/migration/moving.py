@@ -77,6 +77,7 @@ def moving(
         batch,
         MigrationSnapshot(batch.tasks.values(), batch.tokens.values(), batch.jobs),
         actor,
+        # Large, and not needed: versions are kept parsed, by their id (house §2).
         LineVersion.objects.defer("document").in_bulk(ids),
         MigrationEntry.objects.in_bulk([entry_id for entry_id in entry_ids if entry_id]),
     )

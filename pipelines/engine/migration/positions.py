@@ -156,6 +156,7 @@ def pin(this: MovingTask, token: Token, job: Job, to: LineVersion) -> bool:
     """A job that nobody has begun starts under this version. Whether the token's status changed by it."""
     station, before = versions.parsed(to).station(token.station), token.status
     if job.agent != station.agent:
+        # An open job takes a place at its agent: somebody else may have this one now.
         this.batch.agents.frees(this.batch.tasks[job.task_id], job)
         job.agent = station.agent
     job.pinned_id, job.kind, job.mapping = to.pk, kind_of(station), {}
@@ -201,6 +202,7 @@ def carry(
         job=job_ref(opened),
         closed=job_ref(job),
         count=count,
+        # law §14: moves by migration are outside of guarantees, and their event says so.
         by="migration",
     )
     batch.tell(observers.TaskMoved(task.pk, source, (station,), batch.now))

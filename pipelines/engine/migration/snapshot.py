@@ -85,6 +85,7 @@ class MigrationSnapshot:
         done = {decision.job_id for decision in self.decisions.values()} - set(known)
         tokens = [token.pk for token in self.tokens]
         rows = Job.objects.filter(pk__in=done) | Job.objects.filter(token__in=tokens).exclude(state="done")
+        # Those of the batch count before what is read here, since they may have changed in it.
         jobs = {job.pk: known.get(job.pk, job) for job in rows} | known
         work = [job for job in jobs.values() if job.purpose == Purpose.STATION]
         return {job.token_id: job for job in work if job.state != Job.State.DONE}, jobs

@@ -145,6 +145,7 @@ def _uncounted(undoes: MigrationEntry) -> dict[str, dict[str, int]]:
     counted: dict[str, Counter[str]] = {"edges": Counter(), "rules": Counter()}
     for event in events:
         if event.kind == "task.migrated":
+            # Back to the event of the migration itself: what is before it was not its doing.
             break
         for name, total in counted.items():
             total.update(event.data.get("count", {}).get(name, {}))

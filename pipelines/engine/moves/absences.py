@@ -131,6 +131,7 @@ def deciders(
             continue
         for pk in chain(away, absent)[1:]:
             if is_barred(pk, visit.task, visit, policy):
+                # law §6, Absence: nor may anybody stand in through somebody who is barred.
                 break
             if pk in people:
                 decider_ids.append(pk)

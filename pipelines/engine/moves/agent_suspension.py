@@ -47,6 +47,7 @@ def _restore(agent_id: int, actor: Actor) -> Agent:
 
 
 def locked(agent_id: int) -> Agent:
+    # NO KEY, so that rows which refer to the agent can be written meanwhile
     return existing(Agent.objects.select_for_update(no_key=True).filter(pk=agent_id))
 
 

@@ -25,6 +25,7 @@ class Chat:
         if voucher is None:
             return ""
         person = person_of(visit.task.project_id, voucher)
+        # law §6, A project of one: nobody else could decide.
         if person is not None and person.alone:
             return ""
         if is_barred(voucher.pk, visit.task, visit, policy):

@@ -80,6 +80,7 @@ def drop_times(batch: Batch, task: Task, visit: GateVisit) -> None:
 def close_visit(batch: Batch, task: Task, visit: GateVisit, actor: Who, why: str) -> None:
     """Close a gate visit without a decision."""
     visit.state, visit.decided_at = GateVisit.State.CLOSED, batch.now
+    # One that was opened in this transaction is written at its end.
     if not visit._state.adding:
         visit.save(update_fields=["state", "decided_at"])
     drop_times(batch, task, visit)
@@ -151,5 +152,6 @@ def _record(batch: Batch, task: Task, token: Token, closed: list[Token], how: En
     if over:
         reached = versions.by_id(task.pinned_id).ends_by_key.get(task.end)
         if reached is not None and reached.follow_up:
+            # house §2: the queue is in the same database, so a rollback drops this, too.
             queue.enqueue(FOLLOW_UP, QUICK, {"task_id": task.pk})
         batch.tell(observers.TaskEnded(task.pk, task.end, task.status, batch.now))

@@ -14,6 +14,7 @@ from pipelines.ports import observers
 from pipelines.queries import versions
 from pipelines.routing.decide.deadlocks import CONTRADICTION, SUGGESTIONS
 
+# Handoffs that are told with a deadlock
 LAST: Final = 10
 HOW: Final = {
     Escalation.How.RETRY: Deadlock.Unlocking.CONTEXT,

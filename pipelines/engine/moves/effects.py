@@ -32,6 +32,7 @@ from pipelines.routing.document.preconditions import HANDOFF
 def apply(turn: DecisionContext, answer: Decision) -> None:
     """Apply the decision and derive the task's status."""
     EFFECTS[type(answer)](turn, answer)
+    # law §7: a token that moved or ended may complete a join, or end what it waited for.
     joins.settle(turn.batch, turn.task, turn.actor, turn.trigger, route, turn)
     turn.batch.settle_status(turn.task)
 
@@ -50,6 +51,7 @@ def route(turn: DecisionContext) -> None:
 def _move(turn: DecisionContext, answer: Move) -> None:
     """Move to where the targets are in the version under which the next jobs start."""
     to, gone = version_mapping.of(turn.line, turn.job, answer.to)
+    # The version to which the task was migrated since lacks a target.
     if gone:
         message = version_mapping.lost(turn.task, gone)
         stay(
@@ -67,6 +69,7 @@ def _move(turn: DecisionContext, answer: Move) -> None:
 
 def _step(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], data: dict[str, Any]) -> None:
     batch, task, token = turn.batch, turn.task, turn.token
+    # Read before the token stands elsewhere
     source, [entry] = token.station, entries
     stand(batch, token, entry)
     job = _enter(turn, token, entry)
@@ -123,6 +126,7 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     batch.changed(token)
     children, jobs = batch.add_tokens([_child(turn, entry) for entry in entries]), []
     for entry, child in zip(entries, children, strict=True):
+        # house §2: the first branch that the reporting worker may take goes on with it.
         jobs.append(_enter(turn, child, entry))
         _hand_on(turn, token.station, entry.station, jobs[-1])
         batch.changed(child)
@@ -133,6 +137,7 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
         turn.actor,
         token=token,
         source=token.station,
+        # The column has 64 characters; `tokens` has every branch.
         target=",".join(to)[:64],
         trigger=turn.trigger,
         decision=turn.decision,

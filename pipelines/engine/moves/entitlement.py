@@ -122,6 +122,7 @@ def people_in(
     sizes = Counter(project_id for project_id, *_rest in rows)
     people: dict[int, dict[int, EntitledPerson]] = {project_id: {} for project_id in project_ids}
     for project_id, user_id, username, roles, groups, owns, left in rows:
+        # law §6, A project of one
         alone = everybody and sizes[project_id] == 1 and not left
         people[project_id][user_id] = EntitledPerson(
             user_id, username, tuple(roles), tuple(sorted(groups)), alone, agents=tuple(owns)
@@ -196,6 +197,7 @@ def _memberships(user: Any) -> QuerySet[Membership, Own]:
     absences = Absence.objects.filter(stand_in=user, until__gt=Now())
     memberships = Membership.objects.filter(user=user, user__is_active=True).annotate(
         in_groups=GROUPS,
+        # law §6: who left or was deactivated within 30 days counts as another member.
         others=Case(When(DEPARTURE, then=Value(True)), default=Exists(others)),
         named=Exists(absences),
         owns=OWNED,
@@ -274,6 +276,7 @@ def counted(policy: Approval, votes: Iterable[Vote], everyone: Iterable[Voter] |
 
 
 def _caster(vote: Vote, policy: Approval) -> str:
+    # law §6, All: who voted in the place of somebody else need not vote again.
     return vote.user.username if policy.unanimous and vote.stands_for_id else ""
 
 

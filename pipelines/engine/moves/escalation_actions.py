@@ -48,6 +48,7 @@ def _suspend_agent(batch: Batch, task: Task, escalation: Escalation) -> None:
     keys = {station.agent for station in known if station and station.agent}
     agents = Agent.objects.filter(project=task.project_id, key__in=keys, suspended_at=None).order_by("pk")
     why = f"{task.name}: {escalation.trigger}. {escalation.reason}".strip()[:LONGEST_TEXT]
+    # By their ids, in the order in which every transaction locks agents
     for pk in list(agents.values_list("pk", flat=True)):
         # Somebody else may have suspended it at the same moment.
         with suppress(Conflict):

@@ -35,6 +35,7 @@ def ask(turn: DecisionContext, answer: Ask) -> None:
     """Open the job that answers or, if only a person can, block the token."""
     question = dict(answer.evaluation)
     by = _evaluator(turn.task, question)
+    # law §12: without an evaluator a question blocks at once for a person.
     if by == PERSON:
         where = effects.staying(answer)
         stay(turn, where.status, where.wait)
@@ -111,6 +112,7 @@ def decide_with(
     turn = DecisionContext(
         batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job
     )
+    # law §12: the frozen situation plus the answer; only step 7 reads the counts of the moment.
     facts = effects.answered(decision.situation["facts"], moment(turn), answer)
     return turn, {**decision.situation, "facts": facts}
 

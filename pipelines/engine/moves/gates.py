@@ -57,6 +57,7 @@ def ask(turn: DecisionContext, answer: Wait, where: Stay) -> None:
         naming = {"visit": str(rejection.pk), "gate": rejection.gate, "reason": rejection.reason}
         stay(turn, Status.HELD, {**where.wait, "rejection": naming})
         return
+    # First: a visit is bound to the version of the token that it has while it waits.
     stay(turn, where.status, where.wait)
     people = _producers(turn, left.by_hand)
     for position, (key, gate_evidence) in enumerate(zip(answer.gates, evidence, strict=True)):
@@ -83,6 +84,7 @@ def _open(
         evidence_digest=payload.digest(evidence),
         producers=people,
         opened_at=batch.now,
+        # law §6: set when the gate opens; a later change of the working time moves nothing.
         due_at=later(task, times, batch.now, times.after) if times and times.after else None,
     )
     batch.add_visit(visit)

@@ -54,11 +54,13 @@ def open_job(
         created_at=batch.now,
     )
     token.status = Status.QUEUED
+    # law §12: nothing is begun before dependencies are completed, or while an escalation blocks.
     wait = _holds(batch, task)
     if wait:
         token.status, token.wait = Status.HELD, wait
     elif job.kind in UNLEASED:
         begin(batch, task, job)
+    # house §2: no ticket for a job that its worker has already, since each costs a NOTIFY.
     elif not _handed_on(batch, task, job, claim, after):
         batch.ticket(token)
     if job.state == Job.State.RUNNING:

@@ -97,6 +97,7 @@ class Meeting:
         if change.stays is not None:
             self._stay(token, change.stays, writers(keys, writes))
         else:
+            # law §7: passed, the work begins; otherwise the station is routed without running it.
             job = self._begin(token) if self.merge.verdict == PASS else self._judged(token)
         self._tell(token, closed, job, keys)
         if job is not None and self.merge.verdict != PASS:
@@ -244,6 +245,7 @@ class Meeting:
             "token.joined",
             self.actor,
             token=token,
+            # The column has 64 characters; `join` has every branch.
             source=",".join(dict.fromkeys(self.merge.sources))[:64],
             target=token.station,
             trigger=self.trigger,
@@ -274,6 +276,7 @@ class Meeting:
         return [[Write(*write) for pk, *write in writes if pk in part] for part in own]
 
     def _part(self, token: Token) -> set[int]:
+        # Until nothing comes to it: what was joined into one of them may itself be a join.
         token_ids, grown = set(self._up(token)), True
         while grown:
             more = {

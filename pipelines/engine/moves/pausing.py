@@ -71,6 +71,7 @@ def let_go(
         return
     if feedback:
         job.feedback = feedback
+        # A batch does not write this column of a job that was there before.
         Job.objects.filter(pk=job.pk).update(feedback=feedback)
     token.wait = joined(left)
     if left:

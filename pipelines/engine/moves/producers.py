@@ -30,6 +30,7 @@ def answered_by_hand(task: Any) -> QuerySet[Event, HandRow]:
 
 
 def _reported(jobs: QuerySet[Job, Job]) -> QuerySet[Job, HandRow]:
+    # Whoever closes a job by a cancellation is named by it as well, and produced nothing.
     done = jobs.filter(state=Job.State.DONE, reported_by__startswith=PERSON).exclude(result="cancelled")
     return done.order_by("pk").values_list("token_id", "reported_by")
 

@@ -63,4 +63,5 @@ def close(batch: Batch, deadlock: Deadlock, how: str) -> None:
 
 def _tell(batch: Batch, task_ids: Iterable[int], kind: str, key: str) -> None:
     rows = [Due(task_id=pk, kind=kind, key=key, set_at=batch.now, due_at=batch.now) for pk in task_ids]
+    # Written without the locks of these tasks: the same time may be there already.
     Due.objects.bulk_create(rows, ignore_conflicts=True)

@@ -15,6 +15,7 @@ from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document import templates
 
 Json = dict[str, Any]
+# The built-in ends, whose names no station may take
 RESERVED = ("completed", "failed", "cancelled")
 _UNFIT = re.compile(r"[^a-z0-9_.]+")
 _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
@@ -67,6 +68,7 @@ class Carrier:
                         place=match[0][:80],
                     ),
                 )
+                # A template that gives two braces; what follows them is text then.
                 return '{{"{{"}}' + match[1] + "}}"
             return match[0]
 
@@ -78,6 +80,7 @@ class Carrier:
 def slug(name: Any, otherwise: str) -> str:
     """`name` as a key; `otherwise` where nothing of it can be in one."""
     text = _UNFIT.sub("-", str(name).lower() if isinstance(name, str | int) else "")
+    # Stripped once more: the cut may leave a hyphen or a dot at the end.
     return text.strip("-._")[:MAX_KEY].rstrip("-._") or otherwise
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 _BEGIN: Final = re.compile(r'"|//|/\*')
+# Possessive (*+): a text without an end fails without going back over it.
 _QUOTED: Final = re.compile(r'(?:[^"\\]|\\.)*+"', re.DOTALL)
 _INK: Final = re.compile(r"\S")
 _ENDS: Final = {"//": "\n", "/*": "*/"}

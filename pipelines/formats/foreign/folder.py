@@ -38,7 +38,9 @@ def files_of(archive: bytes) -> dict[str, bytes]:
         zipfile.BadZipFile,
         zlib.error,
         EOFError,
+        # A way of compression that `zipfile` lacks
         NotImplementedError,
+        # An entry with a password
         RuntimeError,
         OSError,
         ValueError,

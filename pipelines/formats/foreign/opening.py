@@ -51,6 +51,7 @@ def opened(text: str | bytes, dialect: str | None = None) -> Opened:
     except DocumentError:
         if what := no_document(source):
             raise DocumentError([Problem("", what, CHOOSE, 1, 1)]) from None
+        # Only what begins like JSON, or with a comment in front of it, is tried in other ways.
         if not source.lstrip().startswith(("{", "/")):
             raise
         if (records := _records(source)) is not None:
@@ -123,6 +124,7 @@ def opened_files(files: Mapping[str, str | bytes]) -> Opened:
 
 def _of_place(problem: Problem, places: Mapping[str, str], files: Mapping[str, str | bytes]) -> Problem:
     """Place it in the file that the part is from, with its line there."""
+    # The first that fits: prompts come before their station, and the whole ("") comes last.
     part = next((prefix for prefix in places if problem.path.startswith(prefix)), None)
     if part is None:
         return problem

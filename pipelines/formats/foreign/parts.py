@@ -64,6 +64,7 @@ def renamed(read: Json, line: Json) -> Json:
         ours = in_order(line) if part == "stations" else line.get(part) or []
         theirs = read.get(part) or []
         own_keys, other_keys = [member["key"] for member in ours], [member["key"] for member in theirs]
+        # Nothing to rename, or nothing by which the parts could be paired.
         if set(own_keys) == set(other_keys) or len(ours) != len(theirs):
             continue
         if part != "stations":
@@ -89,6 +90,7 @@ PLACES: Final = ("to", "gate", "gates", "wait_for", "from", "start", "key", "sta
 
 def _under(node: Any, names: Mapping[str, str], field: str = "") -> Any:
     if isinstance(node, dict):
+        # What other programs keep is theirs, whatever its fields are called.
         return {key: value if key == "extra" else _under(value, names, key) for key, value in node.items()}
     if isinstance(node, list):
         return [_under(item, names, field) for item in node]

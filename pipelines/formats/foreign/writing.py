@@ -76,6 +76,7 @@ def _losses_of_others(differences: Iterable[DocumentChange]) -> Iterator[Problem
         name, _dot, key = change.field.partition(".")
         if name == "extra" and change.what == "removed":
             keys += [key] if key else list(change.old)
+    # `editor` has the places on the canvas, which are layout.
     if lost := [key for key in keys if key.partition(".")[0] != "editor"]:
         examples = ", ".join(list(dict.fromkeys(lost))[:MAX_EXAMPLES])
         message = _("Values of other programs are gone: %(count)s of “extra”, such as %(keys)s.",

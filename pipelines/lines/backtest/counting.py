@@ -111,6 +111,7 @@ class TaskLine:
 
     def add(self, row: RecordedRow, redecision: Redecided) -> bool:
         """Answers whether the decision comes after a divergence."""
+        # Before this one is counted: a divergence does not come after itself.
         after = self.counts[Verdict.DIFFERENT] > 0
         self.after += after
         self.counts[redecision.verdict] += 1
@@ -164,6 +165,7 @@ class BacktestResult:
             self.more_cells += 1
             return
         cell.count += 1
+        # One sample of each task: a task that goes in a circle would fill them all.
         if len(cell.samples) < SAMPLES and all(sample.task != task for sample in cell.samples):
             cell.samples.append(SampleDecision(task, row.at, str(row.id), after))
 

@@ -59,6 +59,7 @@ def _pages(line: Line, selection: Selection) -> Iterator[list[int]]:
     """Primary keys of tasks from the newest down."""
     tasks, before = selection.tasks_of(line), None
     while True:
+        # By key, not by offset: tasks that begin meanwhile shift no page.
         page = tasks if before is None else tasks.filter(pk__lt=before)
         ids = list(page.order_by("-pk").values_list("pk", flat=True)[:PAGE])
         if not ids:

@@ -39,6 +39,7 @@ def back_test(
     total = count(line, selection)
     result, task, current = BacktestResult(target.label, target.line), None, 0
     yield Progress(0, total, 0, by_verdict(result.decisions))
+    # Closes the cursor when whoever reads the result goes away in the middle.
     with closing(rows(line, selection)) as recorded:
         for row in recorded:
             if task is None or row.task_id != current:
@@ -71,6 +72,7 @@ def _ended(result: BacktestResult, task: TaskLine | None) -> Generator[TaskLine,
 
 
 def _progress(result: BacktestResult, total: int) -> Progress:
+    # Tasks go on meanwhile, so there may be more decisions than were counted.
     return Progress(result.done, max(total, result.done), result.tasks.total(), by_verdict(result.decisions))
 
 

@@ -16,6 +16,7 @@ from pipelines.routing.basics.problems import Problem
 MOST = 1_000_000
 USUAL = 100_000
 TASKS = ("all", "running", "ended")
+# Of an integer column of PostgreSQL
 LARGEST = 2**31 - 1
 
 

@@ -40,6 +40,7 @@ def streamed(
 async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) -> AsyncIterator[bytes]:
     """Yield the lines of a back-test. Each step runs in the request's own thread, as its connection does; an
     iterator that is not asynchronous would be collected whole before the first line is sent."""
+    # Refused, not queued: to wait here would block the event loop.
     if not _free.acquire(blocking=False):
         busy = problem(
             429, "Two other back-tests are running. Try again when one of them has ended, or stop one."
@@ -53,6 +54,7 @@ async def _lines(events: Generator[BacktestEvent, None, None], each_task: bool) 
                 yield _line(one if isinstance(one, dict) else one.to_dict())
     finally:
         try:
+            # In the thread of the steps, which has the connection of the open cursor.
             await sync_to_async(events.close)()
         finally:
             _free.release()

@@ -12,6 +12,7 @@ from dulwich.objects import Blob, Commit, ObjectID, Tree
 from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
 
+# Modes of git's tree entries
 FOLDER, FILE = 0o040000, 0o100644
 BRANCH = Ref(b"refs/heads/main")
 OFFERED = "discount"
@@ -20,6 +21,7 @@ FINDINGS, IN_FILES = 20, 3
 WHO = b"Gateline <gateline@gateline.invalid>"
 MESSAGE = b"Compute what a basket costs\n"
 OFFER = b"Take off a discount\n"
+# 2026-01-01 00:00 UTC; fixed, so that the commits have the same ids everywhere
 BEGAN = 1_767_225_600
 FILES = {
     ".gitignore": "__pycache__/\n.ruff_cache/\n",
@@ -113,6 +115,7 @@ def ready(place: Path) -> str:
     """Make the repository and its branch, unless they are there; return its folder. Whoever is first makes it whole."""
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its place: on one file system a rename is a single step.
         folder = Path(tempfile.mkdtemp(prefix=".making-", dir=place.parent))
         with closing(Repo.init_bare(str(folder))) as repository:
             repository.refs.set_symbolic_ref(HEADREF, BRANCH)
@@ -129,6 +132,7 @@ def _offer(place: Path) -> None:
     """Add the branch to a repository that was made here and has none."""
     branch = Ref(b"refs/heads/" + OFFERED.encode())
     with closing(Repo(str(place))) as repository:
+        # The same commit as when it was made, wherever the branch `main` points by now.
         first = _commit(repository, FILES, MESSAGE)
         if branch not in repository.refs and BRANCH in repository.refs:
             repository.refs[branch] = _commit(repository, FILES | OFFERED_FILES, OFFER, first)

@@ -116,6 +116,7 @@ def impact_of(
     `tasks`), Conflict (a draft that cannot be read)."""
     parsed, mapping = _parsed(line, to), dict(mapping or {})
     check_mapping(line, parsed, mapping)
+    # Never saved: number 0 stands for the version that the draft would become.
     target = to or LineVersion(line=line, number=0)
     task_impacts = tuple(
         task_impact
@@ -186,6 +187,7 @@ def _running(line: Line, numbers: Sequence[int] | None) -> QuerySet[Task]:
 
 def _chunks(tasks: QuerySet[Task]) -> Iterator[list[Task]]:
     chunk: list[Task] = []
+    # `versions` has each document once; here it would come with every task.
     for task in tasks.defer("pinned__document").iterator(chunk_size=CHUNK):
         chunk.append(task)
         if len(chunk) == CHUNK:

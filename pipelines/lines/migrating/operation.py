@@ -48,10 +48,12 @@ def migrate(
     _check_reason(reason)
     with transaction.atomic():
         _locked(line)
+        # Anew: tasks may have moved since the impact was shown.
         impact = impact_of(line, to, mapping, tasks)
         if impact.digest != digest:
             raise StaleImpact
         _check(impact, user)
+        # The record is there before any task moves, so that `carry_on` can go on after a crash.
         made = _record(impact, user, reason)
     return carry_on(made)
 
@@ -90,6 +92,7 @@ def undo(migration: Migration, *, user: User, reason: str) -> Migration:
         entries = list(
             migration.entries.filter(result=Result.MIGRATED).select_related("was", "to").order_by("pk")
         )
+        # The way back may bring stations that run other code, too.
         for was in {entry.was for entry in entries}:
             _may_execute(user, line, was, {entry.to for entry in entries})
         made = Migration.objects.create(
@@ -179,6 +182,7 @@ def _may_execute(user: User, of: Line, to: LineVersion, froms: set[LineVersion])
         station.key
         for station in line.stations
         for known in before
+        # Against each version that tasks come from: what one has may be new to another.
         if any(code not in _known(known, station.key) for code in code_of(line, station))
     ]
     if fresh and not access.can(user, "execute", of.project):

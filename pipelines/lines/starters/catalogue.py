@@ -77,6 +77,7 @@ class Starter:
 
     def under(self, key: str) -> str:
         """The text, of a line with another key."""
+        # With the line break in front: the keys of stations are indented.
         return self.text.replace(f"\nkey: {self.key}\n", f"\nkey: {key}\n", 1)
 
 

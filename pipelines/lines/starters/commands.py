@@ -81,6 +81,7 @@ def with_commands(text: str, commands: StationCommands) -> dict[str, Any]:
         if station is None or not _runs(station["work"].get("kind"), station["work"]):
             continue
         argv = getattr(commands, name)
+        # An agent is allowed the command, and calls it itself.
         if argv and station["work"].get("kind") == AGENT.key:
             station["work"]["allow"] = [shlex.join(argv)]
         elif argv:
@@ -105,6 +106,7 @@ def _set(document: dict[str, Any], station: dict[str, Any], argv: Sequence[str])
     report, key = report_of(argv), station["key"]
     if report:
         station["artifacts"] = [report]
+    # Without a report nothing may decide by what only a report says.
     elif station.pop("artifacts", None):
         _without_report(station)
         _without_facts(document, key)
@@ -224,6 +226,7 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
                 left = [target for target in rule["to"] if target != key]
                 rule["to"] = left[0] if len(left) == 1 else left
         return
+    # Whoever led to the station is led on to where its success leads.
     onward = next(rule for rule in station["rules"] if "success" in _results(rule))
     if any(
         rule["to"] == key for other in stations if other["key"] == onward["to"] for rule in other["rules"]
@@ -242,6 +245,7 @@ def _leave_out(document: dict[str, Any], station: dict[str, Any]) -> None:
     for rule in _rules(stations):
         if rule["to"] == key:
             rule["to"] = onward["to"]
+            # The gate behind the station stays on the way.
             if onward.get("gates"):
                 rule["gates"] = [*rule.get("gates", []), *onward["gates"]]
     _only_reached(document)

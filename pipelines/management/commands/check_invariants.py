@@ -35,6 +35,7 @@ class Command(printing.Command):
     def _snapshot(self, ids: list[int] | None) -> list[Violation]:
         """Check the invariants on one snapshot: tasks that move meanwhile are seen as they were at one
         moment."""
+        # PostgreSQL takes an isolation level only before the first statement of a transaction.
         outermost = not connection.in_atomic_block
         with transaction.atomic():
             if outermost:

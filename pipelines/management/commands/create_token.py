@@ -60,6 +60,7 @@ class Command(printing.Command):
         except accounts.TokenRefused as refused:
             raise CommandError(str(refused)) from refused
         words = {"name": name, "project": project_row, "until": f"{token.expires_at:%Y-%m-%d}"}
+        # On standard error: standard output has the secret alone.
         self.stderr.write("Token of {name} in {project}, until {until}:".format(**words))
         self.stdout.write(secret)
 

@@ -101,6 +101,7 @@ def untouched(line: Line) -> bool:
     """Return whether draft and live version are the ones that this command wrote."""
     if line.live is None or line.live.name != SHIPPED:
         return False
+    # Nobody has saved a draft since this command published its own.
     return line.draft_at is not None and line.draft_at <= line.live.published_at
 
 

@@ -94,6 +94,7 @@ class Command(printing.Command):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, service.stop)
+        # All is loaded by now: the collector need not look through that again.
         settle_down()
         await service.run()
 
@@ -190,4 +191,5 @@ def station_places() -> Places:
 def database_socket() -> Path | None:
     default = settings.DATABASES["default"]
     host = str(default.get("HOST") or "")
+    # A host that begins with a slash is the folder of the socket for libpq.
     return Path(host) / f".s.PGSQL.{default.get('PORT') or 5432}" if host.startswith("/") else None

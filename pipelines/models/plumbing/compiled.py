@@ -163,6 +163,7 @@ def execute(sql: str, values: Values | None = None) -> int:
 def from_kept(sql: str, values: Values = ()) -> Sequence[Sequence[Any]]:
     """The rows of a statement that the server keeps. Django's own cursors write the values into the text, which the
     server then reads and plans anew."""
+    # Wrappers and the log of queries see Django's own cursors only.
     if is_watched():
         return fetch(sql, values)
     opened, errors = server()

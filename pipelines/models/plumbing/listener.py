@@ -21,6 +21,7 @@ ALIVE: dict[str, Any] = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
+    # In milliseconds, where the others are seconds
     "tcp_user_timeout": 15_000,
 }
 CONNINFO = ("dbname", "user", "password", "host", "port", "sslmode", "sslrootcert", "sslcert", "sslkey")
@@ -74,10 +75,15 @@ class Listener:
         while not self._stopping.is_set():
             try:
                 with psycopg.connect(
-                    self._conninfo, autocommit=True, application_name="gateline-listen", **ALIVE
+                    # In an open transaction no notice would arrive.
+                    self._conninfo,
+                    autocommit=True,
+                    application_name="gateline-listen",
+                    **ALIVE,
                 ) as connection:
                     connection.execute(psycopg.sql.SQL(LISTEN).format(psycopg.sql.Identifier(self._topic)))
                     self.listening.set()
+                    # After LISTEN: what is fetched now and the notices leave no gap.
                     self._connected(again)
                     again, pauses = True, waits()
                     self._follow(connection)
@@ -91,6 +97,7 @@ class Listener:
             either.register(connection, selectors.EVENT_READ)
             either.register(self._wakes, selectors.EVENT_READ)
             while not self._stopping.is_set():
+                # Before it waits: what was read from the socket already wakes no selector.
                 for notice in connection.notifies(timeout=0):
                     self._take(notice.payload)
                 either.select()

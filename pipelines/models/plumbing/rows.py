@@ -84,6 +84,7 @@ def _defaults(
 def _converters(model: type[models.Model]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
     converters = []
     for field in model._meta.concrete_fields:
+        # Rows pass as JSON by the names of columns, and are set as attributes.
         assert field.column == field.attname, f"{field} has a column of another name"
         # A foreign key has the type of what it names.
         kind = type(field.target_field) if isinstance(field, models.ForeignKey) else type(field)

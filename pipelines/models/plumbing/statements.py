@@ -53,6 +53,7 @@ def _together(statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
         with opened.pipeline() if len(statements) > 1 else nullcontext():
             for cursor, statement in zip(cursors, statements, strict=True):
                 cursor.execute(statement.text, [_as_sent(value) for value in statement.parameters])
+        # Behind the pipeline: to fetch within it would wait for each answer.
         return [_answer(cursor, statement) for cursor, statement in zip(cursors, statements, strict=True)]
 
 

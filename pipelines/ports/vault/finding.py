@@ -43,6 +43,7 @@ class Reach:
         here = Q(owner=self.owner) | Q(project=self.project)
         if self.line is not None:
             here |= Q(line=self.line)
+        # Each value has one of the three, and PostgreSQL sorts nulls last.
         return StoredValue.objects.filter(here).order_by("line", "project", "owner")
 
     def nearest(self, kind: str, names: Collection[str]) -> dict[str, StoredValue]:
@@ -119,6 +120,7 @@ def decrypted(stored: dict[str, StoredValue]) -> dict[str, str]:
 
 
 def used(stored: Collection[StoredValue], now: datetime) -> None:
+    # Asked again by the statement: of many jobs at once one writes.
     stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED)
     due = [
         stored_value.pk

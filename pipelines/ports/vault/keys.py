@@ -50,10 +50,12 @@ def add_key() -> bool:
     if file is None:
         return False
     temporary = file.with_name(f"{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    # Its owner's alone from the beginning: there is no moment at which others could read it.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as stream:
         stream.write("\n".join([Fernet.generate_key().decode(), *known()[:1]]) + "\n")
         stream.flush()
+        # On the disk before the rename: after a crash there is the old file or the whole new one.
         os.fsync(stream.fileno())
     temporary.replace(file)
     return True

@@ -103,6 +103,7 @@ def rotate(now: datetime) -> tuple[int, list[str]]:
     here decrypts."""
     done, lost = 0, []
     with transaction.atomic():
+        # Each row is locked as it is read: a secret that is stored meanwhile is not overwritten.
         for row, columns in _secrets():
             changed = []
             for column in columns:

@@ -98,6 +98,7 @@ def foresee(position: MigratingPosition, line: ParsedLine, mapping: Mapping[str,
         return _homeless(position)
     if position.there and place == position.station:
         return MigrationEffect(position.token, STAYS, "there", place, position.status, error=position.error)
+    # law §1: a working token goes over at its next move. A word other than approve stands.
     if position.work == "running" or position.against:
         return _kept(position, line, mapping)
     if position.work == "queued":
@@ -175,6 +176,7 @@ def next_stations(line: ParsedLine, key: str) -> tuple[str, ...]:
         return ()
     targets = {target for rule in station.rules for target in rule.to if target != ORIGIN}
     targets |= {rule.exhausted_to for rule in station.rules if rule.exhausted_to}
+    # station:<key>; by its other values `on_failure` names no station.
     targets |= {knob.removeprefix("station:") for knob in (line.policy.on_failure,) if ":" in str(knob)}
     after = line.next_station(key)
     if after and (line.policy.no_rules if not station.rules else line.policy.no_match) in (
@@ -196,6 +198,7 @@ def _decided_again(
     assert position.situation is not None
     answer = decide(line, read_situation(situation_under(position.situation, line, mapping)))
     if isinstance(answer, Move):
+        # Each branch of a fork has a status of its own.
         status = begins(line.station(answer.to[0])) if len(answer.to) == 1 else ""
         return _again(position, MOVES, place, status, answer, to=answer.to)
     if isinstance(answer, Finish):

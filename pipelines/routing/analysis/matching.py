@@ -57,6 +57,7 @@ def asked_rules(
 
 
 def _asked(case: Case, route: TakenRoute, rule: Rule) -> AskedRule:
+    # Each rule has all the steps of a decision, whatever those before it cost.
     case.steps = Steps()
     view = case.view(route)
     try:

@@ -52,6 +52,7 @@ def _as_doubles(value: Any) -> Any:
 
 
 def _double(value: int | Decimal) -> float | int:
+    # Below 2**53 every integer is a double, exactly.
     if type(value) is int and abs(value) < 2**53:
         return value
     number = Decimal(value)
@@ -62,6 +63,7 @@ def _double(value: int | Decimal) -> float | int:
 
 def _wide(value: Any) -> bytes:
     if isinstance(value, Mapping):
+        # RFC 8785 sorts keys by their UTF-16 code units, not by code points.
         return b"{" + b",".join(_member(key, value[key]) for key in sorted(value, key=_utf16)) + b"}"
     if isinstance(value, (list, tuple)):
         return b"[" + b",".join(map(_wide, value)) + b"]"

@@ -6,6 +6,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
+# A number and its unit: `90s`, `1.5 h`
 _TEXT = re.compile(r"\s*([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*([smhd])\s*\Z")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MAX = 10 * 366 * 86400
@@ -26,6 +27,7 @@ def seconds(value: Any) -> int | float:
 
 def _length(value: Any) -> Decimal:
     if type(value) in (int, float, Decimal):
+        # The shortest text of a float: 0.1, not the binary fraction behind it
         return Decimal(repr(value)) if type(value) is float else Decimal(value)
     match = _TEXT.match(value) if type(value) is str else None
     if not match:

@@ -123,6 +123,7 @@ def read(value: Any, path: str) -> dict[str, dict[str, Any]]:
 def _group(value: Any, path: str, keys: Mapping[str, str]) -> dict[str, Any]:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
+    # Every group may have a source; the source itself has none.
     shapes.only(value, path, tuple(keys) if keys is OF_SOURCE else (*keys, SOURCE))
     return {
         key: _group(member, join(path, key), OF_SOURCE)

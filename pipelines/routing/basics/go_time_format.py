@@ -12,6 +12,7 @@ MONTHS = (
 )
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
+# Digits of a second: `.000` keeps zeros at the end, `,999` drops them
 _FRACTION = re.compile(r"[.,](0+|9+)(?!\d)")
 
 
@@ -23,6 +24,7 @@ def formatted(moment: datetime, layout: str) -> str:
 def _written(part: str, moment: datetime) -> str:
     if part in PARTS:
         return PARTS[part](moment)
+    # Python has microseconds, Go's layouts up to nine digits.
     digits = f"{moment.microsecond:06d}000"[: len(part) - 1]
     if part[1] == "9":  # without the zeros at the end
         digits = digits.rstrip("0")
@@ -67,6 +69,7 @@ PARTS: dict[str, Callable[[datetime], str]] = {
 _PART = re.compile(
     f"{_FRACTION.pattern}|"
     + "|".join(
+        # As in Go, “Janet” and “Monkey” hold no part.
         re.escape(part) + ("(?![a-z])" if part in ("Jan", "Mon") else "")
         for part in sorted(PARTS, key=len, reverse=True)
     )

@@ -69,6 +69,7 @@ class _Environment(JSONPathEnvironment):
 
     def setup_function_extensions(self) -> None:
         super().setup_function_extensions()
+        # Conditions have JSONPath without its regular-expression functions (law §3, Paths).
         del self.function_extensions["match"], self.function_extensions["search"]
 
 
@@ -198,6 +199,7 @@ def _spending(find: Finder) -> Finder:
 
 def _slice(cut: slice) -> Finder:
     def find(value: Any, root: Any, steps: Steps) -> list[Any]:
+        # RFC 9535: a step of 0 selects nothing; Python would raise.
         return value[cut] if type(value) is list and cut.step != 0 else []
 
     return _spending(find)
@@ -241,6 +243,7 @@ def _comparison(left: Operand, operator: str, right: Operand) -> Test:
 
 
 def _same(left: Any, right: Any) -> bool:
+    # RFC 9535: Nothing equals Nothing, and no value.
     if left is MISSING or right is MISSING:
         return left is right
     return equal(left, right)

@@ -60,6 +60,7 @@ def dumps(value: Any, *, indent: int | None = None, ascii_only: bool = True, sor
     try:
         return json.dumps(value, allow_nan=False, indent=indent, ensure_ascii=ascii_only, sort_keys=sort_keys)
     except TypeError:
+        # Slower: `json.dumps` knows no Decimal.
         return "".join(_written(value, _Layout(indent, quoted if ascii_only else quoted_as_is, sort_keys), 0))
 
 
@@ -69,6 +70,7 @@ def is_double(value: Decimal) -> bool:
 
 
 def _says(nearest: float, exact: Decimal) -> bool:
+    # False of infinities, as inf - inf is NaN: a number beyond the range of doubles is none.
     return nearest - nearest == 0 and Decimal(repr(nearest)) == exact
 
 

@@ -166,6 +166,7 @@ def _signals(value: Any, path: str) -> tuple[dict[str, Any], ...]:
         if type(signal) is not dict:
             raise Malformed(join(path, index), "has to be an object")
         if is_signal(signal.get("verdict")):
+            # Signals with another verdict are recorded as they are, and ignored (law §2).
             shapes.text(signal.get("reason"), join(join(path, index), "reason"))
             shapes.mapping(signal.get("meta"), join(join(path, index), "meta"))
     return tuple(signals)

@@ -40,6 +40,7 @@ def problem(path: str, fault: SchemaFault) -> Problem:
 def _missing(fault: SchemaFault) -> str:
     """Return the missing key: each is a fault of its own, which only its message names."""
     missing = (key for key in fault.validator_value if key not in fault.instance)
+    # The library writes “'name' is a required property”.
     return next((key for key in missing if fault.message.startswith(f"{key!r} ")), "")
 
 

@@ -9,6 +9,7 @@ LEAD: Final = 1024
 TEXT: Final = "text"
 BINARY: Final = "binary"
 """Neither a text nor anything that is known here."""
+# Kind, offset in bytes, and what stands there
 SIGNATURES: Final = (
     ("png", 0, b"\x89PNG\r\n\x1a\n"),
     ("jpeg", 0, b"\xff\xd8\xff"),
@@ -17,6 +18,7 @@ SIGNATURES: Final = (
     ("webp", 8, b"WEBP"),
     ("pdf", 0, b"%PDF-"),
     ("zip", 0, b"PK\x03\x04"),
+    # An archive without files
     ("zip", 0, b"PK\x05\x06"),
     ("gzip", 0, b"\x1f\x8b"),
     *(("bzip2", 0, b"BZh%d1AY" % size) for size in range(1, 10)),
@@ -54,8 +56,10 @@ LOCKED: Final = frozenset(("docx", "xlsx", "pptx"))
 def content_of(lead: bytes) -> str:
     """A kind of `SIGNATURES`, else text or binary. A text is what has no NUL: it may be of any encoding."""
     for kind, at, signature in SIGNATURES:
+        # WebP is a RIFF file that says its kind at byte 8.
         if lead[at:].startswith(signature) and (kind != "webp" or lead.startswith(b"RIFF")):
             return kind
+    # In UTF-16 every other byte of plain English is NUL, so the byte order mark counts first.
     return TEXT if lead.startswith(UTF16) or b"\0" not in lead else BINARY
 
 

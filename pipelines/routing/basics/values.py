@@ -86,12 +86,14 @@ def equal(left: Any, right: Any) -> bool:
     a, b = type(left), type(right)
     if a is str or b is str:
         return a is b and bool(left == right)
+    # Python takes True for 1.
     if a is bool or b is bool or left is None or right is None:
         return left is right
     if a is list or b is list:
         return a is b and len(left) == len(right) and all(map(equal, left, right))
     if a is dict or b is dict:
         return a is b and left.keys() == right.keys() and all(equal(left[k], right[k]) for k in left)
+    # Floats stand for their shortest text, so two are the same number exactly if they are equal.
     return bool(left == right) if a is b else exact(left) == exact(right)
 
 
@@ -197,6 +199,7 @@ def _is_sound(value: Any) -> bool:
 
 
 def _is_storable(text: str) -> bool:
+    # ASCII has no surrogates, and Python knows of each string whether it is ASCII.
     return ("\x00" not in text) if text.isascii() else not _UNSTORABLE.search(text)
 
 

@@ -43,6 +43,7 @@ def _escape(match: re.Match[str]) -> str:
 def _json_escape(match: re.Match[str]) -> str:
     if _joins_what_is_shown(match):
         return match.group()
+    # JSON escapes a character beyond U+FFFF as its two surrogates.
     units = match.group().encode("utf-16-be").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
@@ -53,7 +54,9 @@ def _joins_what_is_shown(match: re.Match[str]) -> bool:
     return (
         match.group() == "\u200d"
         and 0 < at < len(text) - 1
+        # People and skin tones lie above U+1F000; U+FE0F asks for the picture of a sign.
         and (ord(text[at - 1]) >= 0x1F000 or text[at - 1] == "\ufe0f")
+        # What follows may be an older sign, such as the heart or those of the sexes.
         and ord(text[at + 1]) >= 0x2190
     )
 

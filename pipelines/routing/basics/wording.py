@@ -19,6 +19,7 @@ class Wording(str):
     values: dict[str, object]
 
     def __new__(cls, template: str, /, **values: object) -> Wording:
+        # Without values a percent sign stands for itself.
         text = super().__new__(cls, template % values if values else template)
         text.template, text.values = template, values
         return text

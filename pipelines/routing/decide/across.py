@@ -31,6 +31,7 @@ def across(own: Facts, past: Iterable[Visit]) -> dict[str, dict[str, Any]]:
     for station, facts in visits if tree is not None else ():
         there = {group: members for group, members in facts.items() if _tree(members) == tree}
         if there:
+            # Group by group: a later visit replaces only what it observed on this tree (law §13).
             by_station[station] = {**by_station.get(station, {}), **there}
     return by_station
 

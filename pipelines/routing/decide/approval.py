@@ -75,6 +75,7 @@ def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
     if not extra:
         return approval
     for number, need in enumerate(approval.who):
+        # The first role or group that it asks is asked for more, else a reviewer (law §15).
         if need.kind in ("role", "group") and not need.everyone:
             more = replace(need, count=need.count + extra)
             return replace(approval, who=(*approval.who[:number], more, *approval.who[number + 1 :]))
@@ -115,15 +116,18 @@ def tally(
     for vote in votes:
         if vote.person not in voters:
             continue
+        # The first word other than approve decides at once (law §5).
         if vote.word != APPROVE:
             return Tally("rejected", vote.word, vote.person, *_standing(requirements, filled, ()))
         approved[vote.person] = voters[vote.person]
+        # Who voted in the place of somebody else need not vote again (law §6, All).
         approvers |= {vote.person, vote.by}
         filled = _match(requirements, list(approved.values()))
         missing = _missing(requirements, approved.values(), required_voters, approvers)
         if len(filled) == _places(requirements) and not any(missing):
             return Tally("approved", APPROVE, vote.person, *_standing(requirements, filled, missing))
     missing = _missing(requirements, approved.values(), required_voters, approvers)
+    # Asked of all who may vote, not of those who did.
     possible = satisfiable(requirements, voters.values())
     return Tally(
         "open" if possible else "unsatisfiable", None, None, *_standing(requirements, filled, missing)
@@ -200,6 +204,7 @@ def _augment(index: int, candidates: list[list[str]], filled: dict[str, int], tr
     """Give the requirement one more person, moving others to other requirements where that is needed."""
     tried.add(index)
     for person in candidates[index]:
+        # Free people first: nobody has to be moved for them.
         if person not in filled:
             filled[person] = index
             return True

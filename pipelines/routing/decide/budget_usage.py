@@ -60,6 +60,7 @@ def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
             return step.rule in budget.rules
         case "edges":
             return f"{source}->{target}" in budget.edges
+    # Ends are no station to enter or rework; budgets of rules and edges count them above.
     if target not in line.stations_by_key:
         return False
     match budget.kind:
@@ -76,6 +77,7 @@ def spends(line: ParsedLine, budget: Budget, step: MoveTarget) -> bool:
         case "restart":
             return _restarts(line, budget, source, target)
         case "loop":
+            # A round of a loop is used when its first station is entered again from within.
             return target == budget.stations[0] and source in budget.stations
     raise AssertionError(budget.kind)
 
@@ -94,11 +96,13 @@ def spent(
             return sum(visits.get(station, 0) for station in budget.stations)
         case "failure_type":
             return sum(n for name, n in counted.failures.items() if _is_of(budget, name))
+    # Rework within a stage is counted for each stage by itself.
     stage = line.stage(step.source) if budget.kind == "same_stage" else None
     return sum(n for edge, n in counted.edges.items() if _edge_spends(line, budget, edge, stage))
 
 
 def _is_of(budget: Budget, name: str) -> bool:
+    # A key of a station has no colon, the type of a failure may.
     station, _, failure_type = name.partition(":")
     return failure_type in budget.failure_types and (not budget.stations or station in budget.stations)
 

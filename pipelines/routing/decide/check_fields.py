@@ -61,6 +61,7 @@ def _signal(situation: Situation, derived: Derived) -> Any:
 
 def _output(situation: Situation, rest: str) -> Any:
     outcome = situation.outcome
+    # A check on output that could not be parsed fails; only rules get stuck on it (law §3, §6).
     return MISSING if outcome.output_error else look_up(outcome.output, rest)
 
 

@@ -34,6 +34,7 @@ def _value(entry: Compose, document: Any, steps: Steps) -> Any:
         nodes = [document] if entry.path is None else entry.path.nodes(document, steps)
     except EvaluationFailed as failure:
         raise ComposeFailed(failure.message) from None
+    # Without output the document itself is MISSING.
     if not nodes or nodes[0] is MISSING:
         path = entry.path.text if entry.path else "the output"
         raise ComposeFailed(f"{path} finds nothing for the variable {entry.var}")

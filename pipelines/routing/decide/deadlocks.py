@@ -27,6 +27,7 @@ def circle(waits: Mapping[str, Iterable[str]], start: str) -> tuple[str, ...]:
     where there is none. `waits`: who waits for whom, by joins, dependencies and questions alike."""
     came: dict[str, str] = {}
     todo = [start]
+    # Breadth first, over a list that grows: the first path back is the shortest.
     for who in todo:
         for other in waits.get(who, ()):
             if other == start:

@@ -38,6 +38,7 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
     was_forced, outcome_state = False, case.recorded.standing
     while isinstance(step, TakenRoute):
         outcome_state = step.seen.standing
+        # Law §5, Forced route: one in a decision; a person's word begins anew.
         if step.forced and was_forced and not step.anew:
             step = _second(case, step)
         else:
@@ -54,18 +55,22 @@ def decide(line: ParsedLine, situation: Situation, *, clock: Clock | None = None
 
 def _begin(case: Case) -> Decision | TakenRoute:
     """Steps 3, 4 and 5: what comes before the rules, and the outcome that the rules start with."""
+    # Law §13: a fact may have set result, verdict and eval before all else.
     if case.judged.by:
         why = f"{case.judged.by} counts as {case.judged.counts_as}"
         case.note("facts", None, True, why, case.judged.saw)
     for name, fact in remarks(case.judged):
         case.note("facts", None, True, f"{name} decides nothing", (fact,))
+    # Law §5, step 3: the first valid signal decides.
     signal = case.situation.outcome.signal
     if signal is not None:
         return follow(case, signal)
+    # Law §5, step 4: what is blocked takes the fallback and skips the station gate.
     why = _blocked(case)
     if why:
         case.note("blocked", None, True, why)
         return fallback()
+    # Law §5, step 5
     return after_station_gate(case, TakenRoute(case.recorded))
 
 
@@ -87,6 +92,7 @@ def _blocked(case: Case) -> str:
         return "the outcome is blocked"
     if outcome.blockers:
         return f"{len(outcome.blockers)} blocker{'s' if len(outcome.blockers) > 1 else ''}"
+    # Only with exit code 0: a failure is for the rules to take (law §5, step 4).
     required = case.station.result_document == "required" and outcome.exit_code == 0
     if required and (outcome.output is MISSING or outcome.output_error):
         return "the required result document is missing or invalid"
@@ -95,10 +101,13 @@ def _blocked(case: Case) -> str:
 
 def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
     """Step 6 and, after a match, steps 7 to 9."""
+    # Since revision 3 such output counts as none on all routes behind the fallback (law §12).
     case.fell_back |= route.no_output and case.line.revision > FALLBACK_READS_AGAIN
+    # Law §4: `failure_rules: no` sends a failed outcome, a forced one too, to `on_failure`.
     if _without_rules(case, route):
         case.note("rules", None, True, "failure_rules: no")
         return on_failure(case, feedback=route.reason)
+    # Law §5, step 6
     matched = first_match(case, route)
     if matched is None:
         return without_match(case, route)
@@ -108,27 +117,33 @@ def _take(case: Case, route: TakenRoute) -> Decision | TakenRoute:
 def _lead(case: Case, route: TakenRoute, match: Match) -> Decision | TakenRoute:
     rule = match.rule
     guards = [case.line.gate(key) for key in rule.gates]
+    # A word other than approve decides at once, before step 7 and before the checks (law §5).
     against = gates.word_against(case, "rule_gates", guards, rule) if guards else None
     if against is not None:
         return against
     text = match.text if rule.feedback else None
+    # Only the latest is handed on, and a person's reason counts as the latest (law §5, §12).
     feedback = text if route.reason is None else route.reason
     try:
+        # Law §5, step 7: compose comes first; where it fails, `on_failure` decides.
         variables = _composed(case, rule) if rule.compose else {}
     except ComposeFailed as failure:
         case.note("target", rule, "error", f"compose: {failure}")
         return on_failure(case, rule, "compose_failed", feedback)
     targets = _targets(case, rule)
+    # The task began here, or the station that it came from is gone.
     if targets is None:
         case.note("target", rule, "error", "there is no origin")
         return Stuck(
             "NoOrigin", "No rule has brought this task here, so it has no origin to go back to.", rule.id
         )
     way = TransitionCandidate(targets, route.by, rule, takes=True, feedback=feedback, variables=variables)
+    # Law §5, steps 7, 8 and 9
     return obstacle(case, way) or _through_gates(case, way, guards) or arrive(case, way)
 
 
 def _composed(case: Case, rule: Rule) -> dict[str, Any]:
+    # Step 7 reads the facts of this moment, not those of when a gate asked.
     facts = case.of_now.facts
     return composed(rule.compose, case.composable, {**facts.inputs, **facts.variables}, case.steps)
 
@@ -138,6 +153,7 @@ def _targets(case: Case, rule: Rule) -> tuple[str, ...] | None:
     if rule.to != (ORIGIN,):
         return rule.to
     origin = case.facts.origin
+    # This version may not have the station that the task came from.
     return (origin,) if origin in case.line.stations_by_key else None
 
 
@@ -145,7 +161,9 @@ def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> 
     """Step 8: run the checks of all gates, then ask the people of all of them together. None if everything passed."""
     if not guards:
         return None
+    # Law §12: a gate whose word demanded this route is passed on it.
     guards = gates.unspoken(case, "rule_gates", guards, way.rule)
+    # A tool whose result is not known is asked first; then it is decided again (law §3, Asking).
     tool_question = gates.unrun(case, "rule_gates", guards, way.rule)
     if tool_question is not None:
         return tool_question
@@ -154,6 +172,7 @@ def _through_gates(case: Case, way: TransitionCandidate, guards: list[Gate]) -> 
     by_checks = [gates.run_checks(case, "rule_gates", gate, way.rule, read) for gate in guards]
     actions = [checks.worst([check, tool]) for check, (tool, _) in zip(by_checks, by_tools, strict=True)]
     worst = checks.worst(actions)
+    # Law §5, step 8: the checks of all gates come before the people of any.
     if worst == "abort":
         return gates.failed(way.rule)
     if worst == "rework":

@@ -96,6 +96,7 @@ def reason_of(about: DecisionSubject, answer: Finish) -> str:
         return str(signal.get("reason") or "")
     if answer.by == "policy" and answer.end_kind == "failed" and about.outcome.result == "cancelled":
         return f"The job was cancelled: {about.outcome.reason or 'no reason given'}."
+    # Only `no_match: fail` ends with this error (law §4).
     if answer.error == "NoValidTransition":
         return f"No rule takes the eval “{derive(about.outcome).eval}”."
     return ""
@@ -127,7 +128,9 @@ def counted(
     """Visits, edges and the rule (law §5, Counting). `stations`: the keys that can be entered now; `landing`:
     where the targets are by now, if the task was migrated since its job started."""
     targets = targets_of(answer)
+    # After a migration visits and edges are counted under the newer keys.
     lands = targets if landing is None else landing
+    # `@blocked` leads nowhere, so no edge is taken.
     edges = () if targets == (BLOCKED,) else lands
     return {
         "visits": _times([target for target in lands if target in stations]),
@@ -157,6 +160,7 @@ def entered(line: ParsedLine, source: str) -> Set[str]:
 def takes_rule(about: DecisionSubject, answer: Move | Finish | Wait, targets: tuple[str, ...]) -> bool:
     """Return whether the rule that the decision names was taken. It was not if it only led to a policy, a
     budget's target or a person's vote: neither an exhausted budget nor a vote moves by the rule."""
+    # A Wait has no `by`.
     if getattr(answer, "by", "") == "policy" or (about.word and answer.rule == about.asked_rule):
         return False
     station_and_rule = about.line.rules_by_id.get(answer.rule or "")
@@ -173,6 +177,7 @@ def added_up(counter: Mapping[str, int], added: Mapping[str, int]) -> dict[str, 
 
 def reworks_in_a_row(about: DecisionSubject, answer: Move, so_far: int) -> int:
     followed = answer.by == "signal" and about.signal == "rework"
+    # In a row: any other move begins the count anew.
     return so_far + 1 if followed else 0
 
 
@@ -193,6 +198,7 @@ def gathered(about: DecisionSubject, answer: Move | Finish) -> dict[str, dict[st
 def _unreadable(about: DecisionSubject, context: Mapping[str, Any]) -> dict[str, str]:
     """Output of a completed station that is not JSON is kept out of the context, and its keys are remembered with the
     station; "" for those that are said at last (Vibe Factory C25)."""
+    # Output of a failed station does not count anyhow, so its keys are missed by nobody.
     if about.outcome.output_error and not about.failed:
         return dict.fromkeys(about.line.station(about.station).output_keys, about.station)
     return {key: "" for key, by in about.unreadable.items() if by and key in context}
@@ -241,6 +247,7 @@ def once_more(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any
 def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     """The facts for asking again about the same outcome: the current ones, for rules and checks as well."""
     frozen = {name: value for name, value in facts.items() if name != "now"}
+    # The latest wins: what was frozen, what had changed by then, what is so now.
     return {**frozen, **facts.get("now", {}), **now}
 
 
@@ -280,6 +287,7 @@ def _found(facts: Any) -> dict[str, Any]:
         for name in ("tests", "findings", "coverage")
         if name in groups
     }
+    # Without git a source names the digest of the workspace as it was left (law §13).
     return {"facts": {"tree": groups.get("git", {}).get("tree") or next(filter(None, trees), ""), **evidence}}
 
 

@@ -22,6 +22,7 @@ def paused_by(escalation: object, trigger: str) -> Wait:
 def waits_for(others: Mapping[str, str]) -> Wait:
     """The `wait` of a task that depends on these, {name: state}, none completed. A dependency that failed or was
     cancelled never completes and is named: a person has to decide."""
+    # None of them is completed, so an end is a failure or a cancellation.
     lost = [name for name, status in others.items() if status in ENDS]
     return {DEPENDS: list(others), **({LOST: lost} if lost else {})}
 

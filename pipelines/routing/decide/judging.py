@@ -71,11 +71,14 @@ class Judged:
 
 def judged(line: ParsedLine, station: Station, outcome: Outcome, spent: Any = 0) -> Judged:
     """`spent`: what the task cost before this outcome. An outcome that was already judged does not change."""
+    # Nothing was observed and nothing is expected: the common case costs nothing.
     if not (outcome.facts or station.expects or station.artifacts or expects(station)):
         return Judged(outcome)
+    # Since revision 3 the line of a signal, alone, is no output (law §2, §12).
     if line.revision > OUTPUT_DECIDES_NOTHING and outcome.facts.get(OUTPUT, {}).get("signal"):
         outcome = replace(outcome, output=MISSING)
     about = Observed(line, station, outcome, spent)
+    # What was no work is not judged by what it left; only its cost counts (law §13).
     for kind, holds in ORDER[:1] if _ended_otherwise(outcome) else ORDER:
         saw = holds(about)
         if saw:
@@ -93,11 +96,13 @@ def _ended_otherwise(outcome: Outcome) -> bool:
 
 def _decided(station: Station, outcome: Outcome, kind: str, saw: tuple[Seen, ...]) -> Judged:
     word = station.outcome_of.get(kind) or FAILURES[kind][1]
+    # A review, once approved, counts as success (law §13).
     forced = FORCED["success" if word == REVIEW else word]
     decided: dict[str, Any] = {name: getattr(forced, name) for name in ("result", "verdict", "eval")}
     decided["failure_type"] = kind
     reported = {name: value for name in decided if (value := getattr(outcome, name)) is not None}
     if reported != decided:
+        # What was reported otherwise is kept as a claim (law §13).
         facts = claimed("result", {"said": reported}, outcome.facts) if reported else outcome.facts
         outcome = replace(outcome, **decided, facts=facts)
     return Judged(replace(outcome, signals=tuple(_kept(outcome))), kind, word, saw)
@@ -106,6 +111,7 @@ def _decided(station: Station, outcome: Outcome, kind: str, saw: tuple[Seen, ...
 def _kept(outcome: Outcome) -> Iterator[dict[str, Any]]:
     """The signals that keep their effect."""
     for signal in outcome.signals:
+        # `proceed` and a jump would go past what the fact decided; the others keep their effect.
         jump = signal.get("verdict") == "hold" and signal.get("reason") == RECORDED_ONLY
         if signal.get("verdict") != "proceed" and not jump:
             yield signal
@@ -153,6 +159,7 @@ class Observed:
             before, after = source.get("before"), source.get("tree")
             if before is not None and after is not None:
                 return (_saw(f"{group}.{SOURCE}.tree", after),) if before == after else ()
+        # Second choice: it counts from the base, not from the start of the visit (law §13).
         changed = self.fact("git", "files_changed")
         return (_saw("git.files_changed", changed),) if changed == 0 else ()
 
@@ -165,6 +172,7 @@ class Observed:
         """Declared artifacts that are not there, or that there is neither output nor artifact."""
         left = {str(name) for artifact in self.outcome.artifacts for name in _names(artifact)}
         required = [artifact.path for artifact in self.station.artifacts if artifact.required]
+        # An artifact may be reported by its path or by its name alone.
         gone = [path for path in required if path not in left and path.rpartition("/")[2] not in left]
         if gone:
             return tuple(Seen("artifact", None, path) for path in gone)
@@ -215,6 +223,7 @@ def _over_budget(about: Observed) -> tuple[Seen, ...]:
         return (_saw("usage.cost_usd", cost),)
     if of_run is not None and exactly(cost) > exactly(of_run):
         return (_saw("usage.cost_usd", cost),)
+    # What all runs of the task reported, this one included (law §13)
     if of_task is not None and exactly(cost) + exactly(about.spent) > exactly(of_task):
         return (_saw("usage.cost_usd", cost), Seen("spent", about.spent))
     return ()
@@ -257,6 +266,7 @@ def _output_missing(about: Observed) -> tuple[Seen, ...]:
 
 
 ORDER: Final[tuple[tuple[str, Callable[[Observed], tuple[Seen, ...]]], ...]] = (
+    # In the order of law §13; the first is asked even of what was no work.
     (OVER_BUDGET, _over_budget),
     (NO_PROVIDER, _no_provider),
     (NO_FINAL_EVENT, _no_final_event),

@@ -33,6 +33,7 @@ def is_drawn(key: bytes, gate: str, root: str, one_in: int) -> bool:
 def draw(key: bytes, gate: str, root: str) -> int:
     """Return the draw of the chain at the gate, independent of the rate: evenly distributed from 0 to
     `RANGE`."""
+    # NUL keeps gate and root apart; 8 bytes are a number below RANGE.
     return int.from_bytes(hmac.digest(key, f"{gate}\0{root}".encode(), "sha256")[:8])
 
 

@@ -118,6 +118,7 @@ class Facts:
     @property
     def of_now(self) -> Facts:
         """The facts as step 7 reads them."""
+        # `now` holds only what is otherwise, so all else stays as it was frozen.
         return replace(self, **self.now, now={}) if self.now else self
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,6 +131,7 @@ class Facts:
         document["gates"] = {key: word.to_dict() for key, word in self.gates.items()}
         document["stands"] = {key: stands.to_dict() for key, stands in self.stands.items()}
         document["agents"] = {key: agent.to_dict() for key, agent in self.agents.items()}
+        # None is their default: an empty `visited` says that no station had a job.
         texts_and_lists = {"visited", "origin"}
         return {k: v for k, v in document.items() if v or (k in texts_and_lists and v is not None)}
 
@@ -203,6 +205,7 @@ def check_situation(line: ParsedLine, situation: Situation) -> None:
     if situation.station not in line.stations_by_key:
         raise SituationError("station", f"the line has no station {situation.station}")
     for key, word in situation.facts.gates.items():
+        # Only here a word needs a second one: where the rejection leads (law §4).
         if word.decision == "reject" and _reviewer_chooses(line, key):
             _check_choice(line, word.route, f"{join('facts.gates', key)}.route")
 
@@ -226,6 +229,7 @@ def assumed(
 ) -> dict[str, bool]:
     """The preconditions that an engine would look up, assumed to be met where there is no engine: in scenarios and
     samples. A handoff in the outcome is still checked. `but`: those that are missing."""
+    # What `decide` looks up by itself is not assumed.
     known = (GATE_PASSED, HANDOFF) if outcome.get("handoff") is not None else (GATE_PASSED,)
     preconditions = {name: True for name in line.requires(station) if name not in known}
     return {**preconditions, **dict.fromkeys(but, False)}
@@ -270,6 +274,7 @@ def _answer(value: Any, path: str) -> EvaluationAnswer:
     if type(value) is not dict:
         raise Malformed(path, "has to be an object")
     shapes.only(value, path, (*ANSWERS, "answer", "text"))
+    # A null is absent, as everywhere in a situation.
     kinds = [kind for kind in ANSWERS if value.get(kind) is not None]
     if len(kinds) != 1:
         raise Malformed(path, "has to name the evaluation: agentic, hook or tool")

@@ -32,6 +32,7 @@ class TraceEntry:
     took: float | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
+        # In tenths of microseconds, as traces are stored
         took = {} if self.took is None else {"took": round(self.took, 7)}
         return {
             "step": self.step,
@@ -64,6 +65,7 @@ class TestedRules:
     @property
     def untaken(self) -> int:
         """Number of tested rules that were false."""
+        # Only the last one can be other than false.
         return self.count - (self.result is not False)
 
     @property

@@ -86,6 +86,7 @@ def transition(
             answer.end_kind, answer.end, answer.error or "", reason, effects.aborts(about, answer)
         )
         return Transition(_count(about, answer, place), effects.gathered(about, answer), ended=ended)
+    # Behind a gate nothing counts before it is approved (law §5, steps 8 and 9).
     if isinstance(answer, Wait) and answer.status != REVIEW:
         return Transition(_count(about, answer, place), stays=effects.staying(answer))
     return Transition(stays=effects.staying(answer))
@@ -103,6 +104,7 @@ def _entry(about: DecisionSubject, answer: Move, place: TokenPlace, target: str,
     return StationEntry(
         target,
         effects.origin_after(place.station, place.origin, target),
+        # A `rework` signal leads to one station; a fork begins the count anew.
         effects.reworks_in_a_row(about, answer, place.signal_reworks) if alone else 0,
         "" if waits else answer.feedback or "",
         Arrival(place.station, answer.standing, place.order, failure_type) if waits else None,
@@ -133,6 +135,7 @@ def meeting(
     """Let the one token in which branches meet begin: it visits the station, or may not begin there.
     `said`: by branch, the values under the keys that they contradict each other under; `beside`: stations in
     which other tokens stand."""
+    # Otherwise its work does not run: the outcome of the branches is routed (law §7).
     if merge.verdict == PASS and (hindered := _hindered(merge, line, branch_values, other_stations)):
         return Transition(stays=hindered)
     return Transition({"visits": {merge.station: 1}})

@@ -96,6 +96,7 @@ class EvalTest:
         if self.bounds is not None:
             number = number_in(view.eval)
             return number is not None and self.bounds[0] <= number <= self.bounds[1]
+        # Order is for numbers: an eval counts as the one that it says (law §3).
         value = number_in(view.eval) if self.op in operators.ORDERED else view.eval
         return value is not None and operators.COMMON[self.op].holds(value, self.value)
 
@@ -121,11 +122,13 @@ class PathTest:
             nodes = [len(nodes)]
         if self.op == "missing":
             return not nodes
+        # What is missing is false for every op but `missing`, the `not_` ones included (law §3).
         if self.op == "exists" or not nodes:
             return bool(nodes)
         operator = operators.OUTPUT[self.op].holds
         if len(nodes) == 1:
             return operator(nodes[0], self.prepared)
+        # To compare a node may take a walk through the whole value.
         steps.spend(len(nodes) * size(self.value))
         tests = (operator(node, self.prepared) for node in nodes)
         return all(tests) if self.of == "every" else any(tests)
@@ -210,6 +213,7 @@ class Answered:
         if answer is None or not answer.is_word:
             word = None if answer is None else "unanswered"
             view.saw.append(Seen(self.evaluation.kind, word))
+            # An answer that is no word of its kind is none: a person is asked (law §3, Asking).
             raise NotAnswered(self.evaluation.to_dict(), unanswered=answer is not None)
         view.saw.append(Seen(self.evaluation.kind, answer.word))
         view.text = answer.text

@@ -253,6 +253,7 @@ def _of_types() -> list[Budget]:
             f"failure-{name.replace(' ', '-')}",
             "failure_type",
             most=most,
+            # A name of one word is spelt alike in all three ways.
             failure_types=tuple(dict.fromkeys(spelt(name))),
             on_exhausted="escalate",
             role=MANAGER,

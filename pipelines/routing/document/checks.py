@@ -33,6 +33,7 @@ COMPARED: Final = {
 """What compares, and how conditions call it."""
 OPERATORS: dict[str, operators.Test] = {
     **{name: operators.OUTPUT[key].holds for name, key in COMPARED.items()},
+    # An absent value fails every check before its operator is asked.
     "exists": lambda value, ignored: True,
 }
 WORDS: Final = {
@@ -176,6 +177,7 @@ def _read_group(value: Any, path: str, problems: Problems, depth: int) -> CheckG
     if type(value) is not dict or len(value) != 1 or next(iter(value)) not in ("all", "any"):
         problems.note(path, "a group of checks is {all: […]} or {any: […]}")
         return None
+    # Groups nest up to three deep (law §6).
     if depth > MAX_NESTING:
         problems.note(path, _("groups of checks nest at most %(most)s deep", most=MAX_NESTING))
         return None
@@ -262,6 +264,7 @@ def _is_reason(member: CheckGroup | Check, results: dict[int, CheckResult]) -> b
         result = results[id(member)]
         return result.passed or bool(result.why)
     decide = all if member.kind == "all" else any
+    # `all` of nothing is true, but a group without checks is no reason.
     return bool(member.members) and decide(_is_reason(inner, results) for inner in member.members)
 
 
@@ -277,6 +280,7 @@ def _run(check: Check, read: Read) -> CheckResult:
     if value is MISSING:
         return CheckResult(check, False, MISSING, "no value")
     operator = OPERATORS[check.operator]
+    # By its number with each number of the list, as text with the others (law §12)
     if check.field == "eval" and check.operator == "in":
         return CheckResult(
             check, any(equal(_eval_beside(value, operand), operand) for operand in check.prepared), value
@@ -295,6 +299,7 @@ def _worst(member: CheckGroup | Check, results: dict[int, CheckResult]) -> int:
     """The rank of the worst action that a member asks for, 0 if it asks for none."""
     if isinstance(member, Check):
         return 0 if results[id(member)].passed else RANK.get(member.action, 0)
+    # A passed `any` group counts as nothing, whatever in it failed.
     if member.kind == "any" and _passes(member, results):
         return 0
     return max((_worst(inner, results) for inner in member.counted), default=0)

@@ -130,6 +130,7 @@ def rule_for(declared: Iterable[EscalationRule], preset: str, trigger: str) -> E
 
 def role_key(role: str) -> str:
     """Return the role as a key of groups: “Development Manager” is `development-manager`."""
+    # What Django's `slugify` makes of it; routing imports no Django (house §1).
     plain = unicodedata.normalize("NFKD", role).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain)).strip("-_")
 

@@ -84,6 +84,7 @@ def evaluator_of(question: Mapping[str, Any], able: Collection[str]) -> str:
     `able`: the machines that can. A named machine that is missing is replaced by a person, never by
     another machine."""
     evaluator = question.get("agentic", {}).get("evaluator")
+    # Without a name the first that there is answers, in this order; a person comes last (law §3).
     candidates = (evaluator,) if evaluator else MACHINES
     return next((candidate for candidate in candidates if candidate in able), PERSON)
 

@@ -222,6 +222,7 @@ class Tool:
         return {
             key: value
             for key, value in document.items()
+            # What follows on a result does not change it: the answer stays when these are edited.
             if key not in ("action", "approve_warnings", "enabled")
         }
 

@@ -270,6 +270,7 @@ class Offers(Texts):
         return offers or self.absent(reader, key, around)
 
     def absent(self, reader: Reader, key: str, around: Around) -> Any:
+        # Under `flux`: approve, rework, abort (law §5)
         return FLUX_OFFERS if around.preset == "flux" else self.default
 
     def schema(self) -> Schema:
@@ -340,4 +341,5 @@ class Gate:
         return enforced and self.checks is not None and bool(self.checks.counted)
 
 
+# An absent name is the key; an absent mode depends on checks and tool.
 GATE: Final = Record.of(Gate, name="gate", first=("key", "checks", "tool"))

@@ -77,6 +77,7 @@ class Dollars(Text):
             amount = Decimal(amount_text)
         except InvalidOperation:
             amount = Decimal("NaN")
+        # “Infinity” is a decimal, too.
         if not amount.is_finite() or amount < 0:
             reader.note(key, "has to be an amount in dollars, as a text", 'such as "41.50"')
         return amount_text

@@ -91,6 +91,7 @@ def schema_faults(schema: Mapping[str, Any]) -> tuple[Problem, ...]:
     if not schema_problems:
         try:
             Draft202012Validator.check_schema(schema)
+            # References are resolved only when something is held against the schema.
             _validator(jsontext.dumps(schema)).is_valid({})
         except SchemaError as error:
             schema_problems.append(problem("", error))
@@ -132,6 +133,7 @@ def _re2(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[V
         yield ValidationError(f"does not match {pattern}")
 
 
+# The library matches patterns by Python's `re`, whose time is not bounded.
 _Validator = extend(Draft202012Validator, {"pattern": _re2})
 
 
@@ -146,4 +148,5 @@ def _plain(text: str) -> Any:
 
 
 def _whole(digits: str) -> int | float:
+    # Python converts long integers in quadratic time, and refuses very long ones.
     return int(digits) if len(digits) <= jsontext.MAX_INT_DIGITS else float(digits)

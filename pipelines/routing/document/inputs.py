@@ -38,6 +38,7 @@ RULES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What bounds the value, and the types that have it."""
 FARTHEST: Final = 10**12
+# `.csv`, `.tar.gz`
 ENDING: Final = re.compile(r"^\.[a-z0-9][a-z0-9.+_-]{0,19}$")
 
 

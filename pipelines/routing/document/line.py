@@ -59,6 +59,7 @@ def _around(document: dict[str, Any], keep: bool) -> Around:
         agents=_agents(document),
     )
     preset = document.get("preset")
+    # A preset that is none is reported when its own key is read.
     known = preset if type(preset) is str and preset in PRESETS else DEFAULT_PRESET
     return Around(names, str(known), keep, read_work)
 

@@ -327,6 +327,7 @@ class ParsedLine:
             *(test.path.text for test in tests),
             *(check.field.removeprefix("facts.") for check in checks),
         )
+        # `stations.…`, `$.stations…`, `$['stations']…`, or `$..`, which may come by it
         return any(path.lstrip("$.['\"").startswith("stations") or path.startswith("$..") for path in paths)
 
     @cached_property

@@ -71,6 +71,7 @@ def _runs(station: Mapping[str, Any], with_tools: set[str]) -> bool:
 
 
 def _asks_a_hook(condition: Any) -> bool:
+    # Without recursion: the document may be invalid, and nested to any depth.
     waiting = [condition]
     while waiting:
         one = waiting.pop()

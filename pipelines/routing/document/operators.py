@@ -33,10 +33,12 @@ def compile_pattern(pattern: str) -> Any:
     if len(pattern) > MAX_PATTERN:
         raise OperandError(_("the pattern is longer than %(most)s characters", most=MAX_PATTERN))
     options = re2.Options()
+    # Otherwise RE2 writes each faulty pattern to standard error.
     options.log_errors = False
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
+        # The wrapper hands on RE2's message as bytes.
         reason = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else error
         raise OperandError(_("not an RE2 pattern: %(reason)s", reason=reason)) from None
 
@@ -60,6 +62,7 @@ def _ends_with(value: Any, end: Any) -> bool:
 
 
 def _at_least(value: Any, least: Any) -> bool:
+    # `equal` alone would make “a” at least “a”; order is for numbers (law §3).
     return less(least, value) or _both_equal_numbers(value, least)
 
 

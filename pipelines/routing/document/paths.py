@@ -19,6 +19,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.routing.basics.wording import Wording as _
 
 Nodes = list[Any]
+# `.name`, `['name']` or `["name"]`; a wildcard, filter or escape ends the steps
 _STEP = re.compile(r"""\.([^\s.\[\]*'"]+)|\[\s*'([^'\\]*)'\s*\]|\[\s*"([^"\\]*)"\s*\]""")
 _FIRST = re.compile(r"""\$(?:\.([^\s.\[\]*'"]+)|\['([^'\\]*)'\]|\["([^"\\]*)"\])""")
 REMEMBERED = 4_000

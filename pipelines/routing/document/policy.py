@@ -17,6 +17,7 @@ from pipelines.routing.document.routes import ON_REJECT, Route
 
 DEFAULT_PRESET: Final = "alp"
 VISIT_CAP: Final = 100
+# `limit:0` to `limit:999999999`
 _LIMIT: Final = re.compile(r"limit:(0|[1-9][0-9]{0,8})\Z")
 
 

@@ -79,6 +79,7 @@ class HandoffSchema(Field):
         schema = reader.object(key)
         for fault in schema_faults(schema):
             path = f"{reader.at(key)}.{fault.path}" if fault.path else reader.at(key)
+            # The path of a fault in a list begins with its index: `handoff[0]`, not `handoff.[0]`.
             reader.problems.note(path.replace(".[", "["), fault.message, fault.hint)
         return schema
 

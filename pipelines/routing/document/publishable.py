@@ -51,6 +51,7 @@ def _workspace(line: ParsedLine) -> Iterator[Problem]:
     for key in ("base", "head", "branch"):
         yield from _template(line, f"{path}.{key}", getattr(workspace, key))
     for s, station in enumerate(line.stations):
+        # A join first merges the trees of its branches, which only a worker does (law §15, Git).
         if station.join and unattended(station):
             message = _(
                 "%(station)s joins branches of a repository, and no worker does its work",
@@ -125,6 +126,7 @@ def _hosts(line: ParsedLine, station: Station, kind: Kind, path: str) -> Iterato
     entries = egress_of(station.work.get("network"))
     if entries is None:
         return
+    # An empty list is that of an agent, which reaches its model alone.
     if not entries and not kind.hosts(station.work):
         yield Problem(path, "names no host", "name one, or set the network to none")
     repositories = {line_input.key for line_input in line.inputs if line_input.type == "repository"}

@@ -106,6 +106,7 @@ class RequirementRecord(Record[Requirement]):
         return False, count
 
     def write(self, value: Requirement) -> dict[str, Any]:
+        # An owner is one of all only where the station names two agents; documents say a count.
         everyone = value.everyone and value.kind != OWNER
         return {value.kind: value.name, "count": EVERYONE if everyone else value.count}
 
@@ -139,6 +140,7 @@ class Approvers(Each):
         return [
             requirement
             for number, requirement in enumerate(written)
+            # Both owners of a station came from one requirement.
             if OWNER not in requirement or requirement not in written[:number]
         ]
 

@@ -240,6 +240,7 @@ class Rule:
     def test(self) -> Callable[[View], bool]:
         """Function that returns whether the condition is true of a view. Only for a rule without a fault."""
         test = compiled(self.when)
+        # The text of another rule's evaluation is not for this rule to hand on (law §5, Feedback).
         return forgetting(test) if self.asks else test
 
     @cached_property
@@ -260,6 +261,7 @@ class Rule:
 
 class RuleRecord(Record[Rule]):
     def values(self, reader: Reader, around: Around) -> dict[str, Any]:
+        # With `keep` the faults of `when`, `to` and `gates` stay with the rule until it is reached.
         own = reader.values["fault"] = Problems() if around.keep else reader.problems
         values = super().values(reader, around)
         source = {key: reader.given[key] for key in LATE if key in reader.given}

@@ -55,6 +55,7 @@ class Macro:
 
     @property
     def kind(self) -> str:
+        # Without what stands after the bar, which may have a colon of its own
         return self.text.partition("|")[0].partition(":")[0]
 
 

@@ -32,6 +32,7 @@ MAX_RENDERED = 4_000_000
 """Characters of a rendered text: values are inserted, so a short template may grow."""
 
 _PLACE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+# `task.title`, `input.key`, `.x`
 _NAME = re.compile(r"(task|input|context|variables)?\.([^\s{}|()\"']+)\Z")
 
 
@@ -120,6 +121,7 @@ def _inserted(match: re.Match[str], text: str, scope: Mapping[str, Any]) -> str:
     if literal is not None:
         return literal
     family, _, name = _parsed(match, text)
+    # `{{.x}}` tries variables, inputs, context, task, in this order (law §8a).
     for scope_name in (family,) if family else SHORT_ORDER:
         value = look_up(dict(scope.get(scope_name) or {}), name)
         if value is not MISSING:

@@ -72,6 +72,7 @@ class LineCounts:
         """A visit is left once, so that it leads to each station at most once."""
         total = int(key == self.line.start)
         total += sum(most[source] if own is None else min(own, most[source]) for source, own in into.items())
+        # Each entry may be followed by as many reruns by `rework` signals.
         return total * (1 + self.line.station(key).limits.signal_retries)
 
     def _moves(self) -> Iterator[tuple[str, str, int | None]]:
@@ -80,6 +81,7 @@ class LineCounts:
         moves: set[tuple[str, str, int | None, str]] = set()
         for own in self.ways.values():
             for way in own:
+                # `_sum` counts these with each entry.
                 if way.by == "signal":
                     continue
                 rule = f"{way.by}:{way.rule.id}" if way.rule and way.by != "gate" else f"{way.by}:{way.at}"
@@ -129,6 +131,7 @@ class LineCounts:
                         continue
                     if station == new.station and new.counts[at["visits", station]] > bound:
                         return True
+                    # Moves are counted: coming to the same place again makes the path longer, too.
                     if not station:
                         after.add(new)
                     elif new not in visited:
@@ -187,6 +190,7 @@ class LineCounts:
             limits = self._limits(way, target)
             if any(place.counts[at[key]] >= most for key, most in limits if key in at):
                 continue
+            # With branches another token may have used the limit up, and its counts are not kept.
             if way.by == "exhausted" and not self.forks and not self._used_up(place, way, at):
                 continue
             if target not in self.line.stations_by_key:
@@ -198,9 +202,11 @@ class LineCounts:
                     counts[at[key]] += 1
             inside = ("signals", place.station)
             for key, index in at.items():
+                # `rework` signals count in a row: any other move ends it.
                 if key[0] == "signals" and (way.by != "signal" or key != inside):
                     counts[index] = 0
             origin = place.origin if target == place.station else place.station
+            # Where nothing leads back the origin would only multiply the places.
             yield way, target, CountedPlace(target, origin if self._returns else "", tuple(counts))
 
     def _lacks_origin(self, place: CountedPlace, way: WayOut) -> bool:
@@ -258,6 +264,7 @@ def entry_limit(line: ParsedLine, key: str) -> int:
     the first is counted, so there is no limit."""
     if line.station(key).join is not None:
         return UNLIMITED
+    # The start is entered once, even where its limit is 0.
     return max(visit_limit(line, key), int(key == line.start))
 
 

@@ -43,6 +43,7 @@ class Mark:
 
     def joined(self, marks: Collection[bool]) -> bool:
         """Mark of what branches become together."""
+        # The past is that of all branches: one that passed is enough, and so is one word (law §14).
         return any(marks) if self.word else all(marks)
 
 

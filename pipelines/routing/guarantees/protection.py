@@ -99,8 +99,10 @@ def missing(
     `anonymous`: somebody who did is not known, and so may be one of those who approved: one more has to."""
     if not protection.asks:
         return []
+    # Neither the voter nor anybody in whose place the vote stands may be barred (law §14).
     counted = [vote for vote in approvals if vote.people.isdisjoint(barred)]
     lacking: list[Any] = []
+    # One more, since one of those who approve may be the one who is not known (law §14).
     needed, there = protection.people + int(anonymous), _people(counted)
     if there < needed:
         lacking.append(_("%(there)s of %(needed)s approvals", there=there, needed=needed))
@@ -192,6 +194,7 @@ class _Protected:
             )
         )
         votes = [people_of(gate) for gate in self.before]
+        # By one gate: votes at several may all be of the same person.
         if max(votes, default=0) >= needed:
             return self._answer("approvals", promise, PROVED)
         if sum(votes) >= needed:

@@ -169,6 +169,7 @@ class _Proving:
         if guarantee.never is not None:
             mark = mark_of(self._line, guarantee)
             reach = MarkedReach(self._line, self._ways, mark)
+            # First without limits: that needs no counting.
             if not reach.proved and self._is_limited(mark):
                 return True, "limits keep every path from it"
             return reach.proved, "" if reach.broken is None else self._way(reach.broken)
@@ -201,6 +202,7 @@ class _Proving:
             return True, ""
         name = self._line.station(station).name
         why = _("%(station)s may be entered %(most)s times, by all limits together", station=name, most=most)
+        # The walk follows a single token; with branches only the sum holds.
         if self._counts.forks:
             return False, why
         return self._walked(times, station, why)

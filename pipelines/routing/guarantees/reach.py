@@ -65,6 +65,7 @@ class MarkedReach:
 
     def _leave(self, place: MarkedPlace) -> None:
         for way in self._ways[place.station]:
+            # What a join reports of branches that did not pass is no success, and brings no signal.
             if place.judged and (way.standing == PASSED or way.is_signalled):
                 continue
             if opens(self._line, self._mark, place.mark, way):
@@ -80,6 +81,7 @@ class MarkedReach:
                 self._breaks(place, way)
             return
         self._leads.setdefault((target, mark), set()).add((place.station, place.mark))
+        # What waits at a join has not entered the station yet.
         if self._line.waits_at(target, way.source):
             self._arrive(place, target, way, mark)
             return
@@ -120,6 +122,7 @@ class MarkedReach:
             return
         marks = [{mark for at, passed, mark in arrived if at == source and passed} for source in sources]
         if all(marks):
+            # Each branch with the mark wherever it may have it, then without wherever it may not
             yield self._mark.joined([True in branch_marks for branch_marks in marks])
             yield self._mark.joined([False not in branch_marks for branch_marks in marks])
 

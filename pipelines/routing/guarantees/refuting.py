@@ -84,6 +84,7 @@ class Refuting:
                 if not record.walk.over and key not in known:
                     known.add(key)
                     number += 1
+                    # Nearness outweighs length; `number` settles ties, as nodes have no order.
                     heapq.heappush(todo, (new.depth + 3 * near(record.walk, watched), number, new))
         return Refutation(None)
 
@@ -91,6 +92,7 @@ class Refuting:
         walk, pasts = node.walk, node.watched.key(node.walk)
         promised = pasts if guarantee.ends_within is not None else tuple(mark for mark, _moves in pasts)
         visits = walk.visits.get(guarantee.at_most.visit, 0) if guarantee.at_most else 0
+        # Beyond what conditions ask for, a count makes no difference.
         edges = tuple(min(walk.edges.get(edge, 0), most) for edge, most in self._edges.items())
         spent = walk.spent if guarantee.cost_at_most is not None else 0
         return coarse(walk), promised, self._under_review(walk), visits, edges, spent

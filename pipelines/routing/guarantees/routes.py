@@ -161,6 +161,7 @@ class Routes:
             settled = can_be(rule.when, route.seen)
             if settled is not False:
                 yield rule
+            # It takes everything that comes: no rule below is reached.
             if settled is True:
                 return
 
@@ -171,6 +172,7 @@ class Routes:
         left = [rule for rule in self.rules if rule.id not in route.left_out]
         if any(can_be(rule.when, route.seen) is True for rule in left):
             return False
+        # `unmatched` speaks of all rules, and of outcomes that passed or failed.
         recorded = not route.left_out and route.seen.standing != BLOCKED
         return not recorded or (self.station.key, route.seen.standing) in self.subject.unmatched
 
@@ -180,6 +182,7 @@ class Routes:
             gate
             for gate in map(self.line.gate, dict.fromkeys(rule.gates))
             if gate.key not in route.spoken
+            # Approved at this visit before the rules, so nobody is asked there again
             and not (gate.key == self.station.gate and route.words.get(gate.key) == APPROVE)
             and can_ask(gate, self.station)
         ]

@@ -57,6 +57,7 @@ def _places(line: ParsedLine, steps: Sequence[ScenarioStep]) -> Iterator[object]
     result = run(line, ScenarioScript("walk", "walk", tuple(steps)))
     remark: list[object] = []
     at: object = place(line, line.start)
+    # The first record is the start, which no step made.
     records = result.steps[1:]
     for step, record in zip(steps, records, strict=False):
         remark += _said(line, step)

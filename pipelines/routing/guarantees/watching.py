@@ -97,6 +97,7 @@ class GuaranteeWatch:
     def _children(self, walk: SimulatedTask, moved: SimulatedPosition, decision: Move) -> list[int]:
         if len(decision.to) == 1:
             return [moved.token]
+        # Numbered on in the order of the targets, as `simulate.following` does it
         return [walk.tokens + number for number in range(1, len(decision.to) + 1)]
 
     def _entered(self, mark: bool, source: str, decision: Move | Finish) -> bool:
@@ -181,6 +182,7 @@ class GuaranteeWatch:
         )
         broken = False
         for join in record.joined:
+            # “passed”[:4] is the verdict “pass”.
             entered = join.merge.verdict == PASSED[:4]
             broken = broken or bool(self.mark and entered and merged.mark and join.station == self.mark.reach)
             if isinstance(join.decision, Move | Finish):

@@ -104,6 +104,7 @@ class _Ways:
     ) -> Iterator[WayOut]:
         """List the way there, if it may go on; and where a named limit leads that such a move spends."""
         words = route.words if words is None else words
+        # As `decide` has it: what a gate did not let through counts as failed at a join.
         outcome_state = FAILED if by == "gate" else route.seen.standing
         if self._may_go_on(target, route):
             yield WayOut(self.station.key, target, by, outcome_state, route.passed, rule, words, (), at)
@@ -181,6 +182,7 @@ class _Ways:
             return ()
         knob = gate.on_reject or self.line.policy.on_reject
         if knob == "reviewer_chooses":
+            # The rejection names one of these, its own station among them (law §4).
             return ("failed", *self.line.stations_by_key)
         if knob == "fail":
             return ("failed",)

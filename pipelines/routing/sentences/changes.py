@@ -346,6 +346,7 @@ def _called(document: Document, key: str) -> str:
 
 def _name(document: Document, kind: str, key: str) -> str:
     member = _member(document, f"{kind}s", key)
+    # Ends and inputs have a label in place of a name.
     name = member.get("label") if kind in ("end", "input") else member.get("name")
     name = name if isinstance(name, str) else ""
     return end_words(key, name) if kind == "end" else name or key

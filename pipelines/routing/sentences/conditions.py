@@ -71,6 +71,7 @@ def _value(value: Any) -> str:
 def _leaves(condition: c.Condition, prefix: str, way: _Way, nested: bool) -> list[Leaf]:
     match condition:
         case c.All(members):
+            # An empty `all` is true, an empty `any` is false (law §12).
             return _members(members, prefix, ("and", "always"), way, nested)
         case c.AnyOf(members):
             return _members(members, prefix, ("or", "never"), way, nested)

@@ -15,6 +15,7 @@ Cut = Callable[[str], str]
 
 def cut(text: str, start: int = 0) -> str:
     """Return at most MAX_VALUE characters of the text from `start` on; “…” marks what is left out."""
+    # Room for “…” on one side, or on both
     most = MAX_VALUE - (2 if start else 1)
     lead = "…" if start else ""
     if len(text) - start <= MAX_VALUE - len(lead):

@@ -110,6 +110,7 @@ def _escalated(field: Field, value: str) -> str:
 def _choices(field: Field | None) -> Mapping[str, str]:
     """Return the effects of the field's words, where they have texts."""
     if isinstance(field, Exhausted):
+        # The same words as the knob of the line, which has texts for them
         field = POLICY.fields["on_exhausted"]
     if field is not None and type(field) in WORDS_OF:
         return WORDS_OF[type(field)]

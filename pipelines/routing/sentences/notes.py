@@ -54,6 +54,7 @@ def _is_gate(line: ParsedLine, key: str) -> bool:
 
 
 def _policy(line: ParsedLine, key: str, detail: str) -> str:
+    # `on_failure: halt after compose_failed`
     knob = detail.partition(" after ")[0]
     return POLICIES[key] % {"then": policy_words(line, knob)}
 
@@ -121,6 +122,7 @@ BY = {
     "signal": "by a signal",
     "gate": "by a gate",
 }
+# `goes to build + test (by rule)`
 GOES = re.compile(rf"goes to (?P<to>.+) \(by (?P<by>{'|'.join(BY)})\)")
 REFUSED = (
     (

@@ -27,6 +27,7 @@ def plain(value: Any) -> str:
 
 def _word(text: str) -> str:
     plain = text.replace("_", "a").replace("-", "a").isalnum() and text.isascii() and not text[:1].isdigit()
+    # Without quotes these three would be read as values.
     return text if plain and text not in ("true", "false", "null") else json.dumps(text, ensure_ascii=False)
 
 

@@ -180,6 +180,7 @@ def held(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
     if wait.get("deadlock"):
         text = f"A deadlock: {deadlock_words(wait['deadlock'])}."
         return Sentence(text, "Its work is held until somebody responsible resolves it.")
+    # Before `depends_on`, which such a wait has as well.
     if wait.get("failed"):
         text = "It waits for %(names)s, which failed or was cancelled."
         return Sentence(
@@ -200,6 +201,7 @@ def held(wait: Mapping[str, Any], line: ParsedLine) -> Sentence:
         return Sentence(
             text % words,
             "Somebody responsible decides how it continues.",
+            # The one trigger that is also a verbatim name (law §11)
             str(wait["trigger"]) if wait["trigger"] in ("RetryLimitExceeded",) else "",
         )
     if wait.get("by"):

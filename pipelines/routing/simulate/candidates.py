@@ -73,6 +73,7 @@ class Candidates:
             ]
             first: dict[str, Candidate] = {}
             for candidate in candidates:
+                # Several witnesses may say the same outcome: it stays that of the first rule.
                 first.setdefault(jsontext.dumps(candidate.step.to_dict()), candidate)
             self._outcomes[key] = tuple(first.values())
         return self._outcomes[key]

@@ -203,8 +203,10 @@ def _tried(
         full_step, record = answering(line, walk, replace(step, at=position.station))
     except StepRefused as why:
         return SimulationChoice(kind, step, refused=str(why), rule=rule, leads=False)
+    # A rule that waits at its gates is not taken yet, but it is what decides.
     waits = isinstance(record.decision, Wait) and record.decision.rule == rule
     leads = not rule or rule in record.rules or waits
+    # `_at_token` names the station again where several tokens stand.
     return SimulationChoice(kind, replace(full_step, at=None), record, rule=rule, leads=leads)
 
 

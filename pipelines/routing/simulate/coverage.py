@@ -11,6 +11,7 @@ from pipelines.routing.decide.decisions import Decision, Wait
 from pipelines.routing.document.model import ParsedLine
 from pipelines.routing.simulate.run import ScenarioResult
 
+# `no_match: stuck`, as the trace notes a policy
 _KNOB = re.compile(r"(no_rules|no_match|on_failure|failure_rules): ")
 
 

@@ -31,6 +31,7 @@ def opened(
         position.token if position else 0,
         position.station if position else "",
         rule,
+        # What is done on a breach never comes: a walk has no time.
         BLOCK in escalation_rule.at_once,
     )
     walk = blocked(_with(walk, new), but=index)

@@ -51,6 +51,7 @@ def decided(
     word: str = "",
     asked_rule: str | None = None,
 ) -> StepRecord:
+    # The clock counts decisions, and orders writes, arrivals and forks.
     walk = replace(walk, clock=walk.clock + 1)
     position = walk.positions[index]
     read = read_situation(situation)
@@ -96,6 +97,7 @@ def _entered(
 
 def joined(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Decide every join that can be decided by now; what is no pass is routed at once."""
+    # Once more after each merge: its token may complete another join.
     while any(position.arrival for position in record.walk.positions):
         merged = joins.meet(line, record.walk)
         if merged is None:
@@ -141,6 +143,7 @@ def _stayed(
         contents = {gate: shown(line, stayed, gate) for gate in wait["gates"]}
         rejected = rejected_before(walk.last_words, contents)
         if rejected:
+            # An unchanged re-ask after a rejection is not asked: the task is held (law §6).
             return replace(stayed, status=HELD, wait={**wait, "rejection": {"gate": rejected}}, asked=None)
     return stayed
 
@@ -162,6 +165,7 @@ def reconsidered(line: ParsedLine, record: StepRecord) -> StepRecord:
     """Every token that was held for something missing is decided again; where the same would come out it stays."""
     for token in [position.token for position in record.walk.positions if position.lacks]:
         index = record.walk.index_of(token)
+        # What was decided before may have moved it, or ended the whole task.
         if index is not None and record.walk.positions[index].lacks:
             situation = once_more(line, record.walk, index)
             if differs(line, record.walk.positions[index], situation):

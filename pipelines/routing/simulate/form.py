@@ -16,6 +16,7 @@ from pipelines.routing.simulate.candidates import plain
 
 TEXTS = ("result", "verdict", "eval", "failure_type", "summary", "comment")
 KNOWN = (*TEXTS, "exit_code", "output", "json")
+# A list is filled up with nulls as far as the index of a path.
 MOST_INDEX = 100
 
 Part = str | int

@@ -194,5 +194,6 @@ def _key(rule: str, keys: Collection[str]) -> str:
     plain = _STRANGE.sub("-", rule.lower()).strip("-._") or "rule"
     key, number = f"takes-{plain}"[:64], 2
     while key in keys:
+        # A key has at most 64 characters: 58 leave room for the number.
         key, number = f"{f'takes-{plain}'[:58]}-{number}", number + 1
     return key

@@ -37,12 +37,18 @@ def meet(line: ParsedLine, walk: SimulatedTask) -> tuple[StepRecord, int] | None
     }
     counted, takes_place = accounted(line, merge, ends)
     gone = {*merge.arrived, *(ends if takes_place else counted)}
+    # Where the first of them stood, among those that are left
     index = sum(i not in gone for i in range(min(merge.arrived)))
     left = [position for i, position in enumerate(walk.positions) if i not in gone]
     forks = _forks(arrived[0], merge, takes_place)
     walk, token = _token(walk, merge, arrived[0], takes_place)
     one = SimulatedPosition(
-        merge.station, origin=merge.sources[-1], within=forks, wrote=_wrote(arrived), token=token
+        # Sources stand in the order of arriving: the last one completed the join.
+        merge.station,
+        origin=merge.sources[-1],
+        within=forks,
+        wrote=_wrote(arrived),
+        token=token,
     )
     walk = replace(walk, positions=(*left[:index], one, *left[index:]))
     writes = _since(arrived, merge)
@@ -88,5 +94,6 @@ def _wrote(arrived: list[SimulatedPosition]) -> tuple[Write, ...]:
 
 def _since(arrived: list[SimulatedPosition], merge: Merge) -> list[list[Write]]:
     """Leave out what was written before the fork: it is common to all."""
+    # The id of a fork is the clock of the decision that forked (`following`).
     since = merge.fork.id if merge.fork else 0
     return [[w for w in position.wrote if w.order > since] for position in arrived]

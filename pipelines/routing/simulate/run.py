@@ -75,6 +75,7 @@ def run(line: ParsedLine, scenario: ScenarioScript) -> ScenarioResult:
             break
         walk = record.walk
         records.append(replace(record, number=number))
+    # A refused step ended the walk early, so its end is not held against what is expected.
     return ScenarioResult(scenario, tuple(records), walk, refused or compare(scenario.expect, records, walk))
 
 

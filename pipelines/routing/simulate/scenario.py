@@ -154,6 +154,7 @@ def read_step(data: Any, at: str) -> ScenarioStep:
         raise Malformed(at, "has to be an object")
     shapes.only(data, at, ("at", *KINDS, "missing"))
     kinds = {key for key in KINDS if data.get(key) is not None}
+    # Beside an outcome `answers` are those that are known already; alone they are a step.
     kind = "outcome" if kinds == {"outcome", "answers"} else next(iter(kinds), "")
     if not kind or kinds - {kind, "answers"} or (len(kinds) > 1 and kind != "outcome"):
         raise Malformed(at, f"has to say one of {', '.join(KINDS)} (answers may stand beside an outcome)")

@@ -98,6 +98,7 @@ def followed(
     """Try what is offered `at` each position; what is refused is left out."""
     living = [position for position in walk.positions if position.here]
     for index, position in enumerate(living):
+        # A step names a station, and means the first token that stands there.
         if position.station in (earlier.station for earlier in living[:index]):
             continue
         for candidate in at(position):

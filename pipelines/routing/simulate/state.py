@@ -213,6 +213,7 @@ class SimulatedTask:
         """Return the situation of a fresh outcome."""
         position = self.positions[index]
         own: dict[str, Any] = {"signal_reworks": position.signal_reworks, "origin": position.origin}
+        # `spent` and `observed` are recorded only of lines that read them.
         if line.limits.cost_usd is not None and self.spent:
             own["spent"] = self.spent
         if line.reads_stations and (observed := across(outcome.get("facts") or {}, self.past)):

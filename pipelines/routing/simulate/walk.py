@@ -73,6 +73,7 @@ def _outcome(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioSt
     position = walk.positions[index]
     _needs(position, (READY,), "an outcome")
     situation = fresh(line, walk, index, step.outcome, step.missing)
+    # After the situation, whose `spent` is what the task cost before this outcome.
     cost = cost_of(step.outcome)
     if cost is not None:
         walk = replace(walk, spent=float(exactly(walk.spent) + cost))
@@ -110,6 +111,7 @@ def _gates(line: ParsedLine, walk: SimulatedTask, index: int, step: ScenarioStep
         _check_word(line, walk, open_review, key, word)
     words = {**open_review.words, **step.gates}
     walk = _recorded(line, walk, position, step.gates)
+    # Law §5: abort counts before reject, reject before rework, rework before send_back.
     against = sorted(
         (word["decision"] for word in step.gates.values() if word["decision"] != APPROVE), key=RANK.index
     )

@@ -80,6 +80,7 @@ def sessions_of(user: User, this: str | None) -> list[dict[str, Any]]:
     unrecorded = [
         session
         for session in alive.exclude(pk__in=recorded)[:NEWEST_UNRECORDED]
+        # Django keeps the id as a text inside the signed data, where SQL cannot compare it.
         if session.get_decoded().get("_auth_user_id") == str(user.pk)
     ]
     return [
@@ -106,6 +107,7 @@ def change_password(request: SignedIn) -> HttpResponse:
     if not form.is_valid():
         return page(request, password=form, status=422)
     form.save()
+    # A new password ends every session whose hash is of the old one; this one gets the new hash.
     update_session_auth_hash(request, request.user)
     get_adapter().send_notification_mail("account/email/password_changed", request.user)
     messages.success(request, "Password changed. Other browsers are signed out.")

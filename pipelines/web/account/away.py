@@ -31,6 +31,7 @@ class AwayForm(forms.Form):
         own_projects = Project.objects.filter(memberships__user=user, archived_at=None)
         self._field("project").queryset = own_projects.select_related("owner").order_by("owner__key", "key")
         people = User.objects.filter(is_active=True, memberships__project__memberships__user=user)
+        # Once each, however many projects both are members of
         self._field("stand_in").queryset = people.exclude(pk=user.pk).distinct().order_by("username")
 
     def _field(self, name: str) -> forms.ModelChoiceField:
@@ -45,6 +46,7 @@ class AwayForm(forms.Form):
             after = datetime.combine(
                 form_data["until"] + timedelta(days=1), time(), tzinfo=zone(self.user.time_zone)
             )
+            # Raises for a day whose instant lies beyond the calendar.
             after.timestamp()
         except (OverflowError, ValueError) as problem:
             raise Invalid.at("until", "Choose a day from today on, within a year.") from problem

@@ -29,9 +29,11 @@ class FactorAdapter(DefaultMFAAdapter):
 
 def _fernet() -> MultiFernet:
     """Return the cipher of the secret key, and of earlier keys (`SECRET_KEY_FALLBACKS`)."""
+    # MultiFernet encrypts with the first key and decrypts with any of them.
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     return MultiFernet([Fernet(_key_of(str(key))) for key in keys])
 
 
 def _key_of(secret: str) -> bytes:
+    # The prefix keeps it apart from other keys of this secret. Fernet takes 32 bytes in base64.
     return base64.urlsafe_b64encode(hashlib.sha256(b"gateline.factors:" + secret.encode()).digest())

@@ -57,14 +57,17 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
         except invitations.InvitedSomebodyElse as refusal:
             return _page(request, "account/join.html", status=409, invitation=invitation, refusal=refusal)
     else:
+        # This form is no view of allauth, so its limit of sign-ups is applied here.
         limited = ratelimit.consume_or_429(request, action="signup")
         if limited is not None:
             return limited
         form = JoinForm(request.POST)
+        # The address is no field of the form: only the invited one counts.
         form.instance.email = invitation.email
         if not form.is_valid():
             return _page(request, "account/join.html", status=422, invitation=invitation, form=form)
         try:
+            # An invitation that is refused after all leaves no account behind.
             with transaction.atomic():
                 user = form.save()
                 invitations.accept(invitation, user, timezone.now())
@@ -78,5 +81,6 @@ def _join(request: HttpRequest, invitation: Invitation) -> HttpResponse:
 def _page(request: HttpRequest, template: str, status: int = 200, **context: Any) -> HttpResponse:
     context["next"] = f"{reverse('sign-in')}?next={request.path}"
     response = render(request, template, context, status=status)
+    # The address holds the secret. Not “no-referrer”: the form would be sent with “Origin: null”.
     response["Referrer-Policy"] = "same-origin"
     return response

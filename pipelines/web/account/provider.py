@@ -48,8 +48,10 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         user = sociallogin.user
         assert isinstance(user, User)
+        # At each sign-in, so that a group that was taken away takes its roles along.
         if sociallogin.is_existing:
             _settle_roles(user, sociallogin)
+        # “connect”: somebody who is signed in adds the provider to their own account.
         elif sociallogin.state.get("process") != "connect" and _taken(user.email):
             # Whoever typed this address into their account has not shown that it is theirs.
             raise ImmediateHttpResponse(refused(request, "taken"))
@@ -77,6 +79,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
 def _settle_roles(user: User, sociallogin: SocialLogin) -> None:
     claims = sociallogin.account.extra_data
+    # Stored by where they came from, or flat.
     claims = claims.get("userinfo") or claims.get("id_token") or claims
     # A provider may say null, one name, or something that is no list: who is in no group gets no role by one.
     claim = claims.get(settings.OIDC_GROUPS_CLAIM)
@@ -86,6 +89,7 @@ def _settle_roles(user: User, sociallogin: SocialLogin) -> None:
 
 
 def _taken(email: str) -> bool:
+    # A provider may name no address, which is not that of the accounts without one.
     return bool(email) and User.objects.filter(email__iexact=email).exists()
 
 

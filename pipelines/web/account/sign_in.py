@@ -43,6 +43,7 @@ class SignIn(LoginView):
 def begin_session(request: HttpRequest, user: User) -> None:
     """Signs in whoever has shown a link of their own instead of a password."""
     login(request, user, backend=BACKEND)
+    # Allauth lists the sessions of its own sign-ins only.
     UserSession.objects.create_from_request(request)
 
 
@@ -86,6 +87,7 @@ def set_password(request: SignedIn) -> HttpResponse:
     form = SetPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         form.save()
+        # Otherwise the changed password hash would end this very session.
         update_session_auth_hash(request, user)
         return HttpResponseRedirect(_next(request))
     status = 422 if form.is_bound else 200
@@ -94,6 +96,7 @@ def set_password(request: SignedIn) -> HttpResponse:
 
 def _next(request: HttpRequest) -> str:
     next_url = request.POST.get("next") or request.GET.get("next") or ""
+    # Addresses of this site only: whoever made the link chose “next”.
     safe = url_has_allowed_host_and_scheme(next_url, {request.get_host()}, require_https=request.is_secure())
     return next_url if safe else reverse("home")
 

@@ -22,8 +22,10 @@ from pipelines.work import storage
 Entry = dict[str, Any]
 COUNTED_BYTES = 64 * 1024 * 1024
 """Of all files together; what lies beyond is listed without its lines."""
+# Of comparing lines, over all files together
 COUNTED_STEPS = 4_000_000
 PICTURE_BYTES = 8 * 1024 * 1024
+# Comparisons of one process, each with all its changed files
 CACHE_SIZE = 32
 
 
@@ -32,6 +34,7 @@ class StoredTree:
     """A manifest, known by its digest. An empty digest is the empty tree."""
 
     digest: str = ""
+    # The digest stands for it where trees are compared, and as key of the cache.
     manifest: tuple[Entry, ...] = field(default=(), compare=False, repr=False)
 
 
@@ -62,6 +65,7 @@ class CountedFile:
     def mark(self) -> str:
         """Name the content that a mark “viewed” is about."""
         content = content_mark(self.change.new or self.change.old or {})
+        # Who viewed a content has not viewed that it was deleted.
         return f"-{content}" if self.change.change == DELETED else content
 
 
@@ -110,6 +114,7 @@ class Bytes:
             return None
         try:
             with self._storage.open(name, "rb") as file:
+                # The one byte more tells that there is more.
                 data: bytes = file.read(most + 1)
         except FileNotFoundError:
             return None
@@ -124,6 +129,7 @@ def _side(entry: Any, stored: Bytes) -> FileSide:
     if entry is None:
         return FileSide()
     size = int(entry.get("size", 0))
+    # Of a file that is too large the start alone is read: it tells the kind of content.
     data = stored.read(entry, MOST_BYTES if size <= MOST_BYTES else kinds.LEAD)
     return side(data if data is not None else b"", size or None)
 
@@ -139,6 +145,7 @@ def compared(old: StoredTree, new: StoredTree) -> Comparison:
     for change in changes:
         size = sum(int(entry.get("size", 0)) for entry in (change.old, change.new) if entry)
         counts = room > 0
+        # Each side is read up to MOST_BYTES, however large it is.
         room -= min(size, 2 * MOST_BYTES)
         files.append(_counted(change, stored, budget) if counts else CountedFile(change))
     return Comparison(old, new, tuple(files))
@@ -146,10 +153,12 @@ def compared(old: StoredTree, new: StoredTree) -> Comparison:
 
 def _counted(change: FileChange, stored: Bytes, budget: StepBudget) -> CountedFile:
     old, new = sides(change, stored)
+    # One file may use the usual budget at most; the rest is for the files behind it.
     share = StepBudget(min(budget.steps, StepBudget().steps))
     began = share.steps
     lines = compare_lines(old, new, budget=share)
     budget.steps -= began - share.steps
+    # The mark of a generated file stands in its first lines.
     lead = "\n".join((new.lines or old.lines or ())[:20]).encode()
     return CountedFile(
         change,

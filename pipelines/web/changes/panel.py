@@ -25,7 +25,9 @@ from pipelines.work.results.text import Masker
 
 LISTED = 400
 """Files whose names a page shows."""
+# Files beyond which the list has a search
 SEARCHED = 20
+# What counts for one page only; no link carries it on, unlike the sticky ones.
 ONCE = ("unfold", "whole", "listed", "line", "rows", "long")
 STICKY_PARAMETERS = ("range", "view", "space", "find", "under")
 OWN = (*STICKY_PARAMETERS, "file", *ONCE)
@@ -115,6 +117,7 @@ class ChangesPanel:
 
     def __post_init__(self) -> None:
         range_key = self.query.get("range", "")
+        # A range that is not there any more is no error: the first is shown.
         self.range = next((choice for choice in self.ranges if choice.key == range_key), self.ranges[0])
         self.comparison = compared(self.range.base, self.tree)
         self.files = self.comparison.files
@@ -122,6 +125,7 @@ class ChangesPanel:
         self.matching = [file for file in self.files if self._matches(file.path)]
         selected_file = self.comparison.file(self.query.get("file", ""))
         self.chosen = selected_file or next(iter(self.matching), None)
+        # Place -1: the chosen file does not match the search, so it has no neighbours.
         self.place = self.matching.index(self.chosen) if self.chosen in self.matching else -1
 
     def _matches(self, path: str) -> bool:
@@ -140,6 +144,7 @@ class ChangesPanel:
 
     def url(self, **changed: str) -> str:
         """This page with some of its choices changed; an empty one is left out."""
+        # A link leads to a whole page, also from a fragment of one.
         other = [(key, value) for key, value in self.query.items() if key not in (*OWN, "fragment")]
         sticky = {key: str(self.query[key]) for key in STICKY_PARAMETERS if self.query.get(key)}
         parameters = {**sticky, **({"file": self.chosen.path} if self.chosen else {}), **changed}
@@ -288,6 +293,7 @@ class ChangesPanel:
             self.chosen,
             self.masker,
             ignore_space=self.ignores_space,
+            # A comment is written below a line, so a file that gets one is unfolded.
             unfold=bool(self.query.get("unfold")) or bool(self.writing),
             is_full=bool(self.query.get("whole")),
             start=self.query.get("rows", ""),
@@ -300,6 +306,7 @@ class ChangesPanel:
     def writing(self) -> tuple[str, int] | None:
         """The line that a comment is being written on: `new-15`."""
         side, _, number = self.query.get("line", "").partition("-")
+        # `isdigit` alone is true of “²”, which `int` refuses.
         plain = number.isascii() and number.isdigit() and len(number) < 8
         return (side, int(number)) if self.writable and plain and side in ("new", "old") else None
 
@@ -310,6 +317,7 @@ class ChangesPanel:
     @property
     def next_url(self) -> str:
         after = self.place + 1
+        # With `place` -1 `after` is 0: nothing comes next.
         return self.url(file=self.matching[after].path) if 0 < after < len(self.matching) else ""
 
     def _folders(self, files: Iterable[CountedFile], **changed: str) -> list[ListedFolder]:

@@ -51,6 +51,7 @@ def files(user: User, task: Task) -> ReaderFiles:
 def open_file(user: User, task: Task, path: str, content: str) -> None:
     """The reader was shown the file to its end."""
     row = ViewedFile(user=user, task=task, path=path, content=content, marked=False, at=timezone.now())
+    # A row that is there already stays: it may be marked, or of another tab.
     ViewedFile.objects.bulk_create([row], ignore_conflicts=True)
 
 
@@ -61,5 +62,6 @@ def mark(user: User, task: Task, path: str, content: str, on: bool) -> None:
         path=path,
         content=content,
         defaults={"marked": on},
+        # `at` stays the time of the first look.
         create_defaults={"marked": on, "at": timezone.now()},
     )

@@ -28,6 +28,7 @@ from pipelines.work.results.text import Masker
 FOLDED_LINES = 1500
 """Changed lines beyond which a file is folded until somebody asks for it."""
 SHOWN_ROWS = 4000
+# In place of a limit: lines of context, and characters of a line
 UNLIMITED = 1_000_000
 SIGNS = {"added": "+", "removed": "−", "same": ""}
 
@@ -64,6 +65,7 @@ class DiffCell:
             "",
             "{}",
             (
+                # The name of the tag alone is put in beforehand; the text is escaped.
                 (format_html(f"<{tag}>{{}}</{tag}>", visible(text)) if changed else visible(text),)
                 for text, changed in self.row.parts
             ),
@@ -159,6 +161,7 @@ def shown(
     change = counted.change
     stored = Bytes((change.old, change.new))
     old, new = sides(change, stored)
+    # Before the size counts: a picture is not compared by lines.
     if pictures := _pictures(counted, old, new):
         return ShownFile(counted, pictures=pictures)
     if old.too_large or new.too_large:
@@ -208,11 +211,13 @@ def _pictures(counted: CountedFile, old: FileSide, new: FileSide) -> Sequence[tu
     return [
         (label, str(entry["digest"]))
         for label, side, entry in labels
+        # SVG is none of PICTURES, as it can hold markup.
         if entry and side.content in PICTURES and int(entry.get("size", 0)) <= PICTURE_BYTES
     ]
 
 
 def _executable(entry: Any) -> str:
+    # The execute bit of the owner, the group or anybody else
     if int(entry.get("mode", 0)) & 0o111:
         return "The file can be executed now."
     return "The file can no longer be executed."

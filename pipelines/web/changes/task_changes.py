@@ -44,6 +44,7 @@ def of_task(task: Task, reader: User, query: QueryDict) -> ChangesPanel | None:
 def note_opened(panel: ChangesPanel, reader: User, task: Task) -> None:
     """Remember that the reader is shown the chosen file, if it is shown to its end."""
     counted, file = panel.chosen, panel.file
+    # Where white space is ignored, the reader was not shown all that changed.
     if counted is None or file is None or not file.is_complete or panel.ignores_space:
         return
     if not _is_shown_from_start(panel, counted):
@@ -62,6 +63,7 @@ def _is_shown_from_start(panel: ChangesPanel, counted: CountedFile) -> bool:
     old, first = counted.change.old, from_start.change.old if from_start else None
     if from_start is None or content_mark(old or {}) == content_mark(first or {}):
         return True
+    # A renamed file was opened under its former path.
     return old is not None and (counted.change.was or counted.path, content_mark(old)) in panel.opened
 
 

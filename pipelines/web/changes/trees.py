@@ -37,6 +37,7 @@ class TaskTrees:
             return StoredTree(*base) if base else EMPTY
         now = self.at(token_id, moment)
         unchanged = [entry for entry in now.manifest if str(entry["path"]) not in changed]
+        # An empty entry: the file was not there at the start.
         before = (*unchanged, *(entry for entry in changed.values() if entry))
         return StoredTree(digest_of(before), before)
 

@@ -43,6 +43,7 @@ MAX_REMEDIED = 100
 """Findings that come with remedies: the worst come first."""
 MAX_NOTES = 100
 """Findings that are neither errors nor warnings; of the others none is left out."""
+# Analyses whose rules a process remembers in words
 REMEMBERED = 4_000
 
 
@@ -61,6 +62,7 @@ def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
     crosses. `guarantees`: the result for each. `signs`: see `signs_of`."""
     remedies = Remedies(examination.subject, draft) if examination.subject else None
     grave = sum(finding.severity != INFO for finding in examination.findings)
+    # The worst come first, so all errors and warnings stand before the notes.
     visible = examination.findings[: grave + MAX_NOTES]
     answer: dict[str, Any] = {
         "findings": [
@@ -78,6 +80,7 @@ def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
         "guarantees": [_guarantee(guarantee) for guarantee in examination.promises],
         "signs": {"stations": {}, "rules": {}, "line": []},
     }
+    # A draft that is no line yet has findings about its document alone.
     if remedies is None:
         return answer
     line = remedies.line
@@ -105,6 +108,7 @@ def told(examination: Examination, draft: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finding(finding: Finding, draft: Mapping[str, Any], remedies: Remedies | None) -> dict[str, Any]:
+    # A finding about the document has no station of its own, only a path.
     place = place_of(draft, finding.path) if finding.station is None else None
     message = message_of(finding, draft)
     return {

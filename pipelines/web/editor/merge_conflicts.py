@@ -14,6 +14,7 @@ from pipelines.routing.document.reading.conditions import read_condition
 from pipelines.routing.document.reading.reader import Problems
 from pipelines.routing.sentences.conditions import describe
 
+# `stations[build].rules[r1].to`: the list, the key in it, the rule and the rest
 PLACE: Final = re.compile(
     r"^(?P<list>stations|gates|ends|inputs)\[(?P<key>[^\]]*)\]"
     r"(?:\.rules\[(?P<rule>[^\]]*)\])?(?:\.(?P<rest>.*))?$"
@@ -165,6 +166,7 @@ def _any_name(document: Document, field: str, key: object) -> str:
 
 def _whole(value: Document, document: Document) -> str:
     """A part that the other one deleted."""
+    # Only a rule has these.
     if "to" in value or "when" in value:
         when = _words(value.get("when", {"always": True}), "when", document)
         return f"{when} → {_words(value.get('to'), 'to', document)}"

@@ -61,6 +61,7 @@ def _touched(pair: Pair) -> list[str]:
     old, new = pair.old, pair.new
     shared = [station.key for station in new.stations if station.key in old.stations_by_key]
     around = (old.policy, old.gates, old.ends, old.flags), (new.policy, new.gates, new.ends, new.flags)
+    # These are read at every station.
     if around[0] != around[1]:
         return shared
     return [key for key in shared if _reads(old, key) != _reads(new, key)]
@@ -71,6 +72,7 @@ def _reads(line: ParsedLine, key: str) -> tuple[Any, ...]:
     station = line.station(key)
     following = line.next_station(key)
     kinds = [_kind(line, target) for rule in station.rules for target in (*rule.to, rule.exhausted_to)]
+    # The policy may lead to the next station, so another order can decide otherwise.
     return _own(station), following.key if following else None, kinds
 
 

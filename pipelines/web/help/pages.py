@@ -73,6 +73,7 @@ LOOKED_FOR = 30
 def pages() -> list[Page]:
     """Return the pages of `docs/`, of one folder below, and SECURITY.md and the figures of `proof/` beside
     it."""
+    # The moment is a key of the cache, which so expires after LOOKED_FOR seconds.
     return list(_pages(Path(settings.BASE_DIR, "docs"), int(time.monotonic()) // LOOKED_FOR))
 
 
@@ -156,6 +157,7 @@ def html_of(page: Page) -> SafeString:
         if opening.type == "heading_open":
             opening.attrs["id"] = _anchor(inside.content)
     html = markdown.renderer.render(tokens, markdown.options, {})
+    # Safe: of TAGS and ATTRIBUTES nothing can run a script.
     return mark_safe(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, link_rel="noopener noreferrer"))
 
 
@@ -180,6 +182,7 @@ def targets(page: Page) -> set[tuple[str, str]]:
 def _slug(name: str, page: Page) -> str:
     """Return the slug of the page to which a page links as `name`."""
     path = Path(name)
+    # `lint/README.md` is the page `lint`; `README.md` inside a folder is the page of that folder.
     return (path.stem if path.stem != "README" else path.parent.name or page.folder).lower()
 
 

@@ -142,6 +142,7 @@ def commands(
         return offered[:BEGIN], offered[BEGIN:]
     ranked = sorted(
         ((option.fits(stems), replace(option, also="").fits(stems), option) for option in offered),
+        # The words that fit at all, then those that fit the label; options have no order.
         key=lambda row: row[:2],
         reverse=True,
     )
@@ -178,6 +179,7 @@ def _tasks(projects: Sequence[Project], words: str) -> list[PaletteOption]:
     return [
         PaletteOption(task.title, reverse("task", args=_keys(task.project, task.name)), f"status-{task.status}",
                str(status(task.status).word), task.name)
+        # Large columns that no option shows
         for task in matching_tasks.defer("context", "variables", "inputs")
     ]  # fmt: skip
 
@@ -260,5 +262,6 @@ def _elsewhere(user: User) -> Iterator[PaletteOption]:
         able = access.projects_where(user, action).filter(archived_at=None).select_related("owner")
         for project in able.order_by("name", "key")[:MAX_RESULTS]:
             for command in OF_PROJECT:
+                # “New task” is offered once for all projects.
                 if command.may == action and command.route != "task-new-choose":
                     yield command.option(project.name or project.key, [project.owner.key, project.key])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.web.help.pages import HelpPart, Page, parts
 from pipelines.web.help.words import UNSAID, WORDS
 
+# Characters that are shown before and after a match
 AROUND = 90
 SHORTEST = 3
 """Characters of a word that is looked for, where there is a longer one."""
@@ -69,6 +70,7 @@ def _about(page: Page, word: str) -> bool:
 
 def stem(word: str) -> str:
     """`invite` of invites, inviting and invited: crude, and the same for what is typed and what is known."""
+    # The longer endings first; “seed” keeps its own, as too little would be left of it.
     for end in ("ations", "ation", "ings", "ing", "ers", "ed", "es", "s", "e"):
         if word.endswith(end) and len(word) - len(end) >= SHORTEST:
             return word[: -len(end)]
@@ -92,6 +94,7 @@ def _hit(page: Page, query: _Asked) -> Hit:
     matched = next(
         (term for term in (query.phrase, *query.words, *map(stem, query.words)) if term in low), ""
     )
+    # The empty text is found at the beginning: nothing of it stands in this part.
     place = low.index(matched)
     end = place + len(matched)
     return Hit(

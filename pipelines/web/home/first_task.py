@@ -65,6 +65,7 @@ def first_task(line: Line, user: User) -> FirstTask:
     view = TaskView(task, timezone.now())
     working = [job for job in view.jobs if job.state == Job.State.RUNNING]
     if task.status == Status.AWAITING_REVIEW:
+        # Nothing runs then: the last words of the job under review are shown.
         working = view.jobs[-1:]
     last = log.last_lines(job.pk for job in working)
     stations = {job.station: last[job.pk] for job in working if job.pk in last}

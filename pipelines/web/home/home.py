@@ -79,6 +79,7 @@ def first_steps(user: User, projects: Sequence[Project]) -> FirstSteps | None:
     may = access.ids_where(user, "submit")
     able = [project.pk for project in projects if project.pk in may]
     line = _to_run.first(projects=able)
+    # One counter for each project, so no tasks are counted.
     if line is None or sum(_numbers(projects=able)) >= MANY:
         return None
     tasks = list(_tasks(projects=able))
@@ -152,6 +153,7 @@ def _decided(tasks: Any) -> QuerySet[GateVisit, UUID]:
 @compiled(projects=ids())
 def _changed(projects: Any) -> QuerySet[Line, int]:
     counted = Line.objects.filter(project__among=projects).annotate(n=Count("versions"))
+    # The first version is the line itself; a second one is a change of it.
     return counted.filter(n__gt=1).order_by().values_list("pk", flat=True)[:1]
 
 

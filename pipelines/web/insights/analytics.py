@@ -145,6 +145,7 @@ def never_words(line: ParsedLine, station: str, never: Never) -> tuple[str, str,
 
 def knob_words(line: ParsedLine, knob: str) -> str:
     """A knob and its value, as what happened."""
+    # `no_match: fail`, or a word alone, such as `blocked`
     name, _colon, value = knob.partition(": ")
     if name == "blocked":
         return "Blocked, and no rule takes it"

@@ -55,6 +55,7 @@ class MonthRow:
         """Percentage of the limit."""
         if self.limit is None:
             return 0
+        # A limit of 0 is used up before anything is spent.
         return min(100, int(100 * (self.spending.cost or 0) / self.limit)) if self.limit else 100
 
 
@@ -99,6 +100,7 @@ def health(request: SignedIn, project: Project) -> HttpResponse:
 
 def _months(project: Project, now: datetime) -> list[MonthRow]:
     """The newest first; with a limit also the one that runs, whatever it cost."""
+    # Months are those of UTC, each by its first day.
     by_month, today = usage.by_month(project.pk), now.astimezone(UTC).date().replace(day=1)
     limit = project.month_cost_usd
     if limit is not None:

@@ -69,6 +69,7 @@ def _apart(line: ParsedLine, station: Station) -> Iterator[str]:
 
 
 def _rule(line: ParsedLine, station: Station, rule: Rule) -> dict[str, Any]:
+    # As budgets name an edge: `build->test`
     ways = {f"{station.key}->{to}" for to in rule.to}
     budgets = [budget for budget in line.named_limits if rule.id in budget.rules or ways & set(budget.edges)]
     numbers = [n for n in (rule.max_retries, rule.max_visits) if n is not None]
@@ -145,6 +146,7 @@ def _escalates(subject: LintSubject, station: Station) -> Iterator[str]:
 
 
 def _asks_somebody(policy: Policy, knob: str, station: Station) -> bool:
+    # At a station without rules `no_rules` decides about what passed (law §4).
     return getattr(policy, knob) == "escalate" and (knob == "on_failure" or bool(station.rules))
 
 

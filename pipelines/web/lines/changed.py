@@ -95,6 +95,7 @@ def groups(
 ) -> list[ChangeGroup]:
     """`hands`: who made a change; `few`: of `ChangeGroup`. What decides where tasks go comes first."""
     made = {change.path: tuple(hands(change)) for change in apart.changes}
+    # One query for the names of all rows
     names = people(hand for authors in made.values() for hand in authors)
     rows: dict[str, list[ChangeRow]] = {effect: [] for effect in AFFECTS}
     known = letters(apart)
@@ -187,6 +188,7 @@ def picture(apart: Apart, line_id: int) -> dict[str, Any]:
 def _told(apart: Apart, line_id: int) -> dict[str, Any]:
     """Return the details of removed stations and rules as they were, and of all others as they are now; of a
     changed limit both."""
+    # A draft with faulty rules is compared all the same.
     old, new = (
         told_of(read_line(document, keep_faulty_rules=True), line_id) for document in (apart.old, apart.new)
     )

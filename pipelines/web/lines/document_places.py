@@ -10,9 +10,12 @@ from typing import Any
 
 from django.utils.text import capfirst
 
+# `rules[0].when` is `rules`, `[0]` and `when`.
 STEP = re.compile(r"[^.\[\]]+|\[\d+\]")
+# `maxRetries` is `max` and `Retries`, `HTTPCode` is `HTTP` and `Code`.
 WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 NAMING = ("name", "label", "title")
+# `stations[2].rules[0].when` or `gates[1].mode`, without the last step
 PATH = re.compile(r"(stations|gates)\[(\d+)\](?:\.rules\[(\d+)\])?\.?")
 
 
@@ -58,6 +61,7 @@ def foreign_words(document: object, path: str) -> str:
             index = int(step[1:-1])
             at = at[index] if isinstance(at, list) and index < len(at) else None
             if name := _name(at):
+                # The name of the member takes the place of that of the list.
                 parts[-1:] = [name]
             elif last:
                 parts[-1:] = [f"{_one_of(last)} {index + 1}"]

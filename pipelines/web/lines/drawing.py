@@ -112,6 +112,7 @@ def drawing_of_version(version: LineVersion, endings: Sequence[DrawnEnding] = ()
         return drawing_of(versions.parsed(version), endings, version.line_id, onward)
     drawn = _of_version(version.pk)
     ranks = taken.ranks(versions.parsed(version), version.line_id)
+    # A copy: the one in the cache is for everybody.
     return replace(drawn, given={**drawn.given, "taken": ranks})
 
 
@@ -180,6 +181,7 @@ def _listed(line: ParsedLine, onward: Mapping[str, str]) -> Iterable[ListedStati
             rules += [
                 f"Rejected by {gate_name(line, key)} → {target_name(line, refused[key])}"
                 for key in rule.gates
+                # A rejection that leads back to this station is no edge to tell of.
                 if refused.get(key, station.key) != station.key
             ]
         if station.rules and station.key in onward:

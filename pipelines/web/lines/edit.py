@@ -37,9 +37,11 @@ def edit(request: SignedIn, line: Line) -> HttpResponse:
         return _stored(request, line)
     form = DraftText(request.POST)
     if not form.is_valid():
+        # What the form refuses may be NUL, which no page shows.
         typed = request.POST.get("text", "").replace("\0", "")
         problems = [Problem("", str(fault)) for faults in form.errors.values() for fault in faults]
         return _page(request, line, typed, unreadable(problems), status=422, unsaved=True)
+    # Browsers send line ends of two characters.
     text = form.cleaned_data["text"].replace("\r\n", "\n")
     try:
         saved = publishing.save_draft(line, text, request.user, form.cleaned_data["based_on"])

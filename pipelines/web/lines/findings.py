@@ -100,6 +100,7 @@ def _field(parts: PathParts) -> str:
     steps = parts.rest.split(".") if parts.rest else []
     if kind == "rule" and steps[:1] == ["when"]:
         return "Condition"
+    # From the whole path outwards: the innermost field that a form has
     for count in range(len(steps), 0, -1):
         within = INDEX.sub("", ".".join(steps[:count]))
         field = field_of(kind, within, of_work)

@@ -43,6 +43,7 @@ def guarantees_of(line: ParsedLine, version: int | None, project: Project) -> li
     """`version`: the id of the one that it is; None for a draft. Behind its own stand those that its repository asks
     for."""
     own = () if not line.guarantees else _of_version(version) if version is not None else prove(line)
+    # The protection of a repository binds what is delivered to it (law §15).
     if line.workspace is None or not delivers(line):
         return list(map(view_of, own))
     repository = line.workspace.repository

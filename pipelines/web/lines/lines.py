@@ -96,6 +96,7 @@ def new(request: SignedIn, project: Project) -> HttpResponse:
     if empty.is_valid():
         made = _empty(request, project, empty.cleaned_data["name"])
         return redirect("line-draw", project.owner.key, project.key, made.key)
+    # The page has two forms; the one that was not sent stays fresh.
     form = Import(None if empty.is_bound else request.POST or None, request.FILES or None)
     problems: list[Problem] = []
     converted: opening.Opened | None = None
@@ -191,6 +192,7 @@ def _empty(request: SignedIn, project: Project, name: str) -> Line:
     def document(key: str) -> dict[str, Any]:
         return {"gateline": 1, "key": key, "name": name, "stations": []}
 
+    # Of a name of signs alone nothing is left.
     return _begun(request, project, slugify(name)[:40].strip("-_") or "line", name, document)
 
 
@@ -207,6 +209,7 @@ def _imported(
     document: Mapping[str, Any] = {}
     try:
         opened = form.opened()
+        # Nothing is stored before somebody has seen what differs.
         if opened.dialect:
             return None, [], opened
         document = opened.document
@@ -293,11 +296,13 @@ def draft_differs(line: Line) -> bool:
     except DocumentError:
         return True
     draft = _without_drawing(to_publish(parsed.to_document()))
+    # A line that says nothing of jumps allows none, and under revision 2 all (law §12).
     jumps_differ = parsed_versions.by_id(line.live.pk).jump_targets != parsed.jump_targets
     return jumps_differ or draft != _without_drawing(line.live.document)
 
 
 def _without_drawing(document: Mapping[str, Any]) -> dict[str, Any]:
+    # `extra.editor` is what the canvas keeps: positions and notes.
     extra = {key: value for key, value in document.get("extra", {}).items() if key != "editor"}
     bare = {key: value for key, value in document.items() if key != "extra"}
     return {**bare, "extra": extra} if extra else bare

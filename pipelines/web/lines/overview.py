@@ -86,6 +86,7 @@ def network_words(station: Station, unenforced: Unenforced) -> str:
     if listed is not None:
         kind = KINDS.get(station.kind)
         own = kind.hosts(station.work) if kind else ()
+        # An agent reaches the hosts of its model besides (house §5).
         hosts = ", ".join(dict.fromkeys((*own, *listed)))
         if unenforced.hosts:
             where = {"hosts": hosts, "runners": ", ".join(unenforced.hosts)}
@@ -96,6 +97,7 @@ def network_words(station: Station, unenforced: Unenforced) -> str:
         return hosts
     if not executes(station.kind):
         return ""
+    # Absent means open in versions from before the key existed, and none in new ones (house §5).
     if says_nothing(station.work):
         return "Open, because this version was published before stations had no network by default"
     if network_of(station.work) == OPEN:

@@ -98,6 +98,7 @@ def generate(request: SignedIn, line: Line) -> HttpResponse:
     rules are left out."""
     against = _against(request)
     try:
+        # Bounded in time; the rules that are left out are named.
         going = scenarios.for_seconds()
         rows, generated = scenarios.generate(line, request.user, timezone.now(), against, going)
         scenarios.run(line, against, [row.key for row in rows], now=timezone.now())
@@ -196,6 +197,7 @@ def _page(
         subject=subject,
         marks=_marks(line),
         problems=by_name(problems, line.draft),
+        # The problems of an unreadable draft stand on the page already.
         refused="" if isinstance(refused, DraftUnreadable) else refused,
         coverage=_coverage(line, subject),
         missing=[_missing(gap, subject) for gap in missing[:MISSING_SHOWN]],

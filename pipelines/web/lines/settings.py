@@ -104,6 +104,7 @@ def restore(request: SignedIn, line: Line) -> HttpResponse:
 @on_line("design")
 @require_POST
 def duplicate(request: SignedIn, line: Line) -> HttpResponse:
+    # The choices are of this person, so nothing is copied into a project of others.
     form = TargetProjectForm(_places(request), request.POST)
     if not form.is_valid():
         return _page(request, line, form, 422)

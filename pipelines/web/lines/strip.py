@@ -63,6 +63,7 @@ def main_way(line: ParsedLine) -> tuple[WayStep, ...]:
     """The longest way from the start to a completed end (else to anywhere) along the order of the stations; of equal
     ones the first in the order of the rules."""
     best: dict[str, tuple[int, tuple[WayStep, ...]]] = {}
+    # From the last one: what leads back is not worked out yet, so no loop is followed.
     for station in reversed(line.stations):
         own = WayStep("station", station.key, station.name)
         ways = [(0, ()), *_onward(line, station, best)]
@@ -111,6 +112,7 @@ def strip_of(task: Task, tokens: Sequence[Token]) -> Strip:
     states = _states(task, way, gate_keys, stations)
     here = next((n for n in reversed(range(len(way))) if states[n] == "here"), None)
     done = max((n for n, state in enumerate(states) if state == "done"), default=0)
+    # The place of the task in the middle, as far as both ends of the way allow
     start = max(0, min((done if here is None else here) - MOST // 2, len(way) - MOST))
     steps = [
         StripStep(step.shape, step.name, states[n], STEP * (n - start) + STEP // 2)

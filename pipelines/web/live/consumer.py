@@ -41,6 +41,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         except bus_errors(OSError) as error:
             log.warning("live: a socket ends, the bus is away: %s", str(error).strip())
             if hasattr(self, "subscription"):
+                # Its groups are not left: that needs the bus.
                 healer.leave(self)
             await send({"type": "websocket.close", "code": TRY_AGAIN})
 
@@ -60,6 +61,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             self.presence = Presence(subscription.user_id, self._tell_room)
             await self.channel_layer.group_add(room_of(subscription.line_id), self.channel_name)
         await self.accept()
+        # After `accept`: nothing can be sent before.
         healer.join(self)
 
     async def disconnect(self, code: int) -> None:
@@ -141,6 +143,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.channel_layer.group_send(room_of(self.subscription.line_id), message)
 
     def _concerns(self, line_id: int, name: str) -> bool:
+        # None: every line, or every task
         return self.subscription.line_id in (None, line_id) and self.subscription.task in (None, name)
 
 

@@ -51,10 +51,12 @@ class ChangedTask:
 
 def changed_since(project_ids: Iterable[int], since: datetime | None) -> tuple[datetime, list[ChangedTask]]:
     """The database's clock now, and what changed after `since` (None: only the clock), by one query."""
+    # One row more than MOST tells that there are more.
     rows = fetch(CHANGED_TASKS, [list(project_ids) if since else [], since or datetime.now(UTC), MOST + 1])
     changed_tasks = [
         ChangedTask(project, line, f"WI-{key}-{number}", seq)
         for _, project, line, key, number, seq in rows
+        # Where nothing changed there is one row, with the clock alone.
         if project is not None
     ]
     return rows[0][0], changed_tasks
@@ -117,6 +119,7 @@ class Healer:
                 await self.heal_rooms()
                 if tick % SEATS_EVERY == 0:
                     await self.check_subscriptions()
+            # Nothing is lost: the next look begins where the last one that succeeded ended.
             except (DatabaseError, OSError) as error:
                 log.warning("live: healing waits: %s", str(error).strip())
             tick += 1
@@ -125,10 +128,12 @@ class Healer:
     async def heal(self) -> None:
         """Send lost hints, with one query for all sockets of the process."""
         projects = {project for socket in self._sockets for project in socket.subscription.project_ids}
+        # The first look takes the clock only: whoever connects takes a snapshot anyway.
         since = self._since - OVERLAP if self._since else None
         now, changed = await database_sync_to_async(changed_since)(projects, since)
         self._since = now
         if len(changed) > MOST:
+            # A copy: sockets join and leave while this waits.
             await asyncio.gather(*(socket.resync() for socket in list(self._sockets)))
             return
         news = self._lost(changed)
@@ -180,6 +185,7 @@ class Healer:
         self._told = {
             task: (seq, at or now)
             for task, (seq, at) in self._told.items()
+            # A look goes back by OVERLAP, so what is older than that cannot show up again.
             if at is None or at > now - 4 * OVERLAP
         }
         for one in changed:

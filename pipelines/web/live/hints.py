@@ -70,6 +70,7 @@ class Sender:
                 if known is None or _number(known) < _number(hint):
                     self._pending[key] = hint
             if self._pending and self._thread is None:
+                # A daemon: a bus that is away keeps no process from ending.
                 self._thread = threading.Thread(target=self._run, name="live-hints", daemon=True)
                 self._thread.start()
                 atexit.register(self._end)
@@ -103,11 +104,13 @@ class Sender:
                     self._work.wait_for(lambda: bool(self._pending) or self._ending)
                     if not self._pending:
                         return
+                    # Busy under the same lock: `drain` never takes what is on its way for sent.
                     batch, self._pending, self._busy = list(self._pending.values()), {}, True
                 self._send(runner, batch)
                 with self._work:
                     self._busy = False
                     self._work.notify_all()
+                # What comes meanwhile is merged.
                 time.sleep(WINDOW)
 
     def _send(self, runner: asyncio.Runner, batch: list[LiveHint]) -> None:

@@ -42,6 +42,7 @@ class Mailbox:
         elif len(waiting) < self._capacity:
             waiting.append(message)
         else:
+            # The snapshot that it asks for says all that is dropped here.
             waiting.clear()
             waiting.append(RESYNC)
         self._something.set()
@@ -149,6 +150,7 @@ class PostgresLayer(BaseChannelLayer):
 
     def _send(self, to: str, message: dict[str, Any]) -> None:
         parcel = Parcel(self._origin, to, message)
+        # Before it is delivered: a message that is too large reaches nobody.
         payload = parcel.encode()
         self._deliver(parcel)
         with self._lock:
@@ -171,15 +173,18 @@ class PostgresLayer(BaseChannelLayer):
         with self._lock:
             if to == EVERYWHERE:
                 return list(self._mailboxes.values())
+            # What is no group is the name of a channel.
             channels = self._groups.get(to, {to})
             return [self._mailboxes[channel] for channel in channels if channel in self._mailboxes]
 
     def _take(self, payload: str) -> None:
         parcel = decode(payload)
+        # Messages of this process were delivered when they were sent.
         if parcel is not None and parcel.origin != self._origin:
             self._deliver(parcel)
 
     def _connected(self, again: bool) -> None:
+        # What others sent while the connection was away is lost.
         if again:
             self._deliver(Parcel(self._origin, EVERYWHERE, RESYNC))
 

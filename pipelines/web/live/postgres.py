@@ -60,6 +60,7 @@ class Notifier:
                     self._conninfo, autocommit=True, application_name="gateline-notify", **ALIVE
                 ) as connection:
                     while self._send(connection):
+                        # After a success the pauses begin with the shortest again.
                         pauses = waits()
             except psycopg.OperationalError as error:
                 log.warning("live: not notifying: %s", str(error).strip())
@@ -73,6 +74,7 @@ class Notifier:
             self._sending = True
         try:
             if batch:
+                # One statement for all: each commit with a NOTIFY takes a lock of the whole server.
                 connection.execute(NOTIFY, (self._topic, batch))
         except psycopg.Error:
             self._give_back(batch)
@@ -85,4 +87,5 @@ class Notifier:
     def _give_back(self, batch: list[str]) -> None:
         with self._work:
             self._sending = False
+            # Turned around, as `extendleft` does so once more.
             self._outbox.extendleft(reversed(batch))

@@ -37,6 +37,7 @@ def read(text: str | None) -> dict[str, Any] | None:
     chosen = here.get("chosen")
     if chosen is not None and not _is_part(chosen):
         return None
+    # Made anew: nothing else of the message reaches other people.
     part = {"kind": chosen["kind"], "key": chosen["key"]} if chosen else None
     return {"chosen": part, "away": here.get("away") is True}
 

@@ -47,6 +47,7 @@ def parse(query: bytes) -> dict[str, str] | None:
     }
     if words == {"project": EVERY}:
         return words
+    # PostgreSQL takes no NUL, and would answer with an error.
     if words.get("project", "").count("/") != 1 or any("\0" in word for word in words.values()):
         return None
     return words
@@ -59,6 +60,7 @@ def subscription_for(user: Any, session: Any, query: bytes) -> Subscription | No
         return None
     if words["project"] == EVERY:
         project_ids = frozenset(project for _user, project in access.members([user.pk], None))
+        # Changes with the password, which so ends the sockets of earlier sessions.
         hashed = session.get(HASH_SESSION_KEY, "")
         return (
             Subscription(user.pk, project_ids, session.session_key or "", hashed, every=True)
@@ -106,6 +108,7 @@ def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
     sessions = set(
         Session.objects.filter(
             session_key__in={subscription.session_key for subscription in subscriptions},
+            # By the clock of the database
             expire_date__gt=Now(),
         ).values_list("session_key", flat=True)
     )
@@ -130,5 +133,6 @@ def entitlement(subscriptions: Collection[Subscription]) -> SubscriptionCheck:
 
 def _sees(subscription: Subscription, projects: set[int]) -> bool:
     return (
+        # Of all projects: one more or one less makes it another subscription.
         subscription.project_ids == projects if subscription.every else subscription.project_ids <= projects
     )

@@ -131,6 +131,7 @@ def _kept(agent: Agent) -> dict[str, str]:
         **{name: "\n".join(map(str, getattr(agent, name))) for name in LISTS},
         "escalates_to": agent.escalates_to,
         "valid_until": f"{agent.valid_until:%Y-%m-%d}" if agent.valid_until else "",
+        # 0 is a capacity, too.
         "capacity": "" if agent.capacity is None else str(agent.capacity),
         "trust": "\n".join(f"{station}: {level}" for station, level in agent.trust.items()),
     }

@@ -31,6 +31,7 @@ class ActSearch(forms.Form):
 
     @property
     def filter(self) -> ActFilter:
+        # Not `is_valid`: what is faulty is left out, the other fields count.
         self.full_clean()
         form_data = self.cleaned_data
         return ActFilter(

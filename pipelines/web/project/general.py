@@ -22,6 +22,7 @@ from pipelines.queries.named_values import uses
 from pipelines.web.shell.forms import OfferingForm
 from pipelines.web.shell.page import SignedIn, crumbs, in_project, show, signed_in, tab_trail
 
+# No key of an owner has this sign.
 NEW_OWNER = "+"
 
 
@@ -96,6 +97,7 @@ def index(request: SignedIn) -> HttpResponse:
         status=422 if request.method == "POST" else 200,
         form=form,
         owners=owners,
+        # Archived ones come last.
         listed=visible_projects.order_by(F("archived_at").asc(nulls_first=True), "name", "key"),
     )
 
@@ -113,6 +115,7 @@ def _made(request: SignedIn, form: NewProjectForm) -> Project | None:
             owner = projects.create_owner(form_data["new_owner"], form_data["new_owner"], by=request.user)
         else:
             owner = Owner.objects.get(key=form_data["owner"])
+        # From here on a conflict is about the project.
         field = "key"
         return projects.create(owner, form_data["key"], form_data["name"], by=request.user)
     except Invalid as fault:
@@ -171,6 +174,7 @@ def _page(request: SignedIn, project: Project, form: forms.Form, status: int = 2
         form=form if isinstance(form, ProjectNameForm) else ProjectNameForm(),
         limited=form if isinstance(form, CostLimitForm) else CostLimitForm(initial=limit),
         spent=usage.of_month(project.pk),
+        # Not `isinstance`: the form of a transfer is one, too.
         confirmed=form if type(form) is TypedKeyForm else TypedKeyForm(project),
         transferred=form if isinstance(form, TransferForm) else TransferForm(project),
         owners=[(owner.key, owner.name) for owner in owners],

@@ -46,6 +46,7 @@ class InviteForm(RolesForm):
         """Refuse a link for anybody that would make an admin or let them run programs: whoever saw it could use it."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         roles, execute = cleaned.get("roles", ()), cleaned.get("execute", False)
+        # Without the key the addresses were refused already.
         if cleaned.get("emails") == [] and invitations.gives_power(roles, execute=execute):
             self.add_error(
                 "emails",

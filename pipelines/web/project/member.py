@@ -155,6 +155,7 @@ def _member(project: Project, member: int) -> Membership:
     membership = get_object_or_404(
         Membership.objects.filter(project=project, pk=member).select_related("user")
     )
+    # Loaded already, with its owner
     membership.project = project
     return membership
 
@@ -162,6 +163,7 @@ def _member(project: Project, member: int) -> Membership:
 def _heir(request: SignedIn, project: Project) -> User | None:
     """Chosen in the form. A stranger to the project is nobody."""
     heir_id = request.POST.get("heir", "")
+    # 18 digits fit into a bigint; more would be an error of the database.
     pk = int(heir_id) if heir_id.isascii() and heir_id.isdigit() and len(heir_id) < 19 else 0
     return User.objects.filter(pk=pk, memberships__project=project).first()
 

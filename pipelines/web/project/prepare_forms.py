@@ -32,6 +32,7 @@ class ServiceForm(forms.Form):
 
 
 if TYPE_CHECKING:
+    # At run time the class of Django takes no type argument.
     _FormSet = forms.BaseFormSet[ServiceForm]
 else:
     _FormSet = forms.BaseFormSet
@@ -50,6 +51,7 @@ ServiceForms = forms.formset_factory(
     formset=Services,
     extra=1,
     max_num=MOST_SERVICES,
+    # One row more is read, so that the form can refuse it.
     absolute_max=MOST_SERVICES + 1,
     validate_max=True,
 )
@@ -90,10 +92,12 @@ def forms_of(repository: Repository, posted: Any = None) -> dict[str, Any]:
 
 def place(form: PrepareForm, services: Services, fault: Invalid) -> None:
     """Add the fault to its field. Rows that are left empty do not count."""
+    # `services-0-image` is a field of a row.
     prefix, _sign, rest = fault.path.partition(f"{PREFIX}-")
     if prefix or not rest:
         form.add_error(fault.path if fault.path in form.fields else None, fault.message)
         return
     index, _sign, field = rest.partition("-")
+    # The fault counts the rows as `said` gave them: without empty ones.
     filled = [service_form for service_form in services.forms if any(service_form.cleaned_data.values())]
     filled[int(index)].add_error(field, fault.message)

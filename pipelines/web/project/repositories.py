@@ -261,6 +261,7 @@ def folders_allowed(request: SignedIn, project: Project) -> list[AllowedFolder]:
 
 def of_project(project: Project, repository: int) -> Repository:
     project_repository = get_object_or_404(Repository.objects.filter(project=project, pk=repository))
+    # Loaded already, with its owner
     project_repository.project = project
     return project_repository
 
@@ -318,6 +319,7 @@ def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
     if isinstance(fault, Conflict):
         form.add_error("name", fault.detail)
     elif isinstance(fault, FolderToAllow):
+        # No error: an administrator is asked whether the folder is allowed.
         form.question = fault
     else:
         hint = fault.problems[0].hint
@@ -329,7 +331,11 @@ def _refused(form: RepositoryForm, fault: Invalid | Conflict) -> None:
 def rows_of(project: Project) -> list[RepositoryRow]:
     lines = repositories.lines_of(project)
     chosen = [
-        line for name, input_lines in lines.items() if name.startswith("input.") for line in input_lines
+        # `input.repository`: whoever starts a task chooses.
+        line
+        for name, input_lines in lines.items()
+        if name.startswith("input.")
+        for line in input_lines
     ]
     workers = serving(timezone.now(), project)
     return [
@@ -376,4 +382,5 @@ def _fact(check: dict[str, Any]) -> str:
         "as reported by the server, without a push" if check["check"] == "push" else ""
     )
     warning = str(check.get("warning", ""))
+    # A warning that begins with the fact says it already.
     return warning if fact and warning.startswith(fact) else ". ".join(filter(None, (fact, warning)))

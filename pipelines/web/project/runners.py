@@ -80,6 +80,7 @@ def runners(request: SignedIn, project: Project) -> HttpResponse:
         unprotected=workers.unprotected(now, project.pk),
         unclaimed=unoffered.in_project(project.pk),
         own=[row for row in rows if row.token],
+        # Workers of the installation itself have no token.
         beside=(without_token := [row for row in rows if not row.token]),
         beside_programs=any(row.programs for row in without_token),
     )
@@ -128,6 +129,7 @@ def _act(
     do: Callable[[ApiToken, User, datetime], None],
     done: str,
 ) -> HttpResponse:
+    # The pages are open to members; to act takes more than to look.
     _check(request.user, project)
     runner_token = get_object_or_404(
         ApiToken.objects.filter(pk=token, project=project, kind=ApiToken.TokenKind.RUNNER)

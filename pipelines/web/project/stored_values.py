@@ -31,6 +31,7 @@ class ValueForm(OfferingForm):
     kind = forms.ChoiceField(choices=StoredValue.ValueKind.choices)
     offered = "place"
     place = forms.ChoiceField()
+    # Not stripped: the end of the last line belongs to a key file.
     value = forms.CharField(strip=False, max_length=store.LONGEST, widget=forms.Textarea)
 
 
@@ -122,6 +123,7 @@ def rows_of(user: User, project: Project) -> list[Row]:
             value,
             _words(value, project),
             lines[value.pk],
+            # A value of the owner reaches all its projects, so a role in this one is not enough.
             may_store and (owners or value.owner_id is None),
             credentials.get(value.pk, ""),
         )

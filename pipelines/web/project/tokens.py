@@ -48,6 +48,7 @@ def mine_revoke(request: SignedIn, token: int) -> HttpResponse:
 def command_line(request: SignedIn, port: int, state: str) -> HttpResponse:
     """Make a token for `gateline login`, which waits at this port of the person's own machine. `state` goes back with
     it: by that the program knows that it asked."""
+    # A program without rights of its own cannot listen below 1024.
     if not 1024 <= port < 1 << 16:
         raise Http404
     answer = ""

@@ -99,6 +99,7 @@ class AgentChoice:
     def may_go_on(self) -> bool:
         """A key can come later, or a subscription that is signed in on the runner takes its place."""
         lacks = [check for check in self.checks if check.tone == "danger"]
+        # A missing key is the only thing that may lack.
         return not self.lacks_program and bool(self.runners) and len(lacks) == int(self.lacks_key)
 
     @property
@@ -131,6 +132,7 @@ class AgentChoice:
         elif self.signed_in:
             yield _passed("Signed in", f"on {', '.join(self.signed_in)}")
         else:
+            # Without the program the key is no fault yet.
             lacking = _waiting if self.lacks_program else _failed
             yield lacking("Key stored", f"no secret {self.wanted_secret}")
         yield self._model()
@@ -213,6 +215,7 @@ def ask(project: Project, choice: AgentChoice, now: datetime) -> ModelAnswer:
     key = decrypted(stored).get(choice.askable, "")
     if not key:
         return ModelAnswer(UNKNOWN, said="The key cannot be read. Store it again.")
+    # Before the call: it is a use of the key, whatever comes of it.
     used(stored.values(), now)
     stored_variables = reach.nearest(VARIABLE, choice.preset.environment)
     variables = {name: stored_value.content for name, stored_value in stored_variables.items()}
@@ -224,10 +227,12 @@ def choices(
     project: Project, workers: Sequence[Worker], answers: Mapping[str, ModelAnswer]
 ) -> list[AgentChoice]:
     """Codemod second, as the one that always works; then those that are installed; the tried before the others."""
+    # None: the worker serves every owner.
     serving = [worker for worker in workers if worker.owners is None or project.owner.key in worker.owners]
     stored = set(Reach(project.owner_id, project.pk).names(SECRET))
     agent_choices = [_choice(preset, serving, stored, answers.get(preset.key)) for preset in TABLE]
     rank = {choice.key: (choice.lacks_program, not choice.preset.tried) for choice in agent_choices}
+    # Within a rank the order of the table stays.
     return sorted(agent_choices, key=lambda choice: rank[choice.key])
 
 

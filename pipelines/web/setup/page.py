@@ -161,7 +161,9 @@ class Setup:
         requested_step = self.request.POST.get("step") or self.request.GET.get("step", "")
         if requested_step not in keys:
             return REPOSITORY if self.another else self.reached
+        # A step that cannot be opened yet leads to the last one that can.
         index = min(keys.index(requested_step), keys.index(self.reached))
+        # Which templates are offered depends on the agent.
         return AGENT if keys[index] == TEMPLATE and not self.is_chosen else keys[index]
 
     @property
@@ -256,6 +258,7 @@ def _connect(setup_state: Setup) -> str:
 
 
 def _failed(made: Repository) -> bool:
+    # The test has written its result into the row.
     made.refresh_from_db()
     return not all(check["ok"] for check in made.tested or ())
 
@@ -309,6 +312,7 @@ def _reach(setup_state: Setup) -> str:
         answer = asdict(agents.ask(setup_state.project, agent, timezone.now()))
         all_answers = session.get(MODELS, {})
         project = str(setup_state.project.pk)
+        # A new object: Django does not see what changes inside a value of the session.
         session[MODELS] = {**all_answers, project: {**all_answers.get(project, {}), agent.key: answer}}
     return setup_state.at(AGENT, agent=agent.key)
 
@@ -336,6 +340,7 @@ def _begin(setup_state: Setup) -> str:
     try:
         of = setup_state.repository.name if setup_state.repository else ""
         agent, by = setup_state.agent, setup_state.request.user
+        # A stored key counts before a sign-in on a runner.
         lent = bool(agent.signed_in and not agent.stored)
         setup_state.drafted = templates.begin(
             setup_state.project, starter, agent.key, by, commands, of, on_runner=lent

@@ -38,6 +38,7 @@ class SetupForm(PrepareForm):
     @property
     def shows_more(self) -> bool:
         """Return whether a command that few templates use is wrong."""
+        # The last three: update, version and publish
         return any(self[name].errors for name in COMMANDS[3:])
 
 
@@ -67,6 +68,7 @@ def form_of(repository: Repository | None, posted: Any = None) -> SetupForm:
     if posted is None:
         return SetupForm(initial=defaults)
     values = {key: posted.get(key, value) for key, value in defaults.items()}
+    # A box without its tick sends nothing: a default would tick it again.
     return SetupForm({**values, "private": posted.get("private")}, initial=defaults)
 
 

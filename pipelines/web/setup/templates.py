@@ -66,6 +66,7 @@ def begin(
     key = free_key(starter.key, used_keys)
     text = starter.under(key)
     for old_agent in agents_of(starter):
+        # In the text, so that the comments of the template stay.
         text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")
     document = with_commands(text, commands) if commands else text
     return publishing.create_line(project, key, name, _named(document, name), user)

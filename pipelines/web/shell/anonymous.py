@@ -51,6 +51,7 @@ class PerMinute:
         seconds = excess(*counted(address), most)
         if seconds:
             with self._lock:
+                # Whose time is over is dropped when the table is full, not by each request.
                 if len(self._refused) >= MOST_REMEMBERED:
                     self._refused = {key: end for key, end in self._refused.items() if end > now}
                 self._refused[address] = now + seconds
@@ -85,6 +86,7 @@ class AnonymousLimit:
         if seconds and not _is_in_force(request):
             return errors.too_many(request, seconds)
         response = self.get_response(request)
+        # Set where an operation has taken the token
         if hasattr(request, "auth") or _is_in_force(request):
             return response
         seconds = self._limit.wait(request)
@@ -99,6 +101,7 @@ def _is_in_force(request: HttpRequest) -> bool:
 def counted(address: str) -> tuple[int, float, int]:
     """Count one request: those of this minute, its second, and those of the minute before."""
     [(requests, second, before)] = fetch(COUNT_REQUEST, {"address": address})
+    # Once for each address and minute, so sweeping costs little.
     if requests == 1:
         execute(SWEEP_MINUTES)
     return requests, second, before
@@ -110,6 +113,7 @@ def excess(requests: int, second: float, before: int, most: int) -> int:
         return 0
     if requests > most:  # not within this minute, and then not until enough of it has slid out
         return max(1, round(60 - second + 60 * (1 - most / requests)))
+    # The second at which requests + before · (60 − second) / 60 comes down to `most`
     return max(1, round(60 - second - 60 * (most - requests) / before))
 
 
@@ -120,9 +124,11 @@ def client_address(request: HttpRequest) -> str:
     if settings.TRUST_PROXY:
         raw_address = request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2].strip() or raw_address
     try:
+        # A link-local address names its interface: `fe80::1%eth0`.
         address = ipaddress.ip_address(raw_address.partition("%")[0])
     except ValueError:
         return UNKNOWN
+    # `::ffff:192.0.2.1` is 192.0.2.1, and counts as such.
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(mapped or address)
 

@@ -39,4 +39,5 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """The error, and what it was raised from."""
     while error is not None:
         yield error
+        # Django raises errors of its own from those of the driver.
         error = error.__cause__

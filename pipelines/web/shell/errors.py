@@ -46,6 +46,7 @@ def csrf_failed(request: HttpRequest, reason: str = "") -> HttpResponse:
     if of_api(request) or not back or request.content_type == "application/json":
         return _page(request, 403, message=reason)
     if is_part(request):
+        # A script leaves the page as it is, with what was typed, and says so.
         return HttpResponse(status=401)
     if not request.user.is_authenticated and request.path != reverse("sign-in"):
         return redirect(f"{reverse('sign-in')}?{urlencode({'next': back})}")

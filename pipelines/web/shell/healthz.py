@@ -49,6 +49,7 @@ def _stored() -> tuple[bool, bool, bool, int]:
     try:
         execute(PING)
         alive_since = Now() - timedelta(seconds=ALIVE_SECONDS)
+        # Workers of this installation; a runner elsewhere has a token.
         alive = Worker.objects.filter(seen_at__gte=alive_since, stopped_at=None, token=None)
         full = list(alive.values_list("no_space", flat=True))
         return True, bool(full), not any(full), unoffered.count()

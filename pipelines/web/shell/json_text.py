@@ -17,6 +17,7 @@ class JsonText(forms.JSONField):
     def to_python(self, value: Any) -> Any:
         try:
             parsed = super().to_python(value)
+            # Half of a character, such as a lone surrogate, cannot be encoded.
             json.dumps(parsed, ensure_ascii=False).encode()
         except (RecursionError, ValueError) as fault:
             raise ValidationError(self.error_messages["invalid"], code="invalid") from fault

@@ -61,6 +61,7 @@ class VisibleText:
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
             page = response.content.decode(response.charset)
             visible_html = visible_page(page)
+            # The very same text: nothing in it was hidden, and nothing is encoded anew.
             if visible_html is not page:
                 response.content = visible_html.encode(response.charset)
         return response

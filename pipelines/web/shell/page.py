@@ -69,6 +69,7 @@ def _go(request: HttpRequest, name: str) -> HttpResponse:
     """Redirect to a page outside, with the way back to where the person was."""
     back = way_back(request)
     address = reverse(name) + (f"?{urlencode({'next': back})}" if back else "")
+    # A redirect that a script follows would put that page into a part of this one.
     return HttpResponseClientRedirect(address) if is_part(request) else redirect(address)
 
 
@@ -204,6 +205,7 @@ def show(
         "may": Permissions(request.user, project) if project else None,
     }
     response = render(request, template, {**shell, **context}, status=status)
+    # Sent only where it changes
     if project and request.COOKIES.get(LAST_PROJECT) != str(project.pk):
         response.set_cookie(
             LAST_PROJECT, str(project.pk), samesite="Lax", httponly=True, secure=request.is_secure()

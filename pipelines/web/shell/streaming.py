@@ -21,6 +21,7 @@ def ndjson(rows: Iterator[dict[str, Any]], name: str = "") -> StreamingHttpRespo
     asynchronous would be collected whole before the first line is sent. `name`: of the file that a browser saves."""
     response = StreamingHttpResponse(_pieces(rows), content_type=MEDIA)
     response["X-Content-Type-Options"] = "nosniff"
+    # Else nginx collects the answer before it sends it on.
     response["X-Accel-Buffering"] = "no"
     if name:
         response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -65,6 +65,7 @@ class Turns:
         if not self._take(turn):
             before_waiting()
             self._wait(turn)
+        # Time of the processor in this thread: waiting for the database costs nothing.
         began = time.thread_time()
         try:
             yield
@@ -78,6 +79,7 @@ class Turns:
             while spent and spent[0][0] <= now - WINDOW:
                 spent.popleft()
             if not self.budget or sum(cost for _, cost in spent) < self.budget:
+                # So the table does not grow with everybody who ever asked.
                 if not spent:
                     del self._spent[person]
                 return
@@ -94,9 +96,11 @@ class Turns:
         if self._running[turn] >= OF_ONE:
             return False
         if saves:
+            # At least two: who saves never waits for a single one who looks.
             is_free = self._running.total() < max(2, self.at_once)
         else:
             is_free = not self._waiting_to_save and self._running.total() < self.at_once
+            # One turn is left for who saves.
             is_free = is_free and looking < max(1, self.at_once - 1)
         if is_free:
             self._running[turn] += 1
@@ -110,6 +114,7 @@ class Turns:
                 if self._changed.wait_for(lambda: self._taken(turn), PATIENCE):
                     return
             finally:
+                # Also where the wait was in vain: who looks was held up by it.
                 self._waiting_to_save -= saves
                 self._changed.notify_all()
         raise TooMuch("", PATIENCE)
@@ -141,5 +146,6 @@ def _key(who: Who) -> str:
 
 def _give_back_connection() -> None:
     """Give back the connection while waiting: others need it."""
+    # Closed in a transaction it would lose what was done there.
     if not connection.in_atomic_block:
         connection.close()

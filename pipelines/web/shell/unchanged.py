@@ -21,7 +21,9 @@ def unless_seen(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """The answer with its `ETag`, or 304 to whoever has it. It is made of the whole text, so of everything that is
     shown, the reader's rights among it; times that tick are not."""
     tag = hashlib.sha256(_TICKING.sub(rb"\1", response.content)).hexdigest()[:32]
+    # Inside of the header, which quotes the tag and may mark it as weak.
     if tag in request.headers.get("If-None-Match", ""):
+        # Htmx puts the empty body of a 304 into the page unless it is told not to.
         response = HttpResponse(status=304, headers={"HX-Reswap": "none"})
     else:
         response.content = response.content.replace(HERE.encode(), tag.encode(), 1)

@@ -60,6 +60,7 @@ def refused(request: SignedIn, task: Task, words: str, typed: Typed) -> HttpResp
 def _told(
     request: SignedIn, task: Task, template: str, status: int, detail: str, typed: Typed
 ) -> HttpResponse:
+    # The page says how the task stands now.
     task.refresh_from_db(fields=["status"])
     return show(
         request,

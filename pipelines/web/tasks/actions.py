@@ -180,6 +180,7 @@ def release(request: SignedIn, task: Task, token: int) -> HttpResponse:
 @require_POST
 def cancel(request: SignedIn, task: Task) -> HttpResponse:
     entered, reason = typed(request, "reason", "Reason"), request.POST.get("reason", "")
+    # An empty request cancels nothing.
     if not (reason or request.POST.get("sure")):
         return refused(request, task, "Confirm that the task is to be cancelled.", entered)
     do = partial(engine.cancel, task.pk, actor=engine.Actor.person(request.user), reason=reason)
@@ -213,6 +214,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
     if post.get("summary", "").strip():
         outcome["summary"] = _lines(post, "summary")
     if inputs:
+        # A field that was left empty is absent, and no empty text.
         outcome["output"] = {key: value for key, value in given(inputs, post, AT).items() if value != ""}
     line = versions.by_id(job.pinned_id)
     more, faults = said(sayings(line, line.station(job.station)), post)
@@ -229,6 +231,7 @@ def _complete(request: SignedIn, task: Task, job: Job, inputs: tuple[Input, ...]
         messages.success(request, "Completed")
         return to_task(task)
     response = show(request, "tasks/complete.html#done", project=task.project, task=task)
+    # The inbox and its counts load themselves anew.
     response["HX-Trigger"] = "gl:inbox"
     return response
 

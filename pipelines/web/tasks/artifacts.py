@@ -22,6 +22,7 @@ LEAD, PREVIEW_BYTES = 16, 64 * 1024
 """Bytes that tell a picture, and bytes of a text that a page shows."""
 PICTURES = frozenset(("png", "jpeg", "gif", "webp"))
 """Of what the first bytes tell, what holds no markup."""
+# A media type without parameters, such as `text/plain`
 SAFE = re.compile(r"[a-z]+/[a-z0-9.+-]+\Z")
 
 

@@ -25,6 +25,7 @@ def content(request: SignedIn, task: Task, digest: str) -> FileResponse:
     if not DIGEST.fullmatch(digest):
         raise Http404
     is_of_task = Snapshot.objects.filter(task=task, manifest__contains=[{"digest": digest}]).exists()
+    # A file that was changed or deleted is in no snapshot, only in the `before` of a commit.
     is_of_task = is_of_task or any(
         entry and entry.get("digest") == digest
         for before in VisitCommit.objects.filter(task=task).values_list("before", flat=True)
@@ -44,6 +45,7 @@ def content(request: SignedIn, task: Task, digest: str) -> FileResponse:
 def viewed(request: SignedIn, task: Task) -> HttpResponse:
     """Mark a file as viewed, or take the mark back; theirs alone."""
     path, mark = request.POST.get("path", ""), request.POST.get("content", "")
+    # 65: 64 hexadecimal digits, and a dash where the file was deleted
     if path and len(path) <= LONGEST_PATH and 0 < len(mark) <= 65 and "\x00" not in path + mark:
         seen.mark(request.user, task, path, mark, request.POST.get("on") == "1")
     return back(request)

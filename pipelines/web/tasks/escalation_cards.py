@@ -70,6 +70,7 @@ class Open:
 
 def open_of(task: Task, user: User) -> list[Open]:
     """The oldest first."""
+    # A count on the row: most tasks cost no query.
     if not task.escalations:
         return []
     rows = Escalation.objects.filter(task=task, state=Escalation.State.OPEN).order_by("opened_at", "pk")
@@ -81,6 +82,7 @@ def shown(row: Escalation, task: Task, user: User | None = None, may: bool = Fal
     line = versions.by_id(task.pinned_id)
     token = row.token
     holds = token is not None and holds_it(row, token)
+    # In a contradiction (`values`) a branch is chosen, not a station.
     targets = ways(line, token.station) if holds and token and "values" not in token.wait else ()
     return Open(
         row,

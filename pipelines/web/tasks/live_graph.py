@@ -66,6 +66,7 @@ def _rules_of(stations: Sequence[Station], gate: str) -> list[str]:
 def _ticking(
     column: Column, count: int, now: datetime, *, at_gate: bool = False, more: bool = False
 ) -> PlaceMark:
+    # Of a long column only the first cards are read, so there may be more.
     number = {"n": f"{count}+" if more else count}
     template = plural("%(n)s at its gate", "%(n)s at its gate", count) if at_gate else "%(n)s here"
     words, state = template % number, STATES[column.worst]

@@ -50,6 +50,7 @@ def sayings(line: ParsedLine, station: Station) -> Sayings:
     # A word and its spellings for code are one choice.
     plain = tuple(dict.fromkeys(word.replace("_", " ").replace("-", " ") for word in types))
     needs_handoff = HANDOFF in line.requires(station.key)
+    # No schema of the line: the standard one counts.
     own = line.handoff_schema(station.key) is None
     text = json.dumps(SKELETON, indent=2) if own else "{}"
     return Sayings(

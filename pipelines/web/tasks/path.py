@@ -94,6 +94,7 @@ def path_of(
         path.ways |= {way: TAKEN if way in followed_ways else NOT for way in ways_of(station)}
         for rule in station.rules:
             path.ways[rule.id] = WAITS if rule.id in waiting else TAKEN if task.rules.get(rule.id) else NOT
+        # Without rules only the policy leads on.
         if not station.rules and any(
             count and way.startswith(f"{station.key}->") for way, count in task.edges.items()
         ):
@@ -138,6 +139,7 @@ def _gate(path: TaskPath, visit: GateVisit, now: datetime) -> None:
     rule = str(visit.asked_by.answer.get("rule") or "")
     if visit.state == GateVisit.State.OPEN:
         path.gates[rule] = _ticking("attention", "here for %(time)s", visit.opened_at, now)
+    # An open visit counts before one that was decided.
     elif visit.decided_at and path.gates.get(rule, PlaceMark()).state != "attention":
         path.gates[rule] = PlaceMark(TAKEN, duration((visit.decided_at - visit.opened_at).total_seconds()))
 
@@ -148,6 +150,7 @@ def _ticking(tone: str, words: str, since: datetime, now: datetime) -> PlaceMark
 
 
 def _token(path: TaskPath, token: Token, jobs: Iterable[Job], now: datetime) -> None:
+    # A forked token is where its branches are; one in review is shown at its gate.
     if token.forked or token.status == Status.AWAITING_REVIEW:
         return
     by_hand = {job.token_id for job in jobs if job.kind == "manual" and job.state == Job.State.RUNNING}

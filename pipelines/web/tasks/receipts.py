@@ -49,6 +49,7 @@ def _verdict(task: Task, change: LandedChange) -> ReceiptVerdict:
 def receipt(request: SignedIn, task: Task) -> HttpResponse:
     """Download the receipt of the delivery of `?job=`, else of the last one."""
     job_id = request.GET.get("job", "")
+    # 18 digits fit into a bigint; more would be an error of the database.
     if job_id and not (job_id.isascii() and job_id.isdigit() and len(job_id) < 19):
         raise Http404
     change = landed_change(task, int(job_id or 0))

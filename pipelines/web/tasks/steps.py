@@ -34,6 +34,7 @@ DIFF_LINES: Final = 24
 LONGEST_NOTE: Final = 120
 FOLDED: Final = 600
 """Characters of a text that is shown whole."""
+# How often a page asks for more; a log beyond LARGE_LOG costs more to read each time.
 EVERY, SELDOM = "2s", "10s"
 LARGE_LOG: Final = 1024 * 1024
 
@@ -221,6 +222,7 @@ class StepsView:
             return ()
         recent = self.rows[-OPEN:]
         running = (n for n, row in enumerate(recent) if row.step.state == StepState.RUNNING)
+        # Where nothing runs any more there is no tail.
         return recent[next(running, len(recent)) :]
 
     @property
@@ -285,13 +287,16 @@ def conversation(
     if preset_entry is None:
         return None
     preset, allow = preset_entry
+    # From the beginning: later lines complete earlier steps.
     piece = logs.read(job, attempt, 0, MOST_CHUNKS)
     stream = read(preset, piece.lines, LONGEST_LINE)
     last = len(stream.steps) if end is None else min(max(end, 0), len(stream.steps))
     first = max(last - PAGE_SIZE, 0) if start is None else min(max(start, 0), last)
     line = versions.by_id(job.pinned_id)
     allowed = _allowed(station_name(line, job.station), allow)
+    # The row knows when its latest attempt started, and no earlier one.
     began = job.started_at if attempt == job.attempt else None
+    # One for the whole screen: many large edits cost no more than one.
     budget = StepBudget()
     rows = tuple(
         StepRow(index, step, began + timedelta(seconds=step.at) if began else None, allowed, budget)
@@ -302,6 +307,7 @@ def conversation(
 
 
 def _allowed(station: str, allow: Sequence[str]) -> str:
+    # `tool:…` allows a tool, not a command.
     commands = [entry for entry in allow if not entry.startswith("tool:")]
     if not commands:
         return ""

@@ -77,6 +77,7 @@ def _address(rows: Iterable[Task]) -> None:
     for task in rows:
         owner, project = task.project.owner.key, task.project.key
         if task.project_id not in tasks:
+            # Stands where the number of a task goes.
             tasks[task.project_id] = reverse("task", args=[owner, project, "-of-task-"])
         if task.line_id not in lines:
             lines[task.line_id] = reverse("line-live", args=[owner, project, task.line.key])

@@ -57,6 +57,7 @@ def task(request: SignedIn, task: Task) -> HttpResponse:
     if fragment(request, "station"):
         return _station_renewed(request, task.project, view)
     if not fragment(request, "tab"):
+        # A tab that is opened alone needs only its own rows.
         view.read_whole()
     tab = request.GET.get("tab", "")
     context = tab_context(request, view, tab if tab in TABS else _first_tab(view))
@@ -90,12 +91,14 @@ def _first_tab(view: TaskView) -> str:
 def _more_steps(request: SignedIn, project: Project, view: TaskView) -> HttpResponse:
     """The steps before `?before=`, or what came since `?from=`; nothing where nothing was written since."""
     job = _job(view.task, request.GET.get("job", ""))
+    # Whatever the address says, one of the attempts that there were
     attempt = min(max(number(request.GET.get("attempt"), job.attempt), 1), job.attempt)
     before = number(request.GET.get("before"), 0)
     start = None if before else number(request.GET.get("from"), 0)
     steps = conversation(job, attempt, start=start, end=before or None)
     if steps is None:
         raise Http404
+    # Nothing was written since: 204 leaves the page as it is.
     if not before and not steps.complete and request.GET.get("seen") == str(steps.next):
         return HttpResponse(status=204)
     within = "drawer" if request.GET.get("within") == "drawer" else ""
@@ -270,6 +273,7 @@ def log(request: SignedIn, task: Task) -> HttpResponse:
 
 
 def _job(task: Task, job_id: str) -> Job:
+    # 18 digits fit into a bigint; more would be an error of the database.
     plain = job_id.isascii() and job_id.isdigit() and len(job_id) < 19
     job = Job.objects.filter(task=task, pk=int(job_id)).first() if plain else None
     if job is None:

@@ -32,6 +32,7 @@ def tab_context(request: SignedIn, view: TaskView, tab: str) -> dict[str, Any]:
         "again": False,
     }
     if tab == "events":
+        # One more than the page shows, which tells that there are earlier ones
         events = view.events_newest(number(request.GET.get("before"), 0))
         context |= {
             "events": events[:EVENTS],
@@ -88,6 +89,7 @@ def outputs(view: TaskView) -> list[Output]:
         if job.outcome is None:
             continue
         kind, name = _actor(view, job)
+        # The explanation of an evaluation is its feedback.
         output = job.outcome.get("output" if job.purpose == Purpose.STATION else "feedback")
         text = "" if output is None else json.dumps(output, ensure_ascii=False, indent=2)
         entries.append(Output(job, _title(view, job), name, text, job.outcome, kind == "agent"))

@@ -25,6 +25,7 @@ class Limited(TemporaryFileUploadHandler):
         if start + len(raw_data) > settings.UPLOAD_BYTES:
             request: Any = self.request
             request.too_large = {*getattr(request, "too_large", ()), self.field_name}
+            # Django reads the rest away, so that the form itself arrives.
             raise SkipFile
         super().receive_data_chunk(raw_data, start)
 

@@ -34,6 +34,7 @@ def backtest(request: SignedIn, line: Line) -> HttpResponse:
         "starts": bool(request.GET.get("to")) and target is not None,
         "recorded": recorded(line),
         "verdicts": verdicts(),
+        # The script puts the name of each task in place of this one.
         "task_url": reverse("task", args=[line.project.owner.key, line.project.key, "WI-0-0"]),
     }
     return show_line(

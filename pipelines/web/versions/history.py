@@ -123,7 +123,9 @@ def _page(
     problem: Problem | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    # After a conflict the line in hand is older than what is stored.
     stored = access.line_in(line.project, line.key) if conflict else line
+    # Large, and of no use in a list
     rows = list(stored.versions.select_related("published_by").defer("document").order_by("-number")[:LISTED])
     differs = lines.draft_differs(stored)
     entries = _entries(stored, rows, differs)
@@ -166,6 +168,7 @@ def _compared(line: Line, before: str, to: str) -> dict[str, Any]:
         apart = comparing.apart(old, new)
     except Invalid as fault:
         return {"problems": by_name(fault.problems, line.draft)}
+    # Who made a change is known of those since the live version alone.
     of_the_draft = (
         to == comparing.DRAFT and line.live is not None and before in ("live", str(line.live.number))
     )
@@ -215,6 +218,7 @@ def _draft_choice(line: Line, differs: bool) -> list[VersionEntry]:
 
 def _before(line: Line, to: str, rows: list[LineVersion]) -> str:
     """Return the default side of a comparison: for a version the one before it, for a draft the live version."""
+    # `draft`, `live`, or a draft that was put aside
     if not to.isdigit():
         return str(line.live.number) if line.live else ""
     return next((str(row.number) for row in rows if row.number < int(to)), "")

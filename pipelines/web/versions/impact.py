@@ -145,6 +145,7 @@ def _choices(line: Line) -> list[tuple[str, str]]:
 
 def rows_of(migration_impact: Impact) -> list[dict[str, Any]]:
     """Return a row for each position, the worst first."""
+    # `counts` names the effects from the worst on.
     order = list(migration_impact.counts)
     tasks = sorted(migration_impact.tasks, key=lambda task_impact: order.index(task_impact.effect))
     return [
@@ -211,6 +212,7 @@ def problem_words(line: Line, problem: Problem) -> str:
 
 
 def _station_names(line: Line, numbers: Iterable[int]) -> dict[str, str]:
+    # By number, so that the newest name of a station counts.
     known = line.versions.filter(number__in=list(numbers)).order_by("number")
     parsed: list[ParsedLine] = [parsed_versions.by_id(pk) for pk in known.values_list("pk", flat=True)]
     return {station.key: station.name for version in parsed for station in version.stations}
@@ -243,6 +245,7 @@ def _sums(made: Migration) -> str:
 
 def _migration(line: Line, migration: UUID) -> Migration:
     stored_migration = get_object_or_404(migrating.migrations_of(line).filter(pk=migration))
+    # Loaded already, with its project
     stored_migration.line = line
     return stored_migration
 

@@ -201,7 +201,9 @@ def _page(
     request: SignedIn, line: Line, form_data: QueryDict, refused: PublishRefusal | None = None
 ) -> HttpResponse:
     """`said`: what was typed and ticked, which is kept whatever happens."""
+    # After a refusal the line in hand may be older than what is stored.
     stored = access.line_in(line.project, line.key) if refused else line
+    # The parts come by requests of their own, and show ticked what was.
     parameters = {
         "warnings": ",".join(form_data.getlist("warnings")),
         "seen": ",".join(form_data.getlist("seen")),

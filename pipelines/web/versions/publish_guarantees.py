@@ -61,4 +61,5 @@ def _cost(line: Line) -> list[PromiseRow]:
 
 
 def _money(amount: str | None) -> str:
+    # None: nothing in it costs. An empty text: it costs, without a limit.
     return f"${amount}" if amount else "No limit" if amount == "" else "Nothing"

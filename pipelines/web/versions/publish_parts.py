@@ -148,6 +148,7 @@ def _impact(request: HttpRequest, line: Line) -> dict[str, Any]:
         migration_impact = migrating.impact_of(line, None, mapping)
     except Invalid as fault:
         problems = fault.problems
+        # A mapping that does not fit is left out, and said to be wrong.
         migration_impact = migrating.impact_of(line, None)
     except Conflict as fault:
         return {"problems": (Problem("", fault.detail),), "sentences": (fault.detail,)}

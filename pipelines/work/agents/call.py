@@ -10,6 +10,7 @@ from typing import Final
 
 from pipelines.work.spec.agent_call import AgentCall
 
+# Begins with no dash: the name comes from an agent, and becomes an argument.
 SESSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 TOOL: Final = "tool:"
 LEAST: Final = 0.01
@@ -78,14 +79,17 @@ def permissions(allow: tuple[str, ...]) -> dict[str, object]:
     if not allow:
         return {"edit": "allow", "bash": "allow", "webfetch": "allow", "external_directory": "deny"}
     commands = [entry.strip() for entry in allow if not entry.startswith(TOOL)]
+    # Each command alone, and with arguments
     bash = {"*": "deny"} | {form: "allow" for command in commands for form in (command, f"{command} *")}
     tools = {entry.removeprefix(TOOL).strip(): "allow" for entry in allow if entry.startswith(TOOL)}
     return {"webfetch": "deny", "external_directory": "deny", "edit": "allow", "bash": bash, **tools}
 
 
 def _filled(part: str, known: Mapping[str, str]) -> str:
+    # Each part once: braces inside of a prompt are not filled in.
     return _PLACE.sub(lambda match: known.get(match[1], match[0]), part)
 
 
 def _no_option(prompt: str) -> str:
+    # The program would take it for an option.
     return f" {prompt}" if prompt.startswith("-") else prompt

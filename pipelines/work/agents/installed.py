@@ -31,7 +31,9 @@ REGISTRIES: Final = {
     "python3": ("-m", "pip", "install", "--help"),
 }
 """How package managers say where they take packages from: with the settings that they have in a station."""
+# Pip names it in its help: `--index-url <url> … (default https://pypi.org/simple)`
 INDEX: Final = re.compile(r"--index-url <url>.*?\(default\s+(\S+?)\)", re.DOTALL)
+# The host of an address, without a user; or a line that is a name alone, as GOSUMDB says it
 HOST: Final = re.compile(r"https?://(?:[^/@\s,|]*@)?([\w.-]+(?::\d+)?)|^([\w-]+(?:\.[\w-]+)+)$", re.MULTILINE)
 MOST_HOSTS: Final = 5
 VERSION: Final = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")

@@ -53,6 +53,7 @@ class LentSignIn:
             try:
                 info = (self.home / path).lstat()
                 stamp = (info.st_mtime_ns, info.st_size, info.st_ino)
+                # Read only when it changed: the tokens are asked for again and again.
                 if self._stamps.get(name) != stamp:
                     self._tokens |= dict.fromkeys(tokens_of(self._left(name)))
                     self._stamps[name] = stamp
@@ -62,6 +63,7 @@ class LentSignIn:
 
     def take_back(self) -> str:
         """Remove the copy, after what was renewed in it was carried back. What the log says of it, "" for nothing."""
+        # First: by these tokens `take_back` finds what else holds a part of them.
         known, message = self.tokens(), ""
         try:
             message = self._carried_back()
@@ -114,9 +116,11 @@ def _renews(name: str, before: Any, after: Any) -> bool:
     if isinstance(before, dict) and isinstance(after, dict):
         more = (value for key, value in after.items() if key not in before)
         renewed = (key in after and _renews(key, value, after[key]) for key, value in before.items())
+        # A new key with a text could say something else than whose it was.
         return all(renewed) and not any(isinstance(value, dict | list | str) for value in more)
     if isinstance(before, str) and isinstance(after, str):
         return is_token(before) and is_token(after) and _whose(before) == _whose(after)
+    # Times change with every renewal.
     numbers = (isinstance(value, int | float) and not isinstance(value, bool) for value in (before, after))
     return all(numbers)
 
@@ -127,6 +131,7 @@ def _whose(token: str) -> Mapping[str, Any] | None:
     if len(parts) != 3:
         return None
     try:
+        # Such a token leaves out the padding.
         claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except ValueError:
         return None
@@ -136,10 +141,12 @@ def _whose(token: str) -> Mapping[str, Any] | None:
 def _replaced(place: Path, before: bytes, after: bytes) -> bool:
     """False where it is not what was lent any more. A reader sees the one or the other, whole."""
     with _carrying:
+        # Where it is a link, what it leads to is replaced, not the link.
         real = place.resolve()
         try:
             if real.read_bytes() != before:
                 return False
+            # In the same folder: only within a file system is a rename one step.
             handle, made = tempfile.mkstemp(dir=real.parent, prefix=".gateline-")
         except OSError:
             return False
@@ -147,6 +154,7 @@ def _replaced(place: Path, before: bytes, after: bytes) -> bool:
             with os.fdopen(handle, "wb") as file:
                 file.write(after)
                 file.flush()
+                # On the disk before it counts: a crash leaves one whole sign-in.
                 os.fsync(handle)
             os.chmod(made, real.stat().st_mode & 0o777)
             os.replace(made, real)

@@ -81,12 +81,14 @@ async def asked(secret: str, key: str, variables: Mapping[str, str], guard: Guar
     began = time.monotonic()
     try:
         host = httpx2.URL(address).host
+        # A key goes without encryption only to hosts that the operator has listed.
         if not address.startswith("https://") and not guard.lists(host):
             return ModelAnswer(AWAY, host, "its address is not https")
         headers = {question.header: f"{question.prefix}{key}", **question.more}
         answer = await fetch(Call("GET", address, headers), guard, SECONDS, MOST_BYTES)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         return ModelAnswer(AWAY, said=str(error) or type(error).__name__)
+    # Neither says anything of the key.
     state = AWAY if answer.status >= 500 or answer.status == 429 else UNKNOWN
     if 200 <= answer.status < 300:
         state = ANSWERED

@@ -37,10 +37,12 @@ def whole(lines: Iterable[StoredLine], piece: int) -> Iterator[tuple[str, float,
     for line in lines:
         if pieces and len(pieces) < MOST_PIECES:
             pieces.append(line.text)
+            # A piece that is not full is the last one; a full one may be it, too.
             if len(line.text) < piece or parsed("".join(pieces)) is not None:
                 yield "".join(pieces), at, number
                 pieces = []
             continue
+        # Only JSON is put together: of log every piece is a line.
         if len(line.text) >= piece and line.text.startswith("{") and parsed(line.text) is None:
             yield from (("".join(pieces), at, number),) if pieces else ()
             pieces, at, number = [line.text], line.seconds, line.number

@@ -94,6 +94,7 @@ def lend(preset: Preset, folder: Path, home: Path) -> dict[str, bytes]:
     for name in preset.sign_in.files:
         try:
             data = copied[name] = _read(folder / name)
+        # The first file is there (`checked`); the others need not be.
         except FileNotFoundError:
             continue
         write(home, f"{preset.sign_in.folder}/{name}", data)
@@ -105,11 +106,13 @@ def write(home: Path, path: str, data: bytes) -> None:
     place, *folders = home, *Path(path).parts[:-1]
     for part in folders:
         place = place / part
+        # Through a link of an earlier visit the sign-in would leave this HOME.
         if place.is_symlink() or (place.exists() and not place.is_dir()):
             place.unlink()
         place.mkdir(mode=0o700, exist_ok=True)
     place = place / Path(path).name
     _remove(place)
+    # Fails if something has come there since, or if it is a link.
     handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
@@ -143,6 +146,7 @@ def _remove(path: Path) -> None:
 
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
+        # The one byte more tells that it is too large.
         return file.read(LARGEST + 1)
 
 

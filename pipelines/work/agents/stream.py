@@ -19,6 +19,7 @@ from pipelines.work.agents.steps import (
 )
 from pipelines.work.agents.values import parsed
 
+# Steps that wait for their end: a bound on what a stream makes us remember
 MOST_OPEN: Final = 10_000
 LONGEST_NAME: Final = 200
 
@@ -109,6 +110,7 @@ class Stream:
         read = None if value is None else self.types().get(_key(value))
         understood = self.plain(line) if value is None else read is not None and read(value)
         self.unread += not understood
+        # It begins like an event and cannot be read: that is named (law §2).
         if value is None and self.types() and line.lstrip().startswith("{"):
             self.lose(
                 f"line {number} of its stream is no JSON" if number else "a line of its stream is no JSON"
@@ -128,6 +130,7 @@ class Stream:
     def begin(self, identity: str, step: Step) -> None:
         """A step whose end will be told under this identity."""
         if len(self._open) < MOST_OPEN:
+            # Counted from the very first step, as steps are dropped at the front.
             self._open[identity[:LONGEST_NAME]] = self.dropped + len(self.steps)
         self.add(replace(step, state=StepState.RUNNING))
 
@@ -141,6 +144,7 @@ class Stream:
             )
             for change in changes[:MOST_CHANGES]
         )
+        # The end of an output is kept: it says how it came out.
         more["detail"] = more.get("detail", "")[-LONGEST_DETAIL:]
         more["tool"] = more.get("tool", "")[:LONGEST_NAME]
         longest = LONGEST_DETAIL if kind in (StepKind.TEXT, StepKind.THOUGHT) else LONGEST_WHAT
@@ -161,6 +165,7 @@ class Stream:
 
     def conclude(self, words: str, longest: int = LONGEST_DETAIL) -> None:
         """Take this for what it said last."""
+        # A message that comes in pieces goes on with what is there already.
         if not words.startswith(self.claim):
             self.earlier_cut |= self.claim_cut
             self.earlier_block = self.claim if "```json" in self.claim else self.earlier_block
@@ -173,6 +178,7 @@ class Stream:
             return False
         self._ended[identity[:LONGEST_NAME]] = place
         if len(self._ended) > MOST_OPEN:
+            # The oldest: a dict keeps the order in which keys came.
             del self._ended[next(iter(self._ended))]
         index = place - self.dropped
         if index < 0:
@@ -196,6 +202,7 @@ class Stream:
         self.steps[place] = replace(step, state=StepState.DENIED, code=None, seconds=None)
         self.commands.denied += 1
         if step.kind == StepKind.COMMAND:
+            # Its end was told before, and counted as run and failed.
             self.commands.run -= 1
             self.commands.failed -= 1
         return True

@@ -55,6 +55,7 @@ def called(name: str, raw_arguments: Any) -> Called:
     what = _first(arguments, OBJECTS)
     if verb == Verb.TOOL:
         return kind, verb, what or outline(arguments), ()
+    # OBJECTS has the path first; what is searched for says more.
     if verb == Verb.SEARCH and _first(arguments, ("pattern", "query")):
         what = _first(arguments, ("pattern", "query"))
     if verb == Verb.PLAN:
@@ -64,6 +65,7 @@ def called(name: str, raw_arguments: Any) -> Called:
 
 
 def _changes(path: str, arguments: dict[str, Any]) -> tuple[TextChange, ...]:
+    # A single edit stands in the arguments themselves.
     edits = items(arguments.get("edits"))[:MOST_CHANGES] or [arguments]
     changes = (TextChange(path, _first(record(edit), BEFORE), _first(record(edit), AFTER)) for edit in edits)
     return tuple(change for change in changes if change.before or change.after)

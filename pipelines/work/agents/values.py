@@ -6,6 +6,7 @@ import json
 from math import isfinite
 from typing import Any
 
+# What is larger than these is taken for nonsense.
 MOST_TOKENS = 10**12
 MOST_DOLLARS = 10**7
 
@@ -35,6 +36,7 @@ def text(value: Any) -> str:
 
 def count(value: Any) -> int:
     """A number of tokens, or of tries; 0 for what is none."""
+    # Not `isinstance`: true is an int, too.
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else 0
 
 

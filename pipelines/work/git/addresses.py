@@ -12,9 +12,12 @@ from pipelines.work.git.refusals import GitRefused
 
 PORTS = {"https": 443, "ssh": 22}
 LONGEST = 1000
+# Begins with no dash, as ssh gets it as an argument.
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9a-fA-F:.]+")
+# `git@example.com:team/app.git`
 SCP_LIKE = re.compile(r"(?P<user>[^@:/]+)@(?P<host>[^:/@]+):(?P<path>[^/:].*)")
+# `ext::sh -c …` would run a program.
 TRANSPORT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*::")
 
 
@@ -71,6 +74,7 @@ def _url(url: str, text: str = "") -> RepositoryAddress:
         raise GitRefused("The user in the address is not a plain name.")
     if not HOST.fullmatch(host):
         raise GitRefused("The address names no host.")
+    # A part of the path that begins with a dash could be read as an option.
     if parts.query or parts.fragment or parts.path.strip("/") == "" or "/-" in parts.path:
         raise GitRefused("The address does not lead to a repository: https://host/path.")
     scheme: Literal["https", "ssh"] = "https" if parts.scheme == "https" else "ssh"

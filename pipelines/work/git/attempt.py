@@ -73,6 +73,7 @@ def prepare(access: RepositoryAccess, workspace: Path, filled: bool, report: Pro
         files = trees.leaves(store, tree)
         if not filled:
             checkout.fill(store, tree, workspace)
+        # What an attempt before left there could be anything, and is never read.
         attempt_repository.remove(workspace)
         there = {path: leaf for path, leaf in files.items() if _is_there(workspace / path)}
         attempt_repository.make(workspace, mirror, state.branch, state.head, there)
@@ -100,6 +101,7 @@ def stands(
 
 def _is_there(path: Path) -> bool:
     try:
+        # Not `stat`: a link that leads nowhere is there, too.
         path.lstat()
     except OSError:
         return False
@@ -148,6 +150,7 @@ def _taken_in(
     one gets both sides, and settles them. :raises GitRefused: merge_conflict"""
     repository = mirror.repository
     branch, commit, _refs = mirror.fetch(remote, state.base_branch, report)
+    # The base stands where it stood, or again.
     if commit == state.base:
         return replace(state, moved=False), None
     base, ours, theirs = (
@@ -156,6 +159,7 @@ def _taken_in(
     )
     merger = merging.Merger(repository.object_store)
     files = merger.merge(base, ours, theirs, ("this task", branch))
+    # The new base does not lead back to the old one.
     rewritten = not joining.is_above(mirror, state.base, commit)
     parents = [commit] if rewritten else [state.head, commit]
     if merger.conflicts and not state.conflicted:
@@ -204,6 +208,7 @@ def _finished(
         leaves, blobs = trees.read(workspace, manifest, prepared.files, store)
         tree, made = trees.made(leaves)
         head = state.head
+        # A merge is committed even where the files stay the same: its parents do not.
         if settles or leaves != prepared.files:
             commit = _commit(access, tree, settles.parents if settles else (head,), trailer_data)
             joining.add(mirror, [*blobs, *made, commit])
@@ -221,6 +226,7 @@ def _finished(
             **counted,
         }
         known = {*prepared.earlier, state.base}
+        # Without a new commit there is nothing to pack.
         packs = _pack(mirror, known, head, own / PACK) if head not in known else {}
     order = access.order
     left = GitLeft(

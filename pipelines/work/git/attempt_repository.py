@@ -23,6 +23,7 @@ HISTORY = 50
 def remove(workspace: Path) -> None:
     """Whatever an attempt before left under this name."""
     place = workspace / GIT
+    # A link is removed itself, and nothing of what it leads to.
     if place.is_symlink() or not place.is_dir():
         place.unlink(missing_ok=True)
     else:
@@ -34,6 +35,7 @@ def make(workspace: Path, mirror: Mirror, branch: str, head: str, files: dict[st
     edge = edge_of(mirror, head)
     store = mirror.repository.object_store
     with closing(Repo.init(str(workspace))) as own:
+        # Git takes these for the first commits, though they name parents that are not there.
         if edge:
             text = "".join(f"{object_id.decode()}\n" for object_id in sorted(edge))
             (workspace / GIT / "shallow").write_text(text)

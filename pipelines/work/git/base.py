@@ -13,6 +13,7 @@ from dulwich.objects import Blob
 
 from pipelines.work.git.trees import LINK, PROGRAM, Leaf
 
+# What is kept of one visit: so many files, bytes of one, bytes together
 MOST_FILES = 5_000
 MOST_FILE = 8 * 1024 * 1024
 MOST_BYTES = 128 * 1024 * 1024

@@ -38,6 +38,7 @@ def write(
             up for git_object in objects if isinstance(git_object, Commit) for up in git_object.parents
         } - known
         into.write(HEADER)
+        # A line with a dash names a commit that the reader has to have.
         into.writelines(b"-%s base\n" % object_id for object_id in sorted(above))
         into.write(b"%s refs/heads/%s\n\n" % (head.encode(), branch.encode()))
         write_pack_objects(into, objects, DEFAULT_OBJECT_FORMAT, deltify=False)

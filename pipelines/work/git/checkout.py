@@ -17,9 +17,11 @@ from pipelines.work.git.refusals import GitRefused
 from pipelines.work.workspaces import MOST_BYTES, MOST_FILES
 
 DEEPEST, LONGEST_NAME = 200, 255
+# 28: mode (6), space, NUL, and the 20 bytes of an id
 MOST_TREE = MOST_FILES * (LONGEST_NAME + 28)
 """Bytes of a folder: no more names are in so many."""
 LFS = b"version https://git-lfs.github.com/spec/"
+# `*.png filter=lfs diff=lfs merge=lfs -text`, unless it is a comment
 FILTER_LFS = re.compile(rb"(?m)^[^#\n]*\bfilter=lfs\b")
 GIT_LIKE = re.compile(r"\.git|git~\d+", re.IGNORECASE)
 """Names that git takes for its own folder on some system."""
@@ -62,6 +64,7 @@ def _nodes(
     git_object = store[tree]
     if not isinstance(git_object, Tree):
         raise GitRefused("The repository is damaged: a folder of it is none.")
+    # Before its entries are read
     if git_object.raw_length() > MOST_TREE:
         raise GitRefused(f"The repository has more than {MOST_FILES} files and folders.")
     visited = set()
@@ -146,14 +149,17 @@ def write(place: Path, mode: int, data: bytes, path: str) -> None:
     if S_ISLNK(mode):
         place.symlink_to(data.decode())
         return
+    # Never through a link, and never over something that is there
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(place, flags, 0o755 if mode & 0o100 else 0o644), "wb") as file:
         file.write(data)
+    # The mode of a new file is cut by the umask.
     place.chmod(0o755 if mode & 0o100 else 0o644)
 
 
 def _refuse_content(path: str, mode: int, data: bytes) -> None:
     attributes = path.rpartition("/")[2] == ".gitattributes" and FILTER_LFS.search(data[:1_000_000])
+    # What is longer is no pointer, but a file that begins like one.
     if attributes or (len(data) < 1024 and data.startswith(LFS)):
         raise GitRefused(
             f"{path} belongs to Git LFS, and large files of LFS are not fetched. Keep them out of this repository."

@@ -10,8 +10,10 @@ from dulwich.refs import Ref, check_ref_format
 
 from pipelines.routing.basics.visible import shortened
 
+# No name below `.invalid` exists, so the address is nobody's.
 COMMITTER = b"Gateline <gateline@gateline.invalid>"
 DELIVERY = "Gateline-Delivery"
+# Characters that programs show of the first line
 SUBJECT = 72
 TASK_BRANCHES = "gateline"
 """The branches of tasks lie below this name, unless their line says otherwise."""

@@ -51,6 +51,7 @@ def git_facts(
 
 def changed_lines(old: bytes, new: bytes, budget: StepBudget) -> tuple[list[bytes], list[bytes]]:
     """Lines added and removed; none of what is not text."""
+    # As git tells: a NUL in the first 8,000 bytes makes it no text.
     if b"\x00" in old[:8000] or b"\x00" in new[:8000]:
         return [], []
     before, after = old.splitlines(), new.splitlines()
@@ -67,6 +68,7 @@ def _add(digest: Hash, path: str, added: Sequence[bytes], removed: Sequence[byte
     if not added and not removed:
         digest_lines = [hashlib.sha256(new).digest()]
     if digest_lines:
+        # Sorted: the same lines in another order are the same change (law §15).
         digest.update(path.encode() + b"\0" + b"\n".join(sorted(digest_lines)) + b"\0")
 
 

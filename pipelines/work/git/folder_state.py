@@ -27,6 +27,7 @@ def lacking(repository: Repo) -> str:
     """Say what a clone lacks by its kind; "" where it is complete."""
     if repository.get_shallow():
         return SHALLOW
+    # So git marks the packs of a partial clone.
     promised = any(Path(repository.object_store.pack_dir).glob("*.promisor"))
     return PARTIAL if promised and not _complete(repository) else ""
 
@@ -49,8 +50,10 @@ def _complete(repository: Repo) -> bool:
         elif isinstance(item, Tag):
             queue.append(item.object[1])
         elif isinstance(item, Tree):
+            # The commit of a submodule is no object of this repository.
             entries = [entry for entry in item.iteritems() if not S_ISGITLINK(entry.mode or 0)]
             queue += [entry.sha for entry in entries if S_ISDIR(entry.mode or 0)]
+            # Files are looked for, and not read.
             if not all(entry.sha in store for entry in entries):
                 return False
     return True

@@ -66,6 +66,7 @@ def _read(store: BaseObjectStore, top: ShaFile, file_names: Collection[str]) -> 
     names, texts = set(), {}
     for entry in top.iteritems() if isinstance(top, Tree) else ():
         name = (entry.path or b"").decode("utf-8", "replace")
+        # The kind of the entry: no link, no folder, no submodule
         is_file = (entry.mode or 0) & 0o170000 == 0o100000
         names.add(name if is_file else f"{name}/")
         if is_file and name in file_names:

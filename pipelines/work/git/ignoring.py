@@ -50,6 +50,7 @@ class WildName:
             return bool(self._first.fullmatch(name))
         if not self._first.match(name):
             return False
+        # The last piece stands at the end; each between is taken as early as it comes.
         end, at = len(name) - self._lengths[-1], self._lengths[0]
         for piece in self._others[:-1]:
             match = piece.search(name, at, end)
@@ -73,6 +74,7 @@ class IgnoreRule:
         if not text or len(text) > LONGEST:
             raise MalformedPattern(text)
         parts = text.removeprefix(b"/").split(b"/")
+        # A pattern without a slash counts at any depth.
         if b"/" not in text:
             parts = [ANY_FOLDERS, *parts]
         if parts[-1] == ANY_FOLDERS:  # what is inside, not the folder itself
@@ -134,6 +136,7 @@ class Ignored:
             folder = names[:depth]
             if folder not in self._folders:
                 self._folders[folder] = self._named(folder, True)
+            # What lies in an ignored folder cannot be included again, as with git.
             if self._folders[folder]:
                 return True
         return self._named(names, False)

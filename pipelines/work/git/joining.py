@@ -72,6 +72,7 @@ def joined(
                 paths,
             )
         return state, unsettled(mirror, merger, files, heads, names, report)
+    # The head of a single branch needs no merge.
     if len(heads) > 1:
         head, _tree = merge_commit(access, mirror, merger, files, heads, f"Join {names}")
         report(f"{names} are merged")

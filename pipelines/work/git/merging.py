@@ -31,6 +31,7 @@ LINES, REMOVED, NOT_MERGEABLE, PLACE = (
     "conflict, as a file of one is a folder of the other",
 )
 """Why there is a conflict, behind the names of the sides."""
+# As git writes them, so that editors know them.
 OURS, BASE_END, THEIRS = b"<<<<<<< ", b"=======\n", b">>>>>>> "
 
 
@@ -56,11 +57,13 @@ class Merger:
         merged: dict[str, Leaf] = {}
         for path in sorted({*base, *ours, *theirs}):
             was, our, their = base.get(path), ours.get(path), theirs.get(path)
+            # Unchanged here: theirs counts, also where it was removed there.
             leaf = their if our == was else our
             if our != was and their not in (was, our):
                 leaf = self._both(path, (was, our, their), names)
             if leaf is not None:
                 merged[path] = leaf
+        # A file of one side where the other has a folder
         for path in [path for path in merged if any(above in merged for above in _above(path))]:
             self.conflicts[path] = PLACE
             del merged[path]
@@ -112,6 +115,7 @@ class Merger:
             self.conflicts[path], self.marked[path] = LINES, None
         blob = Blob.from_string(b"".join(merged))
         self.blobs[blob.id] = blob
+        # The mode is that of the side which changed it, ours first.
         return (their[0] if was and our[0] == was[0] else our[0], blob.id)
 
     def _lines(self, leaf: Leaf) -> Lines | None:
@@ -119,6 +123,7 @@ class Merger:
         if not S_ISREG(leaf[0]):
             return None
         blob = self._blob(leaf)
+        # As git tells: a NUL in the first 8,000 bytes makes it no text.
         if blob is None or blob.raw_length() > MOST_TEXT or b"\x00" in blob.data[:8000]:
             return None
         return blob.data.splitlines(keepends=True)
@@ -144,6 +149,7 @@ def lines_merged(
         while grown:
             grown = False
             for edits, part in ((left, parts[0]), (right, parts[1])):
+                # `<=`: changes with no line between them are one.
                 while edits and edits[0][0] <= end and edits[0][1] >= first:
                     part.append(edits.pop(0))
                     end, grown = max(end, part[-1][1]), True
@@ -177,6 +183,7 @@ def _between_marks(ours: Lines, theirs: Lines, names: tuple[str, str]) -> Lines:
 
 
 def _whole(lines: Lines) -> Lines:
+    # A mark begins on a line of its own.
     return [line if line.endswith(b"\n") else line + b"\n" for line in lines]
 
 

@@ -42,10 +42,13 @@ class Mirrors:
     @contextmanager
     def opened(self, address: str) -> Iterator[Mirror]:
         """Open a mirror for one piece of work; nobody else changes it meanwhile. In a thread."""
+        # An address has slashes, and may be longer than a name of a file.
         name = hashlib.sha256(address.encode()).hexdigest()[:32]
         self.base.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (self.base / f"{name}.lock").open("a") as lock:
+            # Ends with the file, and with this process however that ends.
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # By this time `expire` sees when the mirror was used last.
             os.utime(lock.fileno())
             with closing(self._repository(self.base / f"{name}.git")) as repository:
                 packs.join(repository.object_store)
@@ -57,6 +60,7 @@ class Mirrors:
         if not ready.exists():
             shutil.rmtree(folder, ignore_errors=True)
             Repo.init_bare(str(folder), mkdir=True).close()
+            # Last: without it the folder counts as half made.
             ready.touch()
         return Repo(str(folder))
 
@@ -81,6 +85,7 @@ class Mirrors:
                 fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
+            # The file of the lock stays: somebody may have opened it already, and wait.
             shutil.rmtree(lock.with_suffix(".git"), ignore_errors=True)
         return True
 

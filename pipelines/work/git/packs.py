@@ -18,6 +18,7 @@ stays as it is; a mirror has room for a few dozen such files."""
 
 def join(store: DiskObjectStore) -> None:
     """Put the small ones into one, where there are too many. Nobody else changes the store meanwhile."""
+    # The smallest first
     packs = sorted((pack.stat().st_size, pack) for pack in Path(store.pack_dir).glob("*.pack"))
     if len(packs) <= MOST_PACKS:
         return
@@ -45,7 +46,9 @@ def join(store: DiskObjectStore) -> None:
     # It opened all of them, and opens again what there is.
     store.close()
     for pack in joined:
+        # The name comes of the objects, so the new file may be one that was there.
         if pack.stem != name:
+            # First: without its index a pack is left alone.
             pack.with_suffix(".idx").unlink()
             pack.unlink()
 

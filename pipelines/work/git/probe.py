@@ -84,6 +84,7 @@ class Probe:
         if not is_branch(name) or not commit:
             some = ", ".join(references.branches[:5])
             raise GitRefused(f"There is no branch {name}. The repository has: {some}.")
+        # A SHA-1 has 40 hexadecimal digits, a SHA-256 64.
         if len(commit) != len(ZERO):
             raise GitRefused(
                 "The repository names its objects by SHA-256, which is not taken. Connect one that does by SHA-1."

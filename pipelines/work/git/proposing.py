@@ -44,6 +44,7 @@ def propose(order: DeliveryOrder, may: Permission, report: ProgressCallback) -> 
         cleared = may.cleared(state.base_branch, tree)
         if base != cleared.onto:
             raise elsewhere(order, mirror, (state.base_branch, cleared.onto, base), report)
+        # An attempt before pushed it.
         if now and _is(mirror, now, cleared, tree):
             return Proposed(now, tree.decode())
         commit = prepared(replace(order, to=REQUEST), replace(cleared, onto=now), tree)

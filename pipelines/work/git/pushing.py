@@ -73,6 +73,7 @@ class Permission:
             raise Waits(cleared.wait)
         if cleared.refused:
             raise GitRefused(cleared.refused, cleared.failure_type)
+        # The approval is of this tree for this branch, and of nothing else.
         if (cleared.branch, cleared.tree) != (branch, tree.decode()):
             raise GitRefused(
                 "What was cleared is not what this delivery would push, so nothing was delivered. "
@@ -228,6 +229,7 @@ def ours(commit: Commit, job: int, tree: ObjectID) -> bool:
     the title of the task."""
     trailer_values = trailers(commit.message.decode(errors="replace"))
     return (
+        # Anybody can write such a trailer: author and tree have to be ours, too.
         commit.author == commit.committer == commits.COMMITTER
         and trailer_values.get(commits.DELIVERY) == [str(job)]
         and commit.tree == tree

@@ -26,6 +26,7 @@ def mirror_of(access: RepositoryAccess, report: ProgressCallback) -> Iterator[tu
     """Open the mirror with all that the task committed so far. In a thread. :raises GitRefused"""
     remote = remote_of(access)
     with Mirrors(access.mirrors).opened(access.order.address) as mirror:
+        # A task that committed nothing needs no objects of its own.
         if access.state.heads:
             _complete(mirror, remote, access, report)
         yield mirror, remote
@@ -36,6 +37,7 @@ def _complete(mirror: Mirror, remote: Remote, access: RepositoryAccess, report: 
     state = access.state
     for base in dict.fromkeys((state.base, *(branch.base for branch in state.branches))):
         if not mirror.has(base):
+            # Brings its history, and so the base, unless it was rewritten.
             mirror.fetch(remote, state.base_branch, report)
         if not mirror.has(base):
             raise GitRefused(

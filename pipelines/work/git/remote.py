@@ -31,6 +31,7 @@ from pipelines.work.outgoing.git import HttpsGitClient
 from pipelines.work.outgoing.guard import Guard, RefusedAddress
 
 HEADS, TAGS = "refs/heads/", "refs/tags/"
+# In git's protocol: there is no such branch.
 ZERO = "0" * 40
 # What servers take beside a token: they look at the token alone.
 TOKEN_USER = "x-access-token"  # the name of a user, not of a token
@@ -152,6 +153,7 @@ class Remote:
             listing = client.get_refs(path.encode())
         refs = {_text(name): _text(value) for name, value in listing.refs.items() if value}
         head = _text(listing.symrefs.get(HEADREF, b"") or b"")
+        # Sorted, `v1^{}` follows `v1`: the commit takes the place of the annotated tag.
         peeled = {name.removesuffix("^{}"): value for name, value in sorted(refs.items())}
         return References(peeled, head.removeprefix(HEADS) if head.startswith(HEADS) else "")
 
@@ -202,6 +204,7 @@ class Remote:
             # Where no depth was asked for, or one below these commits, only a shallow clone has no more.
             if (edge := answer.new_shallow) and (depth is None or edge.intersection(missing)):
                 raise GitRefused(SHALLOW)
+            # Before `commit`, which inflates the objects.
             check_pack(file)
             self.check_folder()
         except ERRORS as error:
@@ -233,6 +236,7 @@ class Remote:
 
         def update(refs: dict[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             now = refs.get(ref, _id(ZERO))
+            # By what the server has now, not by what was read before.
             if now != expected:
                 raise GitRefused(moved(branch, old, "" if _text(now) == ZERO else _text(now)), BASE_MOVED)
             last()
@@ -240,6 +244,7 @@ class Remote:
             return {ref: _id(new)}
 
         def data(have: Any, want: Any, **more: Any) -> Any:
+            # The server may have commits that this mirror never saw.
             known = {sha for sha in have if sha in source.object_store}
             return source.object_store.generate_pack_data(known, want, **more)
 
@@ -287,6 +292,7 @@ class Remote:
                 if isinstance(client, HttpsGitClient):
                     client._discover_references(b"git-receive-pack", client._get_url(path))
                 else:
+                    # Asks as a push does, and changes nothing.
                     client.send_pack(path.encode(), lambda refs: {}, _nothing)
         except GitRefused as error:
             return str(error)
@@ -328,6 +334,7 @@ class FetchProgress:
         self._rest += data.decode("utf-8", "replace")
         *lines, self._rest = self._rest.split("\n")
         for line in lines:
+            # A server writes over its line by CR: only the last state counts.
             if text := line.rpartition("\r")[2].strip() or line.strip():
                 self._told(text[:200])
         self._rest = self._rest.rpartition("\r")[2][-1000:]

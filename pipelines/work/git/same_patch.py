@@ -51,6 +51,7 @@ def _same(
         raise NotTheSame("not the same files are changed")
     added = [path for path in changed if path not in approved[0]]
     removed = [path for path in changed if path not in approved[1]]
+    # A renamed file is not the same change (law §15).
     if added and removed:
         raise NotTheSame(f"{removed[0]} may be renamed")
     budget = StepBudget(MOST_STEPS)
@@ -63,6 +64,7 @@ def _same(
         texts = [_lines(store, merger, path, leaf) for leaf in (was, now, onto, then)]
         if budget.spent:
             raise NotTheSame("the change is too large to compare")
+        # A file that did not move on the base has the approved hunks.
         if (was, now) != (onto, then):
             _same_hunks(path, texts, budget)
 
@@ -106,6 +108,7 @@ def _around(lines: Lines, first: int, end: int) -> Lines:
 
 def _times(lines: Lines, part: Lines) -> int:
     """Count how often the part stands in the lines, up to 2."""
+    # With the marks of `_around` for the beginning and the end of a file
     padded = [b"", *lines, b""]
     count = 0
     for at in range(len(padded) - len(part) + 1):

@@ -17,6 +17,7 @@ from pipelines.work.git.refusals import GitRefused
 MOST_OBJECT = 256 * 1024**2
 LARGE, MOST_LARGE = 16 * 1024**2, 2 * 1024**3
 """Of what is told as a difference: its results are held beside each other while they are made."""
+# Bytes: head of a pack, what is inflated of a header, what is read for that, a SHA-1
 START, HEADER, PACKED_HEADER, CHECKSUM = 12, 64, 2048, 20
 MOST_SHIFT = 63
 """Of a number: sizes are not longer, and whoever reads on shifts ever more bytes."""
@@ -28,6 +29,7 @@ def check_pack(file: BinaryIO) -> None:
     determined by inflating it, which is done in pieces that are forgotten. :raises GitRefused; ValueError,
     zlib.error: it is damaged"""
     file.flush()
+    # Nothing was fetched, and mmap takes no empty file.
     if not file.seek(0, 2):
         return
     total = Sum()
@@ -71,6 +73,7 @@ def check_folder(store: DiskObjectStore) -> None:
                 index.close()
     for place in _loose(Path(store.path)):
         with place.open("rb") as loose:
+            # `blob 1234`, a NUL, then the content
             header = zlib.decompressobj().decompress(loose.read(PACKED_HEADER), HEADER)
         _check(int(header.partition(b"\x00")[0].partition(b" ")[2]))
 
@@ -91,6 +94,7 @@ def _check(size: int) -> None:
 def _begin(pack: mmap.mmap, at: int, total: Sum) -> tuple[int, int]:
     """Return where the bytes of an object begin, and how many they are once inflated."""
     byte = pack[at]
+    # A bit for more bytes, three for the kind, four of the size
     kind, size, shift = (byte >> 4) & 7, byte & 15, 4
     while byte & 0x80:
         at += 1
@@ -101,12 +105,14 @@ def _begin(pack: mmap.mmap, at: int, total: Sum) -> tuple[int, int]:
     _check(size)
     if kind not in (OFS_DELTA, REF_DELTA):
         return at, size
+    # The name of its base; else the distance to it, in as many bytes as it takes.
     if kind == REF_DELTA:
         at += CHECKSUM
     else:
         while pack[at] & 0x80:
             at += 1
         at += 1
+    # A delta begins with the size of its base and that of the result.
     sizes = zlib.decompressobj().decompress(pack[at : at + PACKED_HEADER], HEADER)
     result = _number(sizes, _number(sizes, 0)[1])[0]
     _check(result)
@@ -145,4 +151,5 @@ def _past(pack: mmap.mmap, at: int, total: Sum) -> int:
             raise ValueError("an object of the pack is not as large as it says")
     if made != size:
         raise ValueError("an object of the pack is not as large as it says")
+    # What was read beyond it belongs to the next object.
     return at - len(inflating.unused_data)

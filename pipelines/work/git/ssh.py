@@ -74,13 +74,18 @@ def connected(
         file = Path(folder) / "key"
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as stream:
+            # The ssh program reads no key without the end of its last line.
             stream.write(key.rstrip("\n") + "\n")
         settings = {
+            # The address that was checked: the name could lead elsewhere by now.
             "HostName": place,
+            # Keys of hosts are kept by name, whatever the address.
             "HostKeyAlias": address.host,
             "IdentitiesOnly": "yes",
             "IdentityAgent": "none",
+            # Asks nothing, as nobody could answer.
             "BatchMode": "yes",
+            # A new host is taken as it is; one whose key changed is refused.
             "StrictHostKeyChecking": "accept-new",
             "UserKnownHostsFile": str(known_hosts),
             "ConnectTimeout": str(CONNECT_SECONDS),

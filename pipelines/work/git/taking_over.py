@@ -33,6 +33,7 @@ def look(
     """:raises PeoplePushed: before anything is delivered"""
     state = access.state
     now = refs.branch(state.branch)
+    # Not there, or as the task left it
     if not now or now == state.pushed:
         return
     mirror.bring(remote, [now], report)

@@ -69,8 +69,10 @@ def _leaf(
     if "link" in entry:
         blob = Blob.from_string(os.fsencode(entry["link"]))
         return (LINK, blob.id), None if blob.id in store else blob
+    # Git knows no more of the mode of a file than whether its owner may execute it.
     mode = PROGRAM if entry["mode"] & 0o100 else FILE
     with opened(workspace, path) as file:
+        # The id that git gives these bytes: what is stored already is never held in memory.
         sha = sha1(b"blob %d\x00" % entry["size"], usedforsecurity=False)
         while piece := file.read(PIECE):
             sha.update(piece)

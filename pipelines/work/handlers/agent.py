@@ -62,6 +62,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     if call.cost is not None and call.cost <= 0:
         await sink.note(f"[gateline] Nothing is left of {LIMITS[call.limit]}.")
         return nothing_left(call)
+    # A session lies in the agent's HOME: without files there is nothing to continue.
     resumed = can_resume(call) and await asyncio.to_thread(_has_files, spec.attempt.home)
     prompt = call.remark if resumed else spec.prompt
     made = await asyncio.to_thread(_called, spec, call, prompt, resumed)
@@ -74,6 +75,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         else:
             outcome = await _lent(made, call, call.signed_in, sink)
     finally:
+        # Shielded: secrets are taken out also where the call is cancelled.
         await asyncio.shield(asyncio.to_thread(_taken_files, spec.attempt.home, call.files))
     took = {"duration_sec": round(time.monotonic() - began, 3)}
     outcome["usage"] = {**outcome.get("usage", {}), **took}
@@ -156,6 +158,7 @@ def _called(spec: Spec, call: AgentCall, prompt: str | None, resumed: bool) -> S
     argv = arguments(call, resumed=resumed, isolated=spec.isolation.name in ISOLATED, places=places)
     if preset.fixed:
         locks = (part for name in LOCK_FILES for part in ("--leave", name))
+        # With -I neither variables nor the folder of the station change what Python loads.
         argv = (sys.executable, "-I", str(CODEMOD), *argv[1:], *locks)
     idle = IDLE_SECONDS if spec.limits.idle is None else spec.limits.idle
     return replace(
@@ -193,6 +196,7 @@ class AgentWatch(command.Watch):
     async def _copy(self, name: str, stream: asyncio.StreamReader) -> None:
         if name == "out":
             await super()._copy(name, stream)
+            # The last line may lack its end.
             self._lines.feed(b"", final=True)
             return
         while data := await stream.read(command.READ_BYTES):
@@ -266,7 +270,9 @@ class AgentWatch(command.Watch):
             del outcome["exit_code"]
             outcome["result"] = "failure" if stream.problem else "success"
         if summary := output.besides_output(stream.claim, self.spec.output_keys, outcome.get("output")):
+            # The summary of a result document comes first.
             outcome.setdefault("summary", escaped(summary[:LONGEST_SUMMARY]))
+        # Law §13: what was cancelled is not judged by what it left.
         if outcome.get("result") != "cancelled":
             outcome |= self._failed(outcome)
         used = {"tokens_in": stream.usage.tokens_in, "tokens_out": stream.usage.tokens_out}
@@ -277,6 +283,7 @@ class AgentWatch(command.Watch):
         if outcome.get("failure_type") == "budget_exceeded":
             facts["usage"] |= _ended_by(self.call)
         if (
+            # Law §2: an error beside a success is named.
             stream.error
             and outcome.get("exit_code", 0) == 0
             and outcome.get("result", "success") == "success"
@@ -325,6 +332,7 @@ def last_output(stream: Stream, keys: Sequence[str], prompt: str) -> output.Text
     return replace(text_output, unreadable=cut) if stream.earlier_cut else text_output
 
 
+# Exit codes of SIGTERM and SIGKILL, as a shell has them
 KILLED: Final = (128 + 15, 128 + 9)
 
 
@@ -354,6 +362,7 @@ class LineFeed:
 
     def _add(self, part: str) -> None:
         self._size += len(part)
+        # What is longer is counted, and not held.
         if part and self._size <= LONGEST_LINE:
             self._rest.append(part)
 

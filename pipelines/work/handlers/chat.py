@@ -14,6 +14,7 @@ from pipelines.work.models.conversation import Conversation, NoConversation
 from pipelines.work.results import output
 from pipelines.work.spec.base import Outcome, Sink, Spec
 
+# The words of the protocol, as dialect B has them
 EVALS = {"tool_calls": "tool-call", "function_call": "tool-call"}
 SUMMARY_CHARACTERS = 500
 
@@ -71,6 +72,7 @@ def question(spec: Spec, dialog: Conversation) -> CompletionRequest:
 
 def hearing(sink: Sink, on_data: DataCallback) -> Any:
     async def hear(text: str) -> None:
+        # An empty piece shows as well that the server is there.
         on_data()
         if text:
             await sink.write("out", text.encode(errors="backslashreplace"))

@@ -84,6 +84,7 @@ def prepared(spec: Spec) -> Launch:
         wrapped = spec.isolation.wrap(argv, spec.attempt.root, cwd, access)
     except CannotIsolate as error:
         raise CannotStart(str(error)) from error
+    # No program can be started with one, and Python would raise an error of its own.
     if any("\x00" in part for part in (*argv, *spec.env, *spec.env.values())):
         raise CannotStart("an argument or a variable holds a NUL character")
     return Launch(
@@ -165,6 +166,7 @@ class Watch:
         clocks = asyncio.create_task(self._clocks())
         prompt = asyncio.create_task(self._prompt())
         try:
+            # Read to the end before the wait: a full pipe would hold up the program.
             async with asyncio.TaskGroup() as streams:
                 streams.create_task(self._copy("out", self.process.stdout))
                 streams.create_task(self._copy("err", self.process.stderr))
@@ -214,6 +216,7 @@ class Watch:
         notes = []
         for signal in signals if self.spec.heeds_signals else ():
             decided = any(map(is_valid, self.signals))
+            # The first valid one is kept however many came before it: it decides (law §5 step 3).
             if len(self.signals) >= MOST and (decided or not is_valid(signal)):
                 self.signals_left_out += 1
                 continue
@@ -244,6 +247,7 @@ class Watch:
             if not dues:
                 return
             reason, due = min(dues, key=lambda one: one[1])
+            # Something may be heard meanwhile, which moves the due time.
             if (left := due - time.monotonic()) > 0:
                 await asyncio.sleep(left)
                 continue
@@ -267,6 +271,7 @@ class Watch:
     def _outcome(self, ended: ProcessEnd, result_document: document.Document) -> Outcome:
         outcome, code = dict(result_document.fields), ended.code
         if self.signals:
+            # Those on standard output came while it ran, before the result document was read.
             outcome["signals"] = [*self.signals, *outcome.get("signals", [])]
             self._carry(outcome)
         if result_document.error:

@@ -32,8 +32,10 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
     port, loop, stop = order.port, asyncio.get_running_loop(), threading.Event()
 
     def clear() -> Clearance:
+        # Called in the thread that pushes; the server is asked on the worker's loop.
         return asyncio.run_coroutine_threadsafe(_cleared(port), loop).result()
 
+    # Before anything is fetched for nothing
     if wait := await port.queued():
         raise LookAgain(wait)
     notes = Notes(sink)
@@ -43,6 +45,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
             return await _by_host(HostDelivery(order, host, way, stop.is_set, sink, notes))
         landed = await asyncio.to_thread(deliver, order, Permission(clear, stop.is_set), notes)
     except asyncio.CancelledError:
+        # The thread cannot be cancelled: it looks at this before it pushes.
         stop.set()
         raise
     except Waits as later:
@@ -51,6 +54,7 @@ async def run(spec: Spec, sink: Sink) -> Outcome:
         return await _stopped_by(error, order, sink)
     finally:
         await notes.settle()
+    # Before the request: what landed is known, even if none can be opened.
     await order.port.landed(landed.commit, base=landed.base)
     landing_text = "was there already" if landed.found else "landed"
     await sink.note(f"[gateline] {landed.commit} {landing_text} on {landed.branch}")

@@ -126,12 +126,14 @@ def _outcome(answer: ProgramAnswer, began: float) -> Outcome:
 async def _run(spec: Spec, sink: Sink, *, confined: bool) -> ProgramAnswer:
     answer = ProgramAnswer()
     try:
+        # Hooks and tools are of the workspace; an evaluator is the worker's own command.
         if confined:
             inside(spec)
         async with (
             reaching(spec, sink) as connected_spec,
             Process(command.prepared(connected_spec)) as process,
         ):
+            # By this a time-out differs from a program that could not be started.
             answer.started = True
             await _until_the_end(spec, sink, process, answer)
     except CannotStart as error:
@@ -169,6 +171,7 @@ async def _until_the_end(spec: Spec, sink: Sink, process: Process, answer: Progr
 
 async def _copy(name: str, stream: asyncio.StreamReader, sink: Sink, answer: ProgramAnswer) -> None:
     while data := await stream.read(READ_BYTES):
+        # The explanation is the beginning of both streams.
         answer.both += data[: max(0, KEPT_BYTES - len(answer.both))]
         if name == "out":
             # The answer stands at the end.

@@ -55,6 +55,7 @@ async def _failed(sink: Sink, failure_type: str, why: str) -> Outcome:
 def call_of(work: Mapping[str, Any]) -> Call:
     """The call that rendered work asks for."""
     headers = {str(name): str(value) for name, value in (work.get("headers") or {}).items()}
+    # Half of a surrogate pair cannot be encoded.
     body = str(work.get("body") or "").encode(errors="backslashreplace")
     if "json" in work:
         body = json.dumps(work["json"]).encode()
@@ -90,6 +91,7 @@ def output_of(answer: HttpAnswer, output_keys: tuple[str, ...] = ()) -> Outcome:
     if not answer.body:
         return {}
     text = answer.text()
+    # `application/problem+json`, too
     if "json" in answer.headers.get("content-type", ""):
         try:
             return {"output": output.filtered(parse(text, "output"), output_keys)}

@@ -69,6 +69,7 @@ class JobLog:
             self._add([f"[gateline] The log was cut here: {self._dropped} more characters."], always=True)
         self._ended = True
         self._filled.set()
+        # Wakes the flusher at once, instead of after CHUNK_SECONDS.
         self._full.set()
         await self._flusher
 
@@ -87,6 +88,7 @@ class JobLog:
     def _add(self, lines: list[str], *, always: bool = False) -> None:
         now = self._clock() - self._began
         for line in lines:
+            # What Gateline notes stands in the log though it is full.
             if self._written >= self._limit and not always:
                 self._dropped += len(line) + 1
                 continue
@@ -110,6 +112,7 @@ class JobLog:
                     await asyncio.wait_for(self._full.wait(), CHUNK_SECONDS)
                 await self._flush()
         finally:
+            # Whoever waits for room goes on, and meets the error.
             self._room.set()
 
     def _hidden(self, line: str) -> str:
@@ -124,8 +127,10 @@ class JobLog:
             lines.append(self._waiting.popleft())
             size += len(lines[-1])
         if lines:
+            # Secrets that became known since the lines were cut
             self._learn()
             await self._store("".join(map(self._hidden, lines)))
+        # Only now: what is being stored still takes memory.
         self._size -= size
         if self._ended:
             return

@@ -69,6 +69,7 @@ class HostDelivery:
         if there is None:
             may = Permission(self._clear(), self.stopped)
             proposed = await asyncio.to_thread(propose, self.order, may, self.notes)
+            # Before the host is called: whoever comes after a crash knows what was pushed.
             await port.at_host(AtHost(proposed.head, self.way, before.waits))
             request, _there = await requested(
                 self.host, state.branch, state.base_branch, clearance.request, port.clear
@@ -84,6 +85,7 @@ class HostDelivery:
         request, merge_status, head = there
         if not merge_status.head:
             raise HostError(f"{self.host.name} does not say what {self._named(request.number)} merged.")
+        # The host merged another end of the branch than it was asked to.
         other = "" if merge_status.head == head else merge_status.head
         landed = await asyncio.to_thread(
             merged_as, self.order.access, other, merge_status.commit, clearance.tree, self.notes
@@ -129,6 +131,7 @@ class HostDelivery:
     ) -> MergeStanding:
         """:raises LookAgain: not yet; HostError: a rule of the host, or it took it out of its queue"""
         base, request_name = self.order.access.state.base_branch, self._named(request.number)
+        # `waits`: an earlier look has given it to the queue.
         if not before.waits:
             await self._status(head, clearance)
         merge_status = await self.host.standing(request.number, self.way, base)
@@ -185,6 +188,7 @@ class HostDelivery:
         page = clearance.request.page if clearance.request else ""
         try:
             await self.host.set_status(head, "success", "Approved in Gateline", page)
+        # No answer of the host: the delivery looks again.
         except HostAway:
             raise
         except HostError as error:
@@ -195,6 +199,7 @@ class HostDelivery:
         passed = time.time() - self.order.begun
         await self.sink.note(f"[gateline] {what}")
         if passed < MOST[self.way]:
+            # A quarter of the time that has passed, within these
             return LookAgain(max(SOONEST, min(passed / 4, LATEST)))
         await self.host.withdraw(number, self.way)
         return HostError(f"{what}, and did not land within {MOST[self.way] / 3600:g} h. Deliver again.")

@@ -75,6 +75,7 @@ def equal(answer: str, labels: Sequence[str]) -> str | None:
 def named(answer: str, labels: Sequence[str]) -> set[str]:
     """The labels, case folded, that stand in the answer as whole words: "valid" is not in "invalid", and where "bug
     report" stands, the label "bug" does not."""
+    # The longest first: of several that fit a regular expression takes the first.
     folded = sorted({label.strip().casefold() for label in labels if label.strip()}, key=len, reverse=True)
     if not folded:
         return set()

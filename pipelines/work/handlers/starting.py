@@ -61,6 +61,7 @@ def beside(argv: Sequence[str], services: Sequence[ServiceProgram], attempt: Att
         "folder": str(folder),
         "services": [{**service.to_dict(), "seconds": service.seconds} for service in services],
     }
+    # With -I and -S no variable, folder or package of the station changes what Python loads.
     return (sys.executable, "-I", "-S", str(program), json.dumps(instructions), "--", *argv)
 
 

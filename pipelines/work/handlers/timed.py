@@ -27,6 +27,7 @@ async def timed(limits: ProcessLimits) -> AsyncIterator[DataCallback]:
     total, idle = asyncio.timeout(limits.total or None), asyncio.timeout(limits.idle or None)
 
     def heard() -> None:
+        # One that has expired cannot be set anew.
         if limits.idle and not idle.expired():
             idle.reschedule(loop.time() + limits.idle)
 
@@ -38,6 +39,7 @@ async def timed(limits: ProcessLimits) -> AsyncIterator[DataCallback]:
             raise TimeIsUp("max_timeout", limits.total or 0) from None
         if idle.expired():
             raise TimeIsUp("idle_timeout", limits.idle or 0) from None
+        # A time-out of the work itself
         raise
 
 

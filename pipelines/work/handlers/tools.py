@@ -132,6 +132,7 @@ def judged(spec: Spec, call: ToolCall) -> str:
     """Undeclared tools and calls that do not fit their tool are not run, and need no approval."""
     tool, arguments = named(spec, call), conversation.parsed(call.arguments)
     if tool is None:
+        # Without a policy it is let through, and answered with an error.
         return DENY if spec.work.get("policy") else ALLOW
     decision = action(spec.work.get("policy"), call.name, arguments)
     return ALLOW if decision == APPROVE and unfit(tool, arguments) else decision
@@ -157,6 +158,7 @@ def _beginning(arguments: str) -> str:
 
 def question_of(calls: list[ToolCall]) -> str:
     """The question. It names the calls exactly, so that the answer counts for these and no others."""
+    # By their values: spacing and order of the arguments make no other call.
     exact = json.dumps([[call.name, conversation.parsed(call.arguments)] for call in calls], sort_keys=True)
     digest = hashlib.sha256(exact.encode()).hexdigest()
     listed = "\n".join(
@@ -176,10 +178,12 @@ def held(calls: list[ToolCall]) -> Outcome:
 
 def answered(spec: Spec, calls: list[ToolCall]) -> str | None:
     """ "" when a person approved these calls, the reason when one denied them, None when nobody was asked yet."""
+    # The answer was to another question: the calls are others now.
     if spec.question != question_of(calls):
         return None
     text = spec.feedback.strip()
     words = text.lower().strip("\"'“”. !").split()
+    # “approve, please” approves, “do not approve” denies.
     return "" if words[:1] and words[0].strip(".,!") in APPROVALS else text or "no reason was given"
 
 
@@ -211,10 +215,12 @@ async def _ran(
         spec,
         argv=argv_of(tool, arguments),
         prompt=json.dumps(arguments) + "\n",
+        # What Gateline sets counts before what the tool says.
         env={**own, **spec.env},
         cwd=tool.cwd,
         limits=ProcessLimits(total=tool.timeout),
         output_keys=(),
+        # The text of a tool is data for the model: no line of it is a signal.
         heeds_signals=False,
     )
     outcome = await command.run(made, collector)
@@ -262,6 +268,7 @@ async def _fetched(
 
 def outcome_of(results: list[ToolResult], before: Conversation, history: str) -> Outcome:
     good = all(result.status == OK for result in results)
+    # No calls are left: in the context this takes the place of those just answered.
     result_fields: dict[str, Any] = {"results": [result.to_dict() for result in results], "tool_calls": []}
     if history:
         result_fields[history] = before.adding(*(result.message() for result in results)).to_dict()

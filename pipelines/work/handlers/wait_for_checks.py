@@ -90,6 +90,7 @@ async def _judged(
     await sink.note(
         f"[gateline] {on}: {len(passed)} passed, {len(failed)} failed, {len(pending)} pending, {len(missing)} missing"
     )
+    # Law §13: `pending` counts the checks, too, that the host does not know.
     facts = {"passed": len(passed), "failed": len(failed), "pending": len(pending) + len(missing)}
     more = {
         "output": {
@@ -100,6 +101,7 @@ async def _judged(
         },
         "facts": {"git": _git(order), "ci": facts},
     }
+    # One that failed decides, whatever is still to come.
     if failed:
         return {**refused("checks_failed", f"{_some(failed)} failed: {on}."), **more}
     if not pending and not missing:

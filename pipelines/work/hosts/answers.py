@@ -14,6 +14,7 @@ def text(payload: Any, key: str) -> str:
 
 def number(payload: Any, key: str) -> int:
     value = payload.get(key) if isinstance(payload, Mapping) else None
+    # True is an int, too.
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
@@ -40,4 +41,5 @@ def of_fork(pull_request: Mapping[str, Any]) -> bool:
 
 def link(address: str, otherwise: str) -> str:
     """An address that a page may link to."""
+    # `javascript:` would run in the page.
     return address if address.startswith(("https://", "http://")) and len(address) <= 1000 else otherwise

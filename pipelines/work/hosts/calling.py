@@ -23,9 +23,11 @@ SILENT, TOTAL_SECONDS = 20.0, 60.0
 LONGEST_WAIT = 30.0
 MAX_ERROR_BYTES, DEEP = 64 * 1024, 5
 """Bytes of a refusal that is read for its words, and how deep they may lie."""
+# Too many requests, and errors of the server that may pass
 LATER = frozenset((429, 500, 502, 503, 504))
 PAGES = 20
 """Of a list, at most."""
+# In the header Link: `<https://…&page=2>; rel="next"`
 NEXT = re.compile(r';\s*rel="?next"?')
 
 
@@ -94,6 +96,7 @@ class HostCaller:
             raise HostAway(why, answer.status, _wait(answer))
         if not 200 <= answer.status < 300:
             why = told(payload) if len(answer.body) <= MAX_ERROR_BYTES else ""
+            # A host may repeat the token that it refuses.
             for own in filter(None, self.headers.get("authorization", "").split()[1:]):
                 why = why.replace(own, MASK)
             raise HostError(self._refused(answer.status, why), answer.status)
@@ -145,4 +148,5 @@ def _limited(answer: HttpAnswer) -> bool:
 
 def _wait(answer: HttpAnswer) -> float:
     retry_after = answer.headers.get("retry-after", "")
+    # The header may be a date as well, which is not read.
     return min(float(retry_after), LONGEST_WAIT) if retry_after.isdecimal() else 1.0

@@ -13,6 +13,7 @@ from pipelines.work.hosts.host import Host, HostToken
 
 State = Literal["ok", "failed", "unknown"]
 Step = tuple[str, Callable[[], Awaitable[str]], str]
+# Nobody has this branch: only whether the list can be read is tried.
 NEVER = "gateline/tried-and-never-pushed"
 COMMENT_TEXT = "Tried with Gateline"
 WAYS = {

@@ -52,6 +52,7 @@ class Gitea:
         try:
             one = await self._host.call("GET", f"{path}/{quote(base, safe='')}/{quote(head, safe='')}")
         except HostError as error:
+            # There was never one between these branches.
             if error.status == 404:
                 return []
             raise
@@ -99,7 +100,10 @@ class Gitea:
         if not isinstance(contexts, list) or branch_info.get("enable_status_check") is not True:
             return []
         return [
-            context for context in contexts if isinstance(context, str) and context and context != CONTEXT
+            # Our own status is not waited for.
+            context
+            for context in contexts
+            if isinstance(context, str) and context and context != CONTEXT
         ]
 
     async def demanded(self, branch: str) -> list[str]:

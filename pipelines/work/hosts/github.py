@@ -59,6 +59,7 @@ class GitHub:
         self._page, self._granted = page, granted
         self._repo = f"/repos/{page.quoted}"
         self._host = HostCaller(self.name, api_of(page), page.path, guard, headers(token))
+        # GraphQL is /api/graphql beside /api/v3 of a server, /graphql of api.github.com
         self._graphs = replace(self._host, base=api_of(page).removesuffix("/v3"))
 
     async def look(self) -> bool:
@@ -81,6 +82,7 @@ class GitHub:
         try:
             return self._request(await self._host.call("POST", f"{self._repo}/pulls", payload))
         except HostError as error:
+            # 422 is any refusal; only the words tell this one.
             if error.status == 422 and "already exists" in str(error):
                 raise AlreadyOpen(str(error), error.status) from error
             raise
@@ -128,6 +130,7 @@ class GitHub:
         return [
             context
             for context in dict.fromkeys(contexts)
+            # Our own status is not waited for.
             if isinstance(context, str) and context and context != CONTEXT
         ]
 
@@ -145,6 +148,7 @@ class GitHub:
         ]
         others = [suite for suite in suites if text(inner(suite, "app"), "slug") != ACTIONS]
         again = [f"check-suites/{number(suite, 'id')}/rerequest" for suite in others]
+        # The rest are of GitHub's own workflows, of which the failed jobs alone run again.
         if len(others) < len(suites):
             path = f"{self._repo}/actions/runs"
             runs = await self._host.listed(path, "workflow_runs", head_sha=commit, per_page=100)
@@ -227,6 +231,7 @@ class GitHub:
             return
         title, _line, rest = message.partition("\n")
         body = {"sha": head, "merge_method": await self._method(squash)}
+        # A rebase makes no commit that could get a message.
         if body["merge_method"] != "rebase":
             body |= {"commit_title": title, "commit_message": rest.strip()}
         await self._host.call("PUT", f"{self._repo}/pulls/{number}/merge", body)
@@ -256,6 +261,7 @@ class GitHub:
 
     @staticmethod
     def signed(headers: Headers, body: bytes, secret: str) -> bool:
+        # `sha256=`, then the digest
         way, _, signature = headers.get("x-hub-signature-256", "").partition("=")
         return way == "sha256" and hexed(body, secret, signature)
 

@@ -50,6 +50,7 @@ async def installed(access: HostAccess, guard: Guard) -> Installation:
     """:raises HostError"""
     page = page_at(access.page)
     identity = "\0".join((access.app, str(page), access.credential))
+    # Hashed: the private key is not kept in the table.
     key = hashlib.sha256(identity.encode()).hexdigest()
     installation = _known.get(key)
     if installation is None or installation.until - SPARE < time.time():
@@ -82,6 +83,7 @@ async def _asked(access: HostAccess, page: HostPage, guard: Guard) -> Installati
             ) from error
         raise
     path = f"/app/installations/{where}/access_tokens"
+    # For this repository alone, though the app may be installed for more.
     response = await host.call("POST", path, {"repositories": [page.name]})
     token, until = text(response, "token"), _moment(text(response, "expires_at"))
     if not token:

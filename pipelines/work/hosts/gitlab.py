@@ -35,14 +35,18 @@ from pipelines.work.hosts.host import (
 from pipelines.work.hosts.page import HostPage
 from pipelines.work.outgoing.guard import Guard
 
+# GitLab locks a request while it merges it: it is neither closed nor merged yet
 STATES: Mapping[str, RequestState] = {"opened": "open", "locked": "open", "merged": "merged"}
+# GitLab's number of the role from which a member may push
 DEVELOPER = 30
 MOST_PUSHES = 100
 """The newest of a project, of which is read who made them."""
+# Seconds since 1970 in one spelling only, such as 1712000000: no sign, no leading zero
 TIMESTAMP = re.compile(r"[1-9][0-9]{0,11}")
 SIGNING = "whsec_"
 PIPELINE = "pipeline"
 """The name of a whole pipeline among the checks."""
+# Values of `detailed_merge_status` while GitLab itself has not finished looking
 UNKNOWN = frozenset(("unchecked", "checking", "preparing", "approvals_syncing"))
 CHECKS = frozenset(("ci_still_running", "ci_must_pass", "status_checks_must_pass"))
 RULES: Mapping[str, str] = {
@@ -65,7 +69,9 @@ class GitLab:
 
     def __init__(self, page: HostPage, token: str, guard: Guard) -> None:
         self._page = page
+        # The whole path is one part of the address: its slashes are escaped, too
         self._project = f"/projects/{quote(page.path, safe='')}"
+        # A public project can be read without a token
         own = {"authorization": f"Bearer {token}"} if token else {}
         self._host = HostCaller(self.name, f"{page.origin}/api/v4", page.path, guard, own)
 
@@ -92,6 +98,7 @@ class GitLab:
         try:
             return self._request(await self._host.call("POST", f"{self._project}/merge_requests", payload))
         except HostError as error:
+            # Conflict: a request between these two branches is open already
             if error.status == 409:
                 raise AlreadyOpen(str(error), error.status) from error
             raise
@@ -114,6 +121,7 @@ class GitLab:
     async def set_status(self, commit: str, state: CommitState, description: str, url: str) -> None:
         gitlab_state = {"pending": "pending", "success": "success", "failure": "failed"}[state]
         status = {"state": gitlab_state, "description": description[:255], "name": CONTEXT}
+        # A status without its link is better than none: GitLab would refuse a longer one
         if len(url) <= LONGEST_URL:
             status["target_url"] = url
         try:
@@ -223,10 +231,12 @@ class GitLab:
         if why in CHECKS:
             merge_status = waiting([PIPELINE], await self.checks(head), head)
             return (
+                # GitLab still waits although no check of ours does: its word counts
                 MergeStanding("waits", head, why=merge_status.why or why)
                 if merge_status.state == "ready"
                 else merge_status
             )
+        # Empty where this GitLab does not tell `detailed_merge_status`: then only merging shows it
         if why not in ("mergeable", ""):
             return MergeStanding("refused", head, why=RULES.get(why, why.replace("_", " ")))
         return MergeStanding("ready", head)
@@ -236,6 +246,7 @@ class GitLab:
             path = f"{self._project}/merge_trains/merge_requests/{number}"
             await self._host.call("POST", path, {"sha": head, "squash": squash})
             return
+        # The message of a squash has another name in the API
         message_key = "squash_commit_message" if squash else "merge_commit_message"
         body = {"sha": head, "squash": squash, message_key: message}
         await self._host.call("PUT", f"{self._project}/merge_requests/{number}/merge", body)
@@ -252,6 +263,7 @@ class GitLab:
                 "GET", f"{self._project}/merge_trains/merge_requests/{number}"
             )
         except HostError as error:
+            # Not on the train, or there is none
             if error.status == 404:
                 return False
             raise
@@ -280,6 +292,7 @@ class GitLab:
         if text(issue, "action") == "open":
             labels, people = _texts(payload, "labels", "title"), _texts(payload, "assignees", "username")
         else:
+            # A change tells all labels, old ones too: only what was added now is a trigger
             labels = _new(inner(changes, "labels"), "title")
             people = _new(inner(changes, "assignees"), "username")
         triggers: list[tuple[Literal["label", "assignee"], str]] = [("label", label) for label in labels]

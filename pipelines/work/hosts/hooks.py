@@ -55,6 +55,7 @@ class PushHeard:
 def push_heard(payload: Any, path: str, logins: Iterable[str], addresses: Iterable[str]) -> PushHeard | None:
     """None of a tag, or of a branch that was deleted."""
     ref, commit = text(payload, "ref"), text(payload, "after")
+    # Of a deleted branch a host tells forty zeros as its commit
     if not ref.startswith(HEADS) or not COMMIT.fullmatch(commit) or not commit.strip("0"):
         return None
     of_commits = (
@@ -69,10 +70,12 @@ def push_heard(payload: Any, path: str, logins: Iterable[str], addresses: Iterab
 def hexed(body: bytes, secret: str, signature: str) -> bool:
     """Return whether this is the HMAC-SHA256 of the body, in hexadecimal."""
     made = hmac.new(secret.encode(), body, "sha256").hexdigest()
+    # As bytes: of texts compare_digest takes ASCII only, and raises for what anybody may send
     return hmac.compare_digest(made.encode(), signature.strip().lower().encode())
 
 
 def moment(payload: Any, key: str) -> datetime | None:
+    # Such as `2024-01-31 12:00:00 UTC`, which fromisoformat does not read
     timestamp = text(payload, key).replace(" UTC", "+00:00")
     try:
         at = datetime.fromisoformat(timestamp)

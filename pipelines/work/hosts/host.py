@@ -160,7 +160,9 @@ def pushers_between(pushes: Iterable[PushTold], since: str, until: str) -> list[
     logins: list[str] = []
     inside = False
     for push in pushes:
+        # Newest first: pushes after `until` are passed over
         inside = inside or push.after == until
+        # This push led to `since` itself, and belongs to what was before
         if inside and push.after == since:
             break
         if inside and push.login:
@@ -190,6 +192,7 @@ def waiting(required: Iterable[str], checks: Iterable[HostCheck], head: str) -> 
     failed = [name for name in required if known.get(name) == "failed"]
     if failed:
         return MergeStanding("refused", head, why=f"{', '.join(failed)} failed")
+    # A required check that has not reported yet is waited for like one that runs
     left = [name for name in required if known.get(name, "pending") == "pending"]
     return (
         MergeStanding("waits", head, why=f"waits for {', '.join(left)}")

@@ -11,7 +11,9 @@ def code(text: str) -> str:
     """Return the text as inline code."""
     inner = " ".join(_plain(text).split())
     longest = max(map(len, re.findall(r"`+", inner)), default=0)
+    # One more than the longest run inside: the text cannot end its own code
     ticks = "`" * (longest + 1)
+    # A backtick at the edge would join the ticks; Markdown takes one space off each side again
     space = " " if inner.startswith("`") or inner.endswith("`") else ""
     return f"{ticks}{space}{inner}{space}{ticks}" if inner else ""
 

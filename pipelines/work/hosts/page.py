@@ -38,9 +38,11 @@ def page_at(text: str) -> HostPage:
     """Parse the address of a page, or of the repository itself. :raises ValueError: it is neither, in words"""
     if len(text) > LONGEST:
         raise ValueError("This address is too long.")
+    # The short form of git: git@host:team/app.git
     scp = re.fullmatch(r"[^@:/]+@([^:/@]+):([^/:].*)", text)
     parts = urlsplit(f"ssh://{scp[1]}/{scp[2]}" if scp else text)
     try:
+        # Only here urlsplit reads the port, and raises for one that is no number
         port = parts.port
     except ValueError as error:
         raise ValueError("The address of the page cannot be read.") from error
@@ -50,6 +52,7 @@ def page_at(text: str) -> HostPage:
     usable = parts.scheme in ("https", "http", "ssh") and parts.hostname and len(segments) >= 2
     if not usable or parts.query or parts.fragment or parts.password:
         raise ValueError("Enter the address of the repository's page: https://host/team/app.")
+    # `.` and `..` are no names either: they would lead to another path
     if not all(PART.fullmatch(segment) and segment.strip(".") for segment in segments):
         raise ValueError("The address of the page has a part that is no plain name.")
     server = str(parts.hostname)

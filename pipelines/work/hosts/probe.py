@@ -40,4 +40,5 @@ async def _looked(access: HostAccess, guard: Guard, branch: str) -> HostFound:
         branch = branch or (await host.token()).default_branch
         return HostFound(True, host.name, branch, tuple(await host.demanded(branch)) if branch else ())
     except HostError:
+        # The connection works: its branch and checks are only told besides
         return HostFound(True, host.name)

@@ -10,6 +10,7 @@ from pipelines.work.hosts.host import Host, OpenedRequest
 from pipelines.work.spec.hosting import RequestText
 from pipelines.work.spec.repository import Clearance
 
+# Tries: an answer may get lost, or somebody else open the request meanwhile
 TIMES = 3
 BEGIN, END = "<!-- gateline: written anew with each delivery -->", "<!-- gateline: end -->"
 May = Callable[[], Awaitable[Clearance]]
@@ -26,6 +27,7 @@ async def requested(
     for left in reversed(range(TIMES)):
         try:
             return await _once(host, head, base, request_text, may)
+        # Opened between our look and our call: the next round finds and updates it
         except AlreadyOpen:
             if not left:
                 raise
@@ -43,6 +45,7 @@ async def _once(
     now = next((request for request in known if request.state == "open"), None)
     if now is not None:
         body = renewed(now.body, request_text.body)
+        # By lines: a host may return other line ends (\r\n), which are no change
         same = body.splitlines() == now.body.splitlines()
         return (now if same else await host.update(now.number, body)), True
     ours = next((request for request in known if request_text.mark in request.body), None)

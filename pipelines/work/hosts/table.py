@@ -34,6 +34,7 @@ def found(host: str, address: str, page: str) -> tuple[str, HostPage] | None:
     if not host:
         try:
             known = page_at(page or address)
+        # Nobody chose a host: an address that is no page simply has none
         except ValueError:
             return None
         host = next((host_class.key for host_class in TABLE if known.server in host_class.servers), "")

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pipelines.work.results.output import Unreadable, parse
 
 WORDS = ("yes", "no")
+# A line that says nothing else: `yes`, `**No.**`, `> Answer: yes`
 ALONE = re.compile(r"[\s*_`\"'#>-]*(?:answer\s*[:=]\s*)?[*_`\"']*(yes|no)[\s*_`\"'.!]*\Z", re.IGNORECASE)
 WORD = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
+# A text that is one code block as a whole, as models like to wrap JSON
 FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 

@@ -15,6 +15,7 @@ from pipelines.work.outgoing.model import model_client
 if TYPE_CHECKING:
     import openai
 
+# Of one answer: a server that never stops must not fill the memory of a worker
 MOST_CHARACTERS = 10_000_000
 Hear = Callable[[str], Awaitable[None]]
 
@@ -79,6 +80,7 @@ async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Re
     try:
         async with model_client(outgoing) as client:
             return await _answer(client, question, question.body(outgoing.endpoint.model), hear)
+    # Before the connection error, which is its base class
     except openai.APITimeoutError as error:
         raise NoAnswer("model_timeout", "The model did not answer in time.") from error
     except openai.APIConnectionError as error:
@@ -89,6 +91,7 @@ async def ask(question: CompletionRequest, outgoing: Outgoing, hear: Hear) -> Re
         ) from error
     except openai.APIError as error:
         raise NoAnswer("model_error", f"The model's server said: {error.message}") from error
+    # RecursionError: JSON that is nested too deep to be read
     except (openai.OpenAIError, ValueError, RecursionError) as error:
         raise NoAnswer("model_bad_answer", f"The answer is not what the protocol says: {error}") from error
 
@@ -118,7 +121,10 @@ async def _answer(
 
     streamed = StreamedAnswer()
     async with await client.chat.completions.create(
-        **body, stream=True, stream_options={"include_usage": True}
+        # Without `include_usage` a stream does not tell its tokens
+        **body,
+        stream=True,
+        stream_options={"include_usage": True},
     ) as chunks:
         try:
             async for chunk in chunks:
@@ -159,6 +165,7 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
+    # By type: for isinstance true and false are numbers, too
     return value if type(value) is int and value >= 0 else None
 
 
@@ -225,6 +232,7 @@ class StreamedAnswer:
 
     def _call(self, piece: dict[str, Any]) -> None:
         index = piece.get("index")
+        # A piece without an index counts as a call of its own
         known = self._calls.setdefault(index if type(index) is int else len(self._calls), {})
         function = _object(piece.get("function"))
         for key, value in (("id", piece.get("id")), ("name", function.get("name"))):
@@ -241,6 +249,7 @@ class StreamedAnswer:
 
     def reply(self) -> Reply:
         """:raises NoAnswer: it ended without saying why"""
+        # A stream may end without an error and still be cut off
         if not self._reply.finish:
             raise NoAnswer("model_cut_off", "The answer broke off before the model said that it had ended.")
         self._reply.text = "".join(self._parts)

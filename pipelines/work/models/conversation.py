@@ -106,6 +106,7 @@ def asked(before: Conversation, system: str, prompt: str, feedback: str) -> Conv
     extended = answered.adding(*([{"role": "user", "content": text.rstrip()}] if text.strip() else []))
     if not system:
         return extended
+    # The system message of an earlier station does not stay beside this one's
     others = [message for message in extended.messages if message.get("role") != "system"]
     return Conversation(({"role": "system", "content": system}, *others), extended.more)
 

@@ -125,6 +125,7 @@ class Orders:
         plain = {**vars(self), "station": vars(self.station)}
         for name, part in (("question", self.question), ("git", self.git)):
             plain[name] = None if part is None else vars(part)
+        # Of the worker that runs the job: each fills in its own when it reads the orders
         del plain["machine"]
         return plain
 
@@ -159,6 +160,7 @@ def command_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec
         attempt=attempt,
         argv=argv,
         prompt=prompt(orders),
+        # The last one wins: a station cannot replace PATH, HOME or a GATELINE_ variable
         env={**trust(attempt, config), **own, **environment(orders, attempt, config)},
         cwd=rendered(orders, "cwd", str(work.get("cwd", "."))),
         limits=ProcessLimits(idle=station.idle_timeout, total=station.max_timeout or MAX_SECONDS),
@@ -178,6 +180,7 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
     """The network as the version has it; listed repositories for a station whose document names one."""
     work = orders.station.work
     texts = [text for _place, text in templates(work, "work")]
+    # Which folder an input will name is not in the text: then all that are allowed count
     by_input = any(
         name in place for text in texts for place in PLACE.findall(text) for name in orders.repositories
     )
@@ -191,6 +194,7 @@ def access(orders: Orders, config: WorkerConfig) -> Access:
 
 def is_allowed(folders: ServerFolders, path: str) -> bool:
     try:
+        # Checked now, not when it was allowed: meanwhile it may be gone or another folder
         return folders.resolved(path) == path
     except FolderRefused:
         return False

@@ -39,6 +39,7 @@ from pipelines.work.spec.agent_call import AgentCall
 from pipelines.work.spec.base import Attempt, ProcessLimits, Spec
 from pipelines.work.spec.toolbox import Argument, OfferedTool, RequestTemplate, Text, offered
 
+# `{{ … }}`, over several lines, too
 PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 # A tool must not write a result document: it would speak for its station.
 NOT_FOR_TOOLS = ("GATELINE_RESULT", "RESULT_DOC_PATH")
@@ -104,12 +105,14 @@ def of_an_agent(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
     signed_in = _lent(preset, config, attempt) if on_runner(work) else None
     stored = {} if signed_in else _those(preset.environment, config.named_variables)
     secret = {} if signed_in else _those(preset.secrets, config.named_secrets)
+    # Taken out of the environment: the agent reads these from files
     files = {path: secret.pop(name) for name, path in preset.secret_files if name in secret}
     call = AgentCall(
         preset,
         model=str(work.get("model") or ""),
         allow=tuple(work.get("allow") or ()),
         cost=orders.station.cost_usd,
+        # An agent that tells its cost itself needs no price
         price=None if preset.priced else price_of(work),
         limit=orders.station.cost_limit,
         session=orders.session,

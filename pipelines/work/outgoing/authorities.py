@@ -73,6 +73,7 @@ def of_environment(environment: Mapping[str, str]) -> Authorities:
             except WrongBundle as error:
                 if configured:
                     raise WrongBundle(f"{name} is “{place}”: {error}") from error
+                # Only our own setting has to be right: the others are meant for other programs
                 continue
             added = [
                 certificate
@@ -89,9 +90,11 @@ def _certificates(path: Path) -> list[str]:
     try:
         certificates = CERTIFICATE.findall(path.read_text("utf-8"))
         if certificates:
+            # A test: what only looks like a certificate would fail at the first call
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata="\n".join(certificates))
             return certificates
     except OSError as error:
+        # An SSLError is an OSError, too
         reason = "its certificates cannot be read" if isinstance(error, ssl.SSLError) else error.strerror
         raise WrongBundle(f"{reason}.") from error
     except ValueError as error:

@@ -82,5 +82,6 @@ async def _read(response: httpx2.Response, most: int) -> HttpAnswer:
         dict(response.headers),
         bytes(body[:most]),
         len(body) > most,
+        # User and password of an address go into no output
         str(response.url.copy_with(userinfo=b"")),
     )

@@ -32,6 +32,7 @@ class Deadline:
         self._socket: socket.socket | None = None
         self._lock = threading.Lock()
         self._timer = threading.Timer(seconds, self._pass)
+        # A process that ends does not wait for it
         self._timer.daemon = True
         self._timer.start()
 
@@ -75,6 +76,7 @@ class GitAnswer:
     """An answer while it is read, as dulwich takes it. Redirects are not followed, so that a credential never goes
     anywhere else than to where it was meant for."""
 
+    # dulwich takes a text here as the new address of the repository
     redirect_location = ""
 
     def __init__(self, response: httpx2.Response, took: Took, deadline: Deadline) -> None:
@@ -137,6 +139,7 @@ class HttpsGitClient(AbstractHttpGitClient):
         data: bytes | Iterator[bytes] | None = None,
         raise_for_status: bool = True,
     ) -> tuple[GitAnswer, Callable[[int], bytes]]:
+        # Not compressed: a small answer must not unfold into a large one
         base_headers = {"user-agent": "git/dulwich", "accept-encoding": "identity", "pragma": "no-cache"}
         try:
             request = self._http.build_request(
@@ -147,6 +150,7 @@ class HttpsGitClient(AbstractHttpGitClient):
                 extensions={"trace": self._deadline.trace},
             )
             response = self._http.send(request, stream=True)
+        # Before ERRORS, of which it is one: callers tell it by its type
         except RefusedAddress:
             raise
         except ERRORS as error:

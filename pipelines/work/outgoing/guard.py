@@ -48,6 +48,7 @@ class Guard:
             addresses = await self.resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise httpx2.ConnectError(f"The host {host} could not be found: {error}") from error
+        # One private address refuses the name, whichever of them would be connected to
         for address in addresses:
             if not self.allows(host, address, port):
                 raise RefusedAddress(f"The host {host} has the private address {address}. {remedy(address)}")
@@ -55,6 +56,7 @@ class Guard:
 
     def allows(self, host: str, address: str, port: int | None = None) -> bool:
         try:
+            # fe80::1%eth0: the interface is no part of the address
             reached = self.reached(ipaddress.ip_address(address.partition("%")[0]))
         except ValueError:
             return False
@@ -97,6 +99,7 @@ def remedy(address: str) -> str:
 
 def _holds(entry: str, address: Address) -> bool:
     try:
+        # Not strict: 10.1.2.3/16 is the network that it lies in
         return address in ipaddress.ip_network(entry, strict=False)
     except ValueError:
         return False

@@ -23,12 +23,17 @@ MOST_CONNECTIONS: Final = 64
 LONGEST_HEAD: Final = 8 * 1024
 MOST_NOTES: Final = 50
 """Different refusals of one run that the log names."""
+# Characters of the longest host name in DNS
 LONGEST_NAME: Final = 253
 CHUNK: Final = 64 * 1024
+# CONNECT example.org:443 HTTP/1.1
 REQUEST: Final = re.compile(rb"CONNECT ([!-~]{1,300}) HTTP/1\.[01]")
 HEADER: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*)")
+# example.org:443, with no user, path or brackets in it
 TARGET: Final = re.compile(r"([^:@/\\\[\]]+):([0-9]{1,5})")
+# One part of a name: 63 characters at most, no hyphen at either end
 LABEL: Final = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
+# With a letter somewhere: digits and dots alone are an address
 NAME: Final = re.compile(rf"(?=.*[a-z]){LABEL}(?:\.{LABEL})*")
 METHOD: Final = re.compile(rb"[A-Z]{1,16} ")
 
@@ -68,6 +73,7 @@ class HostProxy:
 
     async def listen(self, socket: Path) -> None:
         """:raises OSError: the socket cannot be made"""
+        # `limit` is what makes readuntil raise LimitOverrunError for a longer head
         self._server = await asyncio.start_unix_server(self._connected, socket, limit=LONGEST_HEAD)
 
     async def close(self) -> None:
@@ -88,6 +94,7 @@ class HostProxy:
             pass  # The program, or the host, is gone; or the station ended.
         finally:
             self._open.discard(task)
+            # Not closed: that would wait until what is buffered was taken
             writer.transport.abort()
 
     async def _served(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -145,6 +152,7 @@ class HostProxy:
     async def _refuse(self, writer: asyncio.StreamWriter, refused: NotPassed) -> None:
         """Answer the program, and say once in the log why."""
         message = str(refused).rstrip(".")
+        # A program may ask for another name each time: the log does not grow with that
         if message not in self._noted and len(self._noted) <= MOST_NOTES:
             self._noted.add(message)
             more = len(self._noted) > MOST_NOTES
@@ -169,9 +177,11 @@ def target_of(head: bytes) -> tuple[str, int]:
     refused, since two readers of it could understand two things.
 
     :raises NotPassed: it is no CONNECT to a name"""
+    # Without the two line ends that complete it
     first, *lines = head[:-4].split(b"\r\n")
     match = REQUEST.fullmatch(first)
     if match is None:
+        # A program that sends plain HTTP through its proxy, as it does to every proxy
         if METHOD.match(first) and not first.startswith(b"CONNECT "):
             raise NotPassed(ONLY_CONNECT, "a request without TLS was refused; use https")
         raise NotPassed(BAD, "a request could not be read")
@@ -224,6 +234,7 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 async def _joined(one: Streams, other: Streams, idle: float) -> None:
     """Pass on what each says until both are done, or nothing passed for too long."""
     loop = asyncio.get_running_loop()
+    # A list of one: both directions write into it
     last_activity = [loop.time()]
     both = (_copied(one[0], other[1], last_activity), _copied(other[0], one[1], last_activity))
     copying = [asyncio.create_task(coroutine) for coroutine in both]
@@ -250,6 +261,8 @@ async def _copied(
         last_activity[0] = loop.time()
         writer.write(data)
         await writer.drain()
+        # Again: that a slow receiver took something is activity, too
         last_activity[0] = loop.time()
+    # Only this direction ends: the other one may still have something to say
     if writer.can_write_eof():
         writer.write_eof()

@@ -85,6 +85,7 @@ def _explained(name: str) -> Iterator[None]:
 
 def _server(request: httpx2.Request) -> tuple[str, int]:
     host = request.url.raw_host.decode("ascii")
+    # An IPv6 address stands in brackets in a URL, and without them for a resolver
     return host.strip("[]"), request.url.port or (443 if request.url.scheme == "https" else 80)
 
 
@@ -94,6 +95,7 @@ def _to(request: httpx2.Request, address: str, name: str) -> httpx2.Request:
         request.url.copy_with(host=address),
         headers=request.headers,
         stream=request.stream,
+        # The certificate is checked for the name, though the URL has the address now
         extensions={**request.extensions, "sni_hostname": name},
     )
 

@@ -41,25 +41,30 @@ class CallNumbers(NamedTuple):
 
 MACHINES = {
     "x86_64": CallNumbers(
+        # AUDIT_ARCH_X86_64, then numbers in the order of the fields above
         *(0xC000003E, 41, 42, 50, 44, 46, 307, 317, 56, 272, 308, 302),
         kernel=(248, 249, 250, 321, 103, 298, 323),
         shared=(29, 30, 31, 64, 65, 66, 68, 69, 70, 71, 220, 240, 241),
     ),
     "aarch64": CallNumbers(
+        # AUDIT_ARCH_AARCH64, then the same order
         *(0xC00000B7, 198, 203, 201, 206, 211, 269, 277, 220, 97, 268, 261),
         kernel=(217, 218, 219, 280, 116, 241, 282),
         shared=(*range(186, 197), 180, 181),
     ),
 }
+# The same on both machines; X32 is the bit in the numbers of x86-64's second set of calls
 IO_URING_SETUP, CLONE3, X32 = 425, 435, 0x40000000
 NAMESPACES = 0x7E020000
 """Flags of `clone` that make a namespace: mounts, cgroup, names, IPC, users, processes, network."""
 FAMILIES = AF_UNIX, AF_INET, AF_INET6 = 1, 2, 10
 SOCK_STREAM, SOCK_TYPES, IPPROTO_TCP, MSG_FASTOPEN = 1, 0xF, 6, 0x20000000
 EPERM, EACCES, ENOSYS, EAFNOSUPPORT = 1, 13, 38, 97
+# Of the classic packet filter: ld abs, jeq, jge, jset, and, ret
 LOAD, EQUAL, AT_LEAST, ANY_BIT, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 # Where the kernel's description of a call has its number, its machine, and its arguments.
 NUMBER, MACHINE, ARGUMENTS = 0, 4, (16, 24, 32, 40)
+# SECCOMP_RET_ALLOW, _USER_NOTIF and _ERRNO, whose low bits are the errno; SECCOMP_MODE_FILTER
 ALLOW, NOTIFY, ERRNO, FILTER_MODE = 0x7FFF0000, 0x7FC00000, 0x00050000, 2
 # Of seccomp: with a listener, whose answer only what kills a program interrupts.
 SET_MODE_FILTER, NEW_LISTENER, WAIT_KILLABLE = 1, 1 << 3, 1 << 5
@@ -97,6 +102,7 @@ def beginning(calls: CallNumbers) -> Steps:
         (EQUAL, 1, 0, calls.machine),
         ABSENT,
         (LOAD, 0, 0, NUMBER),
+        # Jumps over the next test, to ABSENT
         (AT_LEAST, 1, 0, X32),
         (EQUAL, 0, 1, IO_URING_SETUP),
         ABSENT,
@@ -121,11 +127,13 @@ def refusing(calls: CallNumbers, *, namespaces: bool, outside: bool) -> Steps:
         steps += [
             (EQUAL, 0, 4, calls.prlimit),
             (LOAD, 0, 0, ARGUMENTS[0]),
+            # Process 0 is the caller itself, whose own limits it may set
             (EQUAL, 1, 0, 0),
             FORBIDDEN,
             PASSED,
         ]
     steps += [(EQUAL, 1, 0, calls.socket), PASSED, (LOAD, 0, 0, ARGUMENTS[0])]
+    # Each family jumps over the remaining ones and NO_FAMILY, to PASSED
     return (*steps, *((EQUAL, 3 - n, 0, family) for n, family in enumerate(FAMILIES)), NO_FAMILY, PASSED)
 
 
@@ -141,12 +149,14 @@ def handing_over(calls: CallNumbers) -> Steps:
     waits = (RETURN, 0, 0, NOTIFY)
     steps: list[tuple[int, int, int, int]] = [*beginning(calls)]
     steps += [(EQUAL, 1, 0, calls.connect), (EQUAL, 0, 1, calls.listen), waits]
+    # `flags`: which argument has them; with MSG_FASTOPEN a send connects, too
     for call, flags in ((calls.sendto, 3), (calls.sendmsg, 2), (calls.sendmmsg, 3)):
         steps += [(EQUAL, 0, 4, call), (LOAD, 0, 0, ARGUMENTS[flags]), (ANY_BIT, 0, 1, MSG_FASTOPEN)]
         steps += [REFUSED, PASSED]
     steps += [(EQUAL, 1, 0, calls.socket), PASSED]
     steps += [(LOAD, 0, 0, ARGUMENTS[0]), (EQUAL, 0, 1, AF_UNIX), PASSED]
     steps += [(EQUAL, 1, 0, AF_INET), NO_FAMILY]
+    # SOCK_CLOEXEC and SOCK_NONBLOCK are in the same argument as the type
     steps += [(LOAD, 0, 0, ARGUMENTS[1]), (AND, 0, 0, SOCK_TYPES), (EQUAL, 1, 0, SOCK_STREAM), REFUSED]
     steps += [(LOAD, 0, 0, ARGUMENTS[2]), (EQUAL, 1, 0, 0), (EQUAL, 0, 1, IPPROTO_TCP), PASSED, REFUSED]
     return tuple(steps)
@@ -163,6 +173,7 @@ def call_filter(steps: Steps) -> CallFilter:
 
 
 def in_bytes(steps: Steps) -> bytes:
+    # struct sock_filter: code, jump if true, jump if false, operand
     return b"".join(struct.pack("HBBI", *step) for step in steps)
 
 
@@ -193,6 +204,7 @@ def hand_over() -> int:
 def main() -> int:
     namespaces, argv = sys.argv[1] == "refused", sys.argv[3:]
     if platform.machine() in MACHINES:
+        # Flags 0, without close-on-exec: bubblewrap reads the filter from it
         filtering = os.memfd_create("filter", 0)
         os.write(filtering, in_bytes(refusing(numbers(), namespaces=namespaces, outside=False)))
         os.lseek(filtering, 0, os.SEEK_SET)

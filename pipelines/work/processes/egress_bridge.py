@@ -21,6 +21,7 @@ def variables(port: int) -> dict[str, str]:
     """Variables of the command. The last one is Node's, which looks at the others only then."""
     proxy = f"http://127.0.0.1:{port}"
     names = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+    # Both spellings: curl, for one, reads http_proxy in small letters only
     proxies = {spelling: proxy for name in names for spelling in (name, name.lower())}
     return {**proxies, "NO_PROXY": NOT_PROXIED, "no_proxy": NOT_PROXIED, "NODE_USE_ENV_PROXY": "1"}
 
@@ -66,6 +67,7 @@ def beside(listener: socket.socket, path: str) -> None:
         os._exit(0)
     # It goes on while the command ends in order; with the last process of the station it is gone.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    # It would hold the command's output open after the command has ended
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)

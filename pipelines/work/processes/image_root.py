@@ -41,6 +41,7 @@ def inside(
     made += laid_out(image.root, points)
     made += ["--ro-bind", "/proc", "/proc", "--dev-bind", "/dev", "/dev", "--bind", "/tmp", "/tmp"]
     made += [part for name in NAMES for part in ("--ro-bind-try", name, name)]
+    # Read-only in the end: until then points to mount on are made in it
     made += ["--bind", str(attempt), str(attempt), "--remount-ro", "/", "--chdir", str(cwd), "--"]
     return (*made, *argv)
 
@@ -57,10 +58,12 @@ def _placed(folder: Path, at: PurePosixPath, points: Sequence[PurePosixPath]) ->
         if here in points:
             continue
         if stat.S_ISLNK(info.st_mode):
+            # As a link: bound, it would show what it leads to on this machine
             yield "--symlink", str(child.readlink()), str(here)
         elif stat.S_ISDIR(info.st_mode) and any(point.is_relative_to(here) for point in points):
             yield "--dir", str(here)
             yield from _placed(child, here, points)
+        # Devices, pipes and sockets of an image are left out
         elif stat.S_ISDIR(info.st_mode) or stat.S_ISREG(info.st_mode):
             yield "--ro-bind", str(child), str(here)
 
@@ -80,6 +83,7 @@ def _there(root: Path, name: str) -> bool:
     place = root
     for part in Path(name.lstrip("/")).parts:
         if place.is_symlink():
+            # From "/" on, normpath keeps `..` from leading above the root of the image
             place = root / os.path.normpath(f"/{place.parent.relative_to(root)}/{place.readlink()}").lstrip(
                 "/"
             )

@@ -38,6 +38,7 @@ HOME_SECRETS = tuple(SECRETS.split())
 COMMITS = ("objects", "refs", "packed-refs", "shallow", "HEAD")
 """Of a repository: no settings, which may hold passwords, no hooks, no logs."""
 DISABLE_USERNS = "--disable-userns"
+# Bytes of /dev/shm
 SHARED_MEMORY = 1 << 30
 KERNEL_SETTINGS = ("/proc/sys/kernel", "/proc/sys/vm", "/proc/sys/fs", "/proc/irq", "/proc/bus")
 
@@ -127,6 +128,7 @@ class Isolation:
         network = access.network or not self.cuts_network
         if self.name == "bubblewrap":
             command = bridged(argv) if access.door is not None else argv
+            # Processes of bubblewrap above the command, one more with that of the image
             levels = 3 if access.roots else 2
             return Wrapped((*bubblewrap(self, attempt, cwd, access, network), *command), levels=levels)
         if access.roots:
@@ -146,8 +148,10 @@ class Isolation:
 def fenced(rules: Mapping[str, object], argv: Sequence[str], access: Access) -> Wrapped:
     """Put Landlock before a command. `rules`: as of `landlock.py`."""
     if access.door is None:
+        # -I -S: no variable and no folder of a station decides what this Python imports
         return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK), json.dumps(rules), "--", *argv))
     words = (str(access.door / PROXY), json.dumps(rules), "--", *argv)
+    # One level: the process that connects the command's sockets stays above it
     return Wrapped((sys.executable, "-I", "-S", str(LANDLOCK_HOSTS), *words), levels=1)
 
 
@@ -173,6 +177,7 @@ def bubblewrap(isolation: Isolation, attempt: Path, cwd: Path, access: Access, n
     else:
         argv += [*isolation.prefix, "--cap-drop", "ALL"]
     argv += ["--proc", "/proc", "--dev", "/dev"]
+    # 1777: as systems have it, with the sticky bit
     argv += ["--perms", "1777", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm"]
     for folder in SYSTEM:
         argv += system(Path(folder))
@@ -207,6 +212,7 @@ def mounts(places: Places, access: Access) -> tuple[list[str], list[str]]:
         elif place.is_dir():
             argv += ["--tmpfs", str(place)]
             covers.append(str(place))
+        # A file that nothing around it shows needs no cover
         elif place.exists() and within(place, visible):
             argv += ["--ro-bind", "/dev/null", str(place)]
     return argv, covers

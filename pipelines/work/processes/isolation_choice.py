@@ -112,6 +112,7 @@ def candidates(setting: str | Sequence[str], places: Places) -> list[Isolation]:
     """List the isolations in the order in which they are tried."""
     if not isinstance(setting, str) and len(setting) == 1:
         setting = setting[0]
+    # Not every bubblewrap has the option, or may use it: with it first, else without
     options: tuple[tuple[str, ...], ...] = ((DISABLE_USERNS,), ())
     wrapped = [
         Isolation("bubblewrap", places, prefix, program) for program in bubblewraps() for prefix in options
@@ -143,6 +144,7 @@ async def opened(
         for folder in (attempt / "tmp", neighbour):
             folder.mkdir(parents=True)
         (neighbour / "secret").write_text("secret")
+        # Nobody accepts: that the kernel completes a connection is enough for the test
         with sockets.create_server(("127.0.0.1", 0)) as listener:
             port = int(listener.getsockname()[1])
             answer = await probe(isolation, attempt, neighbour, socket, port, access)
@@ -168,6 +170,7 @@ async def probe(
         "port": str(port),
     }
     script = attempt / PROBE.name
+    # Into its own folder: the package need not be readable behind the isolation
     await asyncio.to_thread(shutil.copyfile, PROBE, script)
     argv = [sys.executable, "-I", "-S", str(script), json.dumps(what)]
     wrapped = isolation.wrap(argv, attempt, attempt, access)

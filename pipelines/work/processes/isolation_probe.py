@@ -69,6 +69,7 @@ def main() -> None:
         "neighbour": works(lambda: os.listdir(what["neighbour"])),
         "own": works(lambda: write(what["own"])),
         "environment": is_worker(what, "environ"),
+        # Signal 0 only asks whether one could be sent
         "signal": is_worker(what, "cmdline") and works(lambda: os.kill(int(what["pid"]), 0)),
         "socket": bool(what["socket"]) and works(lambda: connect(what["socket"])),
         "network": works(lambda: reach(what["port"])),

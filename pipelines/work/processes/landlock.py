@@ -25,6 +25,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from pipelines.work.processes.call_filter import ENOSYS, checked, cut_network, refuse, syscall
 
+# Numbers of system calls, the same on every machine that `call_filter` knows
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 CAPABILITY_VERSION_3 = 0x20080522
@@ -78,6 +79,7 @@ def restrict(read: list[str], write: list[str], *, tcp: bool = True) -> None:
     attributes = struct.pack(
         "QQQ", handled, connections, SCOPE_SIGNALS | SCOPE_ABSTRACT_SOCKETS if version >= 6 else 0
     )
+    # The kernel's structure grew: files alone, from ABI 4 on TCP, from ABI 6 on scopes
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     ruleset = checked(syscall(CREATE_RULESET, attributes[:size], size, 0), "landlock_create_ruleset")
     for paths, rights in (((*read, *of_no_process()), READ), (write, handled)):
@@ -86,6 +88,7 @@ def restrict(read: list[str], write: list[str], *, tcp: bool = True) -> None:
     # Of processes this one's alone: kept open, for the kernel forgets the folder else, and the rule with it.
     os.set_inheritable(os.open(f"{PROC}/self", os.O_PATH), True)
     allow(ruleset, f"{PROC}/{os.getpid()}", READ)
+    # Without it the kernel lets only a privileged process restrict itself
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     checked(syscall(RESTRICT_SELF, ruleset, 0), "landlock_restrict_self")
     os.close(ruleset)
@@ -103,8 +106,10 @@ def of_no_process() -> Iterator[str]:
 def drop_capabilities() -> None:
     """Root keeps its files but loses its powers, one of which reads the memory of others past Landlock."""
     libc = ctypes.CDLL(None, use_errno=True)
+    # More than any kernel has; it fails for the others, which does no harm
     for capability in range(64):
         libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    # 0: this process; 24 zero bytes: none effective, permitted or inheritable
     libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24))
 
 
@@ -114,8 +119,10 @@ def allow(ruleset: int, path: str, rights: int) -> None:
     except OSError:
         return  # what is not there needs no rule
     try:
+        # For a file the kernel refuses a rule with rights that only folders have
         if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
             rights &= FOR_FILES
+        # `=`: without padding, as the kernel declares struct landlock_path_beneath_attr
         rule = struct.pack("=Qi", rights, descriptor)
         checked(syscall(ADD_RULE, ruleset, 1, rule, 0), f"landlock_add_rule {path}")
     finally:

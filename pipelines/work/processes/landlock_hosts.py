@@ -35,9 +35,12 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 # The kernel's requests and answers (linux/seccomp.h): id, thread, flags, call, machine, instruction, six arguments.
 RECEIVE, ANSWER, VALID = 0xC0502100, 0xC0182101, 0x40082102
 REQUEST, RESPONSE = struct.Struct("=QIIiIQ6Q"), struct.Struct("=QqiI")
+# SECCOMP_USER_NOTIF_FLAG_CONTINUE
 GO_ON = 1
+# struct sockaddr_in: family, port, IPv4 address, eight bytes unused
 ADDRESS = struct.Struct("=H2s4s8x")
 MOST_CONNECTIONS = 256
+# As a shell has it for a command that cannot be started
 NOT_STARTED = 127
 
 
@@ -61,6 +64,7 @@ class Connector:
         if source not in self.sources:
             writer.transport.abort()
             return
+        # Good for one connection: the port may be another program's later
         self.sources.remove(source)
         try:
             await egress_bridge.joined(reader, writer, self.path)
@@ -98,15 +102,18 @@ class Connector:
             if listens:
                 if connection.family != socket.AF_UNIX:
                     raise OSError(errno.EACCES, "no program listens on the network")
+                # The argument comes as 64 bits without a sign, listen takes a C int
                 connection.listen(arguments[1] & 0x7FFFFFFF)
                 return True
             if connection.family == socket.AF_UNIX:
                 return False
             family, port, address = address_of(thread, arguments[1], arguments[2])
             fcntl.ioctl(self.calls, VALID, struct.pack("=Q", number))  # else it may be another process by now
+            # Such a connect only dissolves a connection
             if family == socket.AF_UNSPEC:
                 return False
             if (address, port) != ("127.0.0.1", self.port):
+                # Errors that programs know: a closed port here, a network that is not there
                 near = address.startswith("127.")
                 raise OSError(errno.ECONNREFUSED if near else errno.ENETUNREACH, "only the proxy is reached")
             self.connect(connection)
@@ -114,10 +121,12 @@ class Connector:
 
     def connect(self, connection: socket.socket) -> None:
         """:raises OSError: as of the program's own call, BlockingIOError of one that does not wait included"""
+        # A repeated connect of the same socket is bound already, and counts once
         if connection.getsockname()[1] == 0:
             if self.connections >= MOST_CONNECTIONS:
                 raise OSError(errno.ECONNREFUSED, "too many connections at once")
             connection.bind(("127.0.0.1", 0))
+            # Before it connects: `connected` already looks for it
             self.sources.add(connection.getsockname()[1])
             self.connections += 1
         connection.connect(("127.0.0.1", self.port))
@@ -125,6 +134,7 @@ class Connector:
 
 def socket_of(thread: int, descriptor: int) -> socket.socket:
     """Another process's socket, as one of this process. :raises OSError: it is none, or may not be looked at"""
+    # A thread's own number gives no pidfd
     process = os.pidfd_open(process_of(thread))
     try:
         ours = call_filter.checked(
@@ -160,15 +170,18 @@ def address_of(thread: int, place: int, length: int) -> tuple[int, int, str]:
 def become(argv: list[str], rules: dict[str, list[str]], port: int, channel: socket.socket) -> None:
     """Hand over the system calls of this child, and become the command. Returns only where that fails."""
     try:
+        # Without the process outside nobody would answer its calls
         landlock.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         landlock.drop_capabilities()
         landlock.restrict(rules["read"], rules["write"], tcp=False)
         calls = call_filter.hand_over()
+        # A descriptor is sent along with a byte, never alone
         socket.send_fds(channel, [b"!"], [calls])
         os.close(calls)
         channel.close()
         os.environ.update(egress_bridge.variables(port))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            # What is ignored stays ignored over exec
             signal.signal(number, signal.SIG_DFL)
         os.execvp(argv[0], argv)
     except OSError as error:
@@ -191,6 +204,7 @@ async def attend(child: int, connector: Connector) -> None:
                     ended.set_result(os.waitstatus_to_exitcode(status))
 
     loop.add_signal_handler(signal.SIGCHLD, reap)
+    # The child may have ended before the handler was there
     reap()
     serving = asyncio.ensure_future(connector.serve())
     await asyncio.wait({ended, serving}, return_when=asyncio.FIRST_COMPLETED)
@@ -215,6 +229,7 @@ def main() -> int:
             listener.close()
             become(argv, rules, port, theirs)
             os._exit(NOT_STARTED)
+        # Else recv_fds would wait for ever for a child that ended without sending
         theirs.close()
         _, descriptors, _, _ = socket.recv_fds(ours, 1, 1)
         ours.close()

@@ -81,6 +81,7 @@ class ResourceMeter:
         exact = 0
         if roughly > most:
             exact = (
+                # Where the kernel does not tell it, the rough sum counts
                 sum(lines(f"/proc/{pid}/smaps_rollup", "Pss_Anon", "Pss_Shmem") for pid in pids) or roughly
             )
         before, self._over = self._over, exact > most
@@ -123,9 +124,11 @@ def read(path: str) -> bytes:
 
 def figures(pid: int) -> dict[str, int]:
     """`ticks` of processor time, its ended children included, and `threads`; {} of a process that has ended."""
+    # Behind the last `)`: the name before it may itself hold spaces and brackets
     fields = read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if len(fields) < 18:
         return {}
+    # utime, stime, cutime, cstime (fields 14 to 17 of proc(5)) and num_threads (20)
     return {"ticks": sum(map(int, fields[11:15])), "threads": int(fields[17])}
 
 
@@ -171,11 +174,13 @@ def unlinked(pids: list[int]) -> Iterator[tuple[tuple[int, int], int]]:
 
 
 def sized(file_stat: os.stat_result) -> tuple[tuple[int, int], int]:
+    # A sparse file takes less than its size, a small one more: the larger number counts
     return (file_stat.st_dev, file_stat.st_ino), max(file_stat.st_size, file_stat.st_blocks * 512)
 
 
 def restrict(limits: dict[str, Any]) -> None:
     """Set the kernel's limits for each process: in the process that becomes the command, before it does."""
+    # One more than the meter's, which ends the station at the limit itself
     cpu = int(limits["cpu_seconds"]) + 1
     for kind, most in (
         (resource.RLIMIT_CPU, cpu),
@@ -183,6 +188,7 @@ def restrict(limits: dict[str, Any]) -> None:
         (resource.RLIMIT_NOFILE, int(limits["open_files"])),
         (resource.RLIMIT_CORE, 0),
     ):
+        # A limit that the worker itself is under cannot be raised
         hard = resource.getrlimit(kind)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))

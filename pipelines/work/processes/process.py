@@ -76,11 +76,13 @@ class Process:
         self._status = await self._reader(status_read)
         self.stdin = await _writer(in_write) if in_write >= 0 else None
         try:
+            # In a thread: the line may be longer than the pipe takes at once
             await asyncio.get_running_loop().run_in_executor(None, self._send, self.launch.line())
             first = await self._message()
             if "started" not in first:
                 raise CannotStart(str(first.get("failed", "the supervisor ended")))
         except BaseException:
+            # Shielded: a start that is cancelled leaves no process either
             await asyncio.shield(self._close())
             raise
         return self
@@ -98,12 +100,15 @@ class Process:
                 stdin=in_read,
                 stdout=out_write,
                 stderr=err_write,
+                # The supervisor's own; that of the command is in its first line
                 env={"LANG": "C.UTF-8"},
                 pass_fds=(control_read, status_write),
+                # Ctrl-C at the worker's terminal does not reach it: only the pipe ends it
                 start_new_session=True,
                 cwd="/",
             )
         finally:
+            # The supervisor has copies: a stream ends only when nobody else can write to it
             for end in (control_read, status_write, out_write, err_write, in_read):
                 os.close(end)
         return status_read, out_read, err_read, in_write

@@ -20,6 +20,7 @@ from typing import Any
 
 MARK = "gateline:services"
 MAX_OUTPUT = 4000
+# Seconds: for one health command, and between two looks
 HEALTH_SECONDS, PAUSE = 10, 0.05
 
 
@@ -110,6 +111,7 @@ def keep(services: list[dict[str, Any]], folder: str, write_end: int) -> None:
 
 
 def say(write_end: int, message: dict[str, Any]) -> None:
+    # Closing it ends the answer: `beside` reads until then
     with os.fdopen(write_end, "wb") as pipe:
         pipe.write(json.dumps(message).encode() + b"\n")
 
@@ -135,6 +137,7 @@ def beside(services: list[dict[str, Any]], folder: str) -> bytes:
     os.close(write_end)
     os.waitpid(child, 0)
     with os.fdopen(read_end, "rb") as pipe:
+        # Empty where the keeper ended before it said anything
         return pipe.read() or b'{"failed": "could not be started", "name": "", "log": ""}\n'
 
 

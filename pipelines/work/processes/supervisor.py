@@ -53,6 +53,7 @@ def parents() -> dict[int, int]:
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
+                    # Behind the name in brackets stand the state and the parent
                     by_pid[int(name)] = int(file.read().rpartition(b")")[2].split()[1])
             except (OSError, IndexError, ValueError):
                 continue
@@ -100,6 +101,7 @@ class Supervisor:
         self.levels = work.get("levels", 0)
         if work.get("limits"):
             self.meter = meter.ResourceMeter(work["limits"], self.levels)
+        # exec closes its end by itself: what can be read from it is why there was no exec
         failed_read, failed_write = os.pipe()
         self.child = os.fork()
         if self.child == 0:
@@ -123,11 +125,14 @@ class Supervisor:
     def execute(self, work: dict[str, Any], failed: int) -> None:
         """Execute the command in the child: never returns."""
         try:
+            # Its own group, which is what can be killed where there is no /proc
             os.setsid()
+            # Should the supervisor itself be killed, nobody would be left to kill the command
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             if work.get("no_new_privileges"):
                 prctl(PR_SET_NO_NEW_PRIVS, 1)
             signal.set_wakeup_fd(-1)
+            # What is ignored stays ignored over exec
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD):
                 signal.signal(number, signal.SIG_DFL)
             os.close(self.control)
@@ -137,8 +142,10 @@ class Supervisor:
                 meter.restrict(work["limits"])
             os.execvpe(work["argv"][0], work["argv"], work["env"])
         except OSError as error:
+            # 5: EIO
             os.write(failed, str(error.errno or 5).encode())
         except (KeyError, TypeError, ValueError):  # a NUL in an argument, for instance
+            # EINVAL
             os.write(failed, b"22")
         finally:
             os._exit(127)
@@ -156,11 +163,13 @@ class Supervisor:
                 self.code = os.waitstatus_to_exitcode(status)
 
     def ask_to_stop(self, seconds: float) -> None:
+        # A second stop does not put the end off
         if self.killing_at is None:
             self.killing_at = time.monotonic() + seconds
         if LINUX:
             depths = descendants(os.getpid())
             inner = [pid for pid, depth in depths.items() if depth > self.levels]
+            # Where nothing but wrappers is left, these
             send(inner or depths, signal.SIGTERM)
         else:
             self.signal_group(signal.SIGTERM)
@@ -209,6 +218,7 @@ class Supervisor:
         while self.code is None:
             if self.over_limit():
                 return
+            # Lines that came together with the first one are there already
             wait = 0.0 if b"\n" in pending else self.pause()
             ready, _, _ = select.select([self.control, wake], [], [], wait)
             if wake in ready:
@@ -245,12 +255,15 @@ def main() -> int:
     control, status = int(sys.argv[1]), int(sys.argv[2])
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)  # only the pipe ends it
+    # They came over exec, and must not go on to the command
     os.set_inheritable(control, False)
     os.set_inheritable(status, False)
     wake_read, wake_write = os.pipe()
+    # Python refuses a wakeup descriptor that could block
     for end in (wake_read, wake_write):
         os.set_blocking(end, False)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+    # Without a handler nothing is written to the wakeup descriptor
     signal.signal(signal.SIGCHLD, lambda *_: None)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     line, rest = first_line(control)
@@ -263,6 +276,7 @@ def main() -> int:
     supervisor.kill_all()
     code = supervisor.code
     if code is not None:
+        # Again: the processor time of processes that ended between two measurements counts, too
         supervisor.over_limit(ended=True)
         supervisor.tell(**({"exit": code} if code >= 0 else {"signal": -code}))
     return 0

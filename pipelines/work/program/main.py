@@ -59,8 +59,10 @@ def main(words: Sequence[str]) -> int:
 def own_id(state: Path) -> Iterator[uuid.UUID]:
     """The same each time it starts here, so that its server knows at once what an earlier process cannot do any more.
     One process at a time has it. :raises WrongOptions: another one has it"""
+    # a+ leaves what is there: another process may be working under this id
     with (state / "runner").open("a+") as file:
         try:
+            # The kernel gives it back when the process ends, a crash included
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise WrongOptions(f"A runner already works in {state}. Give this one another --name.") from error

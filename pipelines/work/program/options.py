@@ -193,6 +193,7 @@ def _token(file: str, environment: Mapping[str, str]) -> str:
 def _usual_state(environment: Mapping[str, str], name: str) -> Path:
     base = environment.get("XDG_STATE_HOME") or "~/.local/state"
     plain = "".join(char if char.isalnum() or char in "-._" else "_" for char in name)
+    # Neither a hidden folder nor `..`
     return Path(base).expanduser() / "gateline-runner" / (plain.lstrip(".") or "runner")
 
 

@@ -42,10 +42,12 @@ class Document:
 def read_document(attempt: Attempt, limit: int, style: str = NATIVE) -> Document:
     """The document that the work wrote, `limit` bytes at most; `style` flux: with Flux's own fields, and a summary."""
     relative = attempt.below(attempt.result)
+    # A link that leads nowhere is there all the same, and is refused with a reason
     if not attempt.result.is_symlink() and not attempt.result.exists():
         return Document()
     try:
         with opened(attempt.root, relative) as file:
+            # One more than is allowed shows that there is more
             data = file.read(limit + 1)
         if len(data) > limit:
             raise Unreadable(f"result document: larger than {limit} bytes")
@@ -53,6 +55,7 @@ def read_document(attempt: Attempt, limit: int, style: str = NATIVE) -> Document
         if not isinstance(value, dict):
             raise Unreadable("result document: has to be one JSON object")
         fields = document_fields(value, style)
+        # Only checked, with any exit code: one field that no outcome may have refuses it all
         read_outcome({"exit_code": 0, **fields}, "result document")
     except (FileRefused, Unreadable, UnicodeDecodeError, OutcomeError) as error:
         return Document(True, error=str(error))

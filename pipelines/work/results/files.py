@@ -50,6 +50,7 @@ def _remove_folder(name: str, inside: int) -> None:
     def unlocked(_function: object, _path: str, _error: object) -> None:
         """A folder that its owner may not write is left to whoever removes the whole attempt."""
 
+    # By descriptor: the folder that was walked to, wherever its name leads by now
     shutil.rmtree(name, onerror=unlocked, dir_fd=inside)
 
 

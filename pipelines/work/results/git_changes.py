@@ -71,6 +71,7 @@ def new_commits(repository: Repo, before: str) -> Iterator[Commit]:
     known = [sha for sha in known if sha in repository.object_store]
     if before and not known:
         return  # the history before is gone: nothing can be told from it
+    # The list is cut at MOST_COMMITS; the count beside it goes this far
     for entry in repository.get_walker(include=[head], exclude=known, max_entries=10 * MOST_COMMITS):
         yield entry.commit
 
@@ -79,10 +80,12 @@ def committed(repository: Repo, made: list[Commit], before: str) -> Iterator[tup
     """The paths in which the state before and the last commit differ."""
     if not made:
         return
+    # The parent of the oldest new commit, where the repository was not there before
     base = ObjectID(before.encode()) if before else next(iter(made[-1].parents), None)
     old = repository[base] if base is not None and base in repository.object_store else None
     tree = old.tree if isinstance(old, Commit) else None
     for change in tree_changes(repository.object_store, tree, made[0].tree):
+        # Of a file that was deleted only the old side has a path
         where = change.new if change.new is not None and change.new.path is not None else change.old
         if where is not None and where.path is not None:
             yield text(where.path), CHANGES.get(change.type, "modified")

@@ -17,6 +17,7 @@ class LineCutter:
     masker: Masker
     overwritten: int = 0
     _decoder: codecs.IncrementalDecoder = field(
+        # Bytes that are no UTF-8 are written out, not lost
         default_factory=lambda: codecs.getincrementaldecoder("utf-8")("backslashreplace")
     )
     _rest: str = ""
@@ -47,6 +48,7 @@ class LineCutter:
         return [beginning]
 
     def _shown(self, line: str) -> str:
+        # At the end it belongs to the line end; elsewhere it goes back to the first column
         line = line.removesuffix("\r")
         if not terminal.ACTS.search(line):
             return line

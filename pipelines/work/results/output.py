@@ -15,6 +15,7 @@ from pipelines.routing.basics.values import MISSING
 from pipelines.work.results.strict_json import Unreadable, parse
 from pipelines.work.results.text import escaped
 
+# A block between ```json and ```, each on a line of its own
 FENCE = re.compile(r"^[ \t]*```json[ \t]*\r?\n(.*?)^[ \t]*```[ \t]*\r?$", re.MULTILINE | re.DOTALL)
 FENCE_END = re.compile(r"^[ \t]*```[ \t]*\r?$", re.MULTILINE)
 # What is meant as such a block, however its fence is written.
@@ -97,6 +98,7 @@ def with_replaced_bytes(result: TextOutput, data: bytes | bytearray) -> TextOutp
     try:
         data.decode()
     except UnicodeDecodeError:
+        # Only where it is in the output itself: around it any bytes may stand
         if result.value is not MISSING and "\ufffd" in jsontext.dumps(result.value, ascii_only=False):
             why = "it holds bytes that are no UTF-8, which were replaced"
             return replace(result, unreadable="; ".join(filter(None, (result.unreadable, why))))

@@ -27,6 +27,7 @@ SCRIPT = Path(__file__).with_name("git_changes.py")
 MOST = 8
 MOST_BYTES = 4 * 1024 * 1024
 SECONDS = 30.0
+# SHA-1, or SHA-256
 COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 BRANCH = re.compile(r"refs/heads/[^\s\x00]+")
 log = structlog.get_logger(__name__)
@@ -45,6 +46,7 @@ def heads(workspace: Path) -> dict[str, str]:
 
 def _folders(workspace: Path) -> Iterator[str]:
     yield ""
+    # Level by level: at most MOST repositories count, the outer ones first
     for name in _below(workspace):
         yield name
     for name in _below(workspace):
@@ -67,6 +69,7 @@ def _head(workspace: Path, folder: str) -> str:
         name = head.removeprefix("ref: ")
         if not BRANCH.fullmatch(name):
             return ""
+        # A branch is a file of its own or, once git packed it, a line among others
         head = _text(workspace, f"{git}/{name}") or _packed(_text(workspace, f"{git}/packed-refs"), name)
     return head if COMMIT.fullmatch(head) else ""
 
@@ -103,8 +106,10 @@ async def changes(spec: Spec, before: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def _output(spec: Spec, argv: tuple[str, ...]) -> str:
+    # To read takes none, and programs that a repository starts then get none
     access = replace(spec.access, network=False)
     wrapped = spec.isolation.wrap(argv, spec.attempt.root, spec.attempt.workspace, access)
+    # None of the station's secrets: a repository may start programs when it is read
     env = {name: spec.env[name] for name in ("PATH", "HOME", "TMPDIR", "LANG") if name in spec.env}
     limits = spec.resources.limits(spec.attempt.root)
     launch = Launch(

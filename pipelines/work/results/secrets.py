@@ -43,6 +43,7 @@ class SecretFinder:
 
     def _in(self, file: BinaryIO) -> bool:
         try:
+            # Mapped: a large file is searched without being read into memory
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except ValueError:  # an empty file
             return False

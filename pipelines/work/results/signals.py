@@ -16,6 +16,7 @@ from pipelines.work.results.strict_json import Unreadable, parse
 Signal = dict[str, Any]
 
 LONGEST_LINE = 1024 * 1024
+# Bytes of a line that is too long: enough to see whether it began as a signal
 BEGINNING = 100
 MOST = 100
 _ALONE = re.compile(r'\{\s*"flux:signal"')

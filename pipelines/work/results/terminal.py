@@ -11,6 +11,7 @@ from pipelines.work.results.text import ESCAPE
 ACTS: Final = re.compile("[\b\r\x1b]")
 """What makes a line another than it reads."""
 _TOKENS: Final = re.compile(rf"(\r|\x08|\t|{ESCAPE.pattern})")
+# `ESC [ 2 K`, `ESC [ 1 ; 40 H`: up to two numbers that count, and what is done
 _SEQUENCE: Final = re.compile(r"\x1b\[(\d{0,6})(?:;(\d{0,6}))?[\d;]*([A-Za-z@`])")
 TAB: Final = 8
 WIDEST: Final = 16 * 1024
@@ -64,12 +65,15 @@ class TerminalLine:
         number = int(first or 0)
         count, column = max(number, 1), self._column
         moves = {"C": column + count, "a": column + count, "D": column - count}
+        # H and f name a row and a column: the row is left out
         places = {"G": count, "`": count, "H": int(second or 1), "f": int(second or 1), "E": 1, "F": 1}
         if action in moves or action in places:
             self._column = min(max(moves.get(action, places.get(action, 1) - 1), 0), WIDEST)
+        # Erase: 0 from here to the end, 1 from the beginning to here, 2 all
         elif action in "KJ":
             start, end = (0 if number else column), (column + 1 if number == 1 else len(self._cells))
             self._change(start, end, " " * (min(end, len(self._cells)) - start) if number == 1 else "")
+        # X makes blanks; P takes characters out, and @ pushes them on
         elif action == "X":
             self._change(column, column + count, " " * max(min(count, len(self._cells) - column), 0))
         elif action == "P":

@@ -81,6 +81,7 @@ class Masker:
             for part in (spelling, *spelling.splitlines())
         }
         parts = {part for part in parts if len(part) >= SHORTEST_SECRET} | set(self._secrets)
+        # The longest first: of several that begin alike a pattern takes the first
         self._secrets = sorted(parts, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, self._secrets)))
 

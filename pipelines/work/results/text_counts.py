@@ -16,8 +16,11 @@ _COUNT: Final = re.compile(r"(\d{1,9}) (passed|skipped)\b")
 _SUMMARIES: Final = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
+        # pytest: ==== 167 passed, 2 skipped in 1.20s ====
         r"^=* ?(\d+ (?:passed|skipped|deselected|x?failed|xpassed)\b.*) in [\d.]+s\b",
+        # jest: Tests:       2 skipped, 167 passed, 169 total
         r"^Tests: +(.+), \d+ total$",
+        # vitest:      Tests  167 passed | 2 skipped (169)
         r"^ +Tests +(.+) \(\d+\)$",
     )
 )
@@ -30,6 +33,7 @@ _COUNT_PAIRS: Final = tuple(
         r"^ +(\d{1,9}) passing \([\d.]+m?s\)$(?:\n +(\d{1,9}) pending$)?",
     )
 )
+# With -v go prints its tests, without only its packages
 _GO_TEST: Final = re.compile(r"^--- PASS: ", re.MULTILINE)
 _GO_PACKAGE: Final = re.compile(r"^ok  ?\t\S+\t(?:[\d.]+s|\(cached\))", re.MULTILINE)
 

@@ -11,6 +11,7 @@ from pipelines.errors import NotFound
 from pipelines.models import ENDED, Event, Job, Status, Worker
 from pipelines.work.runners import claiming
 
+# Job and attempt, such as 4711-2
 NUMBER: Final = re.compile(r"([1-9][0-9]{0,17})-([1-9][0-9]{0,8})")
 
 
@@ -38,6 +39,7 @@ def of_number(runner: Worker, number: str) -> ApprovalQuestion:
     question = _question(job)
     if job.attempt != int(match[2]) or not question:
         raise NotFound
+    # The token's next job: an answer made it, or something else that went on without one
     after = Job.objects.filter(token=job.token_id, pk__gt=job.pk).order_by("pk").first()
     if after is not None:
         event = Event.objects.filter(

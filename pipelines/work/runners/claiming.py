@@ -54,4 +54,5 @@ def was_its(runner: Worker, job: Job) -> bool:
 
 
 def _had(runner: Worker, job: Job) -> bool:
+    # The job names its last worker only: those before stand in the events
     return Event.objects.filter(task=job.task_id, actor=f"worker:{runner.pk}", source=job.station).exists()

@@ -72,6 +72,7 @@ def checked(
         for name in ("branch", "base_branch"):
             if git_fields.get(name) != getattr(begun, name):
                 raise GitRefused("The commit is on another branch than that of this task.")
+        # Without objects it can only be a commit that the server has already
         if head not in {begun.head, *state.heads} and not git_fields.get("pack"):
             raise GitRefused("The objects of the commit were not sent.")
         store = mirror.repository.object_store
@@ -176,6 +177,7 @@ def _same_files(store: BaseObjectStore, leaves: Mapping[str, Leaf], manifest: tu
 
 def _is(entry: Entry, mode: int, data: bytes) -> bool:
     if mode == LINK:
+        # The target of a link may be no UTF-8: its bytes are compared
         return "link" in entry and str(entry["link"]).encode(errors="surrogateescape") == data
     return "digest" in entry and entry["size"] == len(data) and entry["digest"] == sha256(data).hexdigest()
 

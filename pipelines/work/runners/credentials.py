@@ -30,6 +30,7 @@ def narrowed(started: Started) -> Started:
             credential = async_to_sync(git_credential)(host, True, credential, guard)
         except HostError:
             credential = ""  # the runner cannot read the repository, and says so
+    # Still the private key of the app, for which no token was asked: no runner gets it
     if credential.startswith(PEM) and order is not None and order.host_app:
         credential = ""
     masked = tuple(dict.fromkeys(filter(None, (*values.secrets.values(), credential))))

@@ -42,6 +42,7 @@ GRACE: Final = timedelta(seconds=60)
 """Beyond its limit: the runner is the one who keeps it."""
 MOST_UNRENDERABLE: Final = 20
 WITHOUT_A_PROMPT: Final = "{{task.title}}\n\n{{task.description}}"
+# Name space for uuid5: a token has the same runner each time it registers
 NAMES: Final = uuid.UUID("5b0d7a0e-3f56-4a0c-9a53-2a1f6c1b7d10")
 
 
@@ -123,8 +124,10 @@ def take(runner: Worker) -> Dispatched | None:
         )
         if job is None:
             return None
+        # Left by an earlier attempt
         RunnerUpload.objects.filter(job=job).delete()
         Artifact.objects.filter(job=job).delete()
+        # `current` answers with it when the lease has ended
         Worker.objects.filter(pk=runner.pk).update(last_job=job.pk)
         orders = orders_of(job)
         try:
@@ -192,6 +195,7 @@ def deliver(runner: Worker, job: Job, outcome: Mapping[str, Any]) -> ReportAnswe
     if artifacts := [artifact.to_dict() for artifact in artifacts_of([job.pk]).get(job.pk, ())]:
         reported["artifacts"] = artifacts
     its = job.worker_id == runner.pk and job.lease_key is not None
+    # A lease that no job has: the fence refuses the report like any late one
     lease = job.lease_key if its else uuid.uuid5(NAMES, f"{runner.pk} {job.pk}")
     by = f"worker:{runner.pk}"
     (answer,) = reports.deliver(
@@ -226,6 +230,7 @@ def keep_artifact(runner: Worker, job: Job, name: str, media_type: str, file: Bi
     file.seek(0)
     files.keep(job, lease, measured.digest, measured.size, file)
     with transaction.atomic():
+        # Looked at again: the lease may have ended while the bytes were stored
         handover.still_held(job.pk, lease)
         stored_artifact, _made = Artifact.objects.update_or_create(
             job=job,

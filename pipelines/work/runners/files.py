@@ -51,6 +51,7 @@ def namer(job_id: int, lease: uuid.UUID) -> partial[str]:
 def opened(name: str, worker: uuid.UUID) -> File:
     """The bytes behind a name. :raises NotFound: nobody gave this name; LeaseLost"""
     try:
+        # Without a limit of time: a name opens nothing once its lease has ended
         job_id, lease, place = signing.loads(name, salt=SALT)
     except signing.BadSignature as error:
         raise NotFound from error
@@ -142,6 +143,7 @@ def join(job: Job, lease: uuid.UUID, digest: str, parts: Sequence[str]) -> None:
             raise Invalid.at("parts", "do not make what its digest says")
         keep(job, lease, digest, size, file)
     sent.delete()
+    # A part may be the whole file
     expiry.forget(sizes.keys() - {digest})
 
 

@@ -17,6 +17,7 @@ from pipelines.work.transport.local.station_values import masker_of
 MOST_AT_ONCE: Final = 1024**2
 MOST: Final = 12 * 1024**2
 """Bytes of one attempt; a runner cuts it before, and says so in the last line."""
+# `12.345<TAB>text`, and the end of the line
 LINE: Final = re.compile(r"\d{1,9}(\.\d{1,6})?\t[^\n\x00]*\n")
 
 
@@ -24,6 +25,7 @@ def append(job: Job, text: str, *, again: bool) -> None:
     """`again`: this call may have come before, and its answer got lost. :raises Invalid: it is no piece of a log"""
     if not text:
         return
+    # JSON may spell lone surrogates, which UTF-8 has not
     if len(text.encode(errors="surrogatepass")) > MOST_AT_ONCE:
         raise Invalid.at("text", f"is longer than {MOST_AT_ONCE // 1024} KiB")
     end = 0
@@ -39,6 +41,7 @@ def append(job: Job, text: str, *, again: bool) -> None:
     last = chunks.order_by("-number").first()
     if last is not None:
         before = zlib.decompress(bytes(last.data))
+        # It came, and only its answer got lost
         if again and before == text.encode():
             return
         if last.position + len(before) + size > MOST:

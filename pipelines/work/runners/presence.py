@@ -61,6 +61,7 @@ def register(token: ApiToken, runner: uuid.UUID, registration: Mapping[str, Any]
     }
     try:
         with transaction.atomic():
+            # An id of another token is not found here, and cannot be inserted twice
             registered, made = Worker.objects.update_or_create(id=runner, token=token, defaults=its)
     except IntegrityError as error:
         raise NotFound from error

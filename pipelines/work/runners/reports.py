@@ -172,6 +172,7 @@ def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, di
     counts = []
     for artifact in station.artifacts:
         reader = READERS.get(artifact.kind or "")
+        # A declared file is handed over under its path, or under its name alone
         name = artifact.path if artifact.path in artifacts else artifact.path.rpartition("/")[2]
         if reader is None or name not in artifacts:
             continue

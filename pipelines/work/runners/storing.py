@@ -91,6 +91,7 @@ def checked_manifest(workspace: Any) -> tuple[Entry, ...]:
     folders = {""}
     paths = {_path(entry.get("path") if isinstance(entry, dict) else None): entry for entry in entries}
     ordered = tuple(paths[path] for path in sorted(paths))
+    # A folder sorts before all that lies in it
     for path, entry in sorted(paths.items()):
         if path.rpartition("/")[0] not in folders or len(paths) != len(entries):
             raise NotStored(
@@ -113,6 +114,7 @@ def _path(value: Any) -> str:
     if not plain or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.")
     try:
+        # A lone surrogate cannot be stored
         path.encode()
     except UnicodeEncodeError as error:
         raise NotStored(f"{escaped(path)[:200]} is no path inside the workspace.") from error

@@ -71,6 +71,7 @@ class TicketWorker(Worker):
             stalled_worker_timeout=FORGOTTEN_SECONDS,
             shutdown_graceful_timeout=GRACE_SECONDS,
             delete_jobs=DeleteJobCondition.SUCCESSFUL,
+            # The process has its own, which stop the queue in their order
             install_signal_handlers=False,
             additional_context=dict(context),
         )
@@ -81,6 +82,7 @@ class TicketWorker(Worker):
         self._new_job_event.set()
 
     def _start_side_tasks(self) -> list[asyncio.Task[Any]]:
+        # Not procrastinate's own listener: `Queue` listens
         return [asyncio.create_task(self._update_heartbeat(), name="heartbeat")]
 
     async def _update_heartbeat(self) -> None:
@@ -123,6 +125,7 @@ class TicketWorker(Worker):
 
     def _end(self, work: asyncio.Task[Any]) -> None:
         queue = self._running_jobs[work].job.queue
+        # All seats were taken: a ticket may have waited for this one
         if queue not in self._free():
             self.look()
         del self._running_jobs[work]

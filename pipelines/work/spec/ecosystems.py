@@ -18,8 +18,11 @@ from pipelines.work.spec import versions
 
 MOST_HOSTS = 5
 ADDRESS = re.compile(r"https://([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?)/")
+# Lines of a lock file that say where a package comes from
 OF_PACKAGES = re.compile(r"resolved|registry|tarball|\burl\s*=|source", re.IGNORECASE)
+# What makes a script more than one program and its words
 SHELL = re.compile(r"[;&|<>$`(){}*?~#\\]|^\w+=")
+# In the test script that `npm init` writes
 NO_TESTS = "no test specified"
 
 
@@ -120,6 +123,7 @@ class Proposal:
 def program_of(command: str) -> str:
     """Name the program on the path with which a command begins; "" where it lies in the repository."""
     words = shlex.split(command)
+    # `env NAME=value` stands before the program
     while words and (words[0] == "env" or "=" in words[0]):
         words.pop(0)
     if words[:2] == ["sh", "-c"]:
@@ -154,6 +158,7 @@ def _node(files: RepositoryFiles, run: str) -> tuple[str, str]:
 
 def _node_lint(files: RepositoryFiles, run: str, manager: str) -> str:
     script = files.scripts.get("lint", "")
+    # A script that changes the files is no check
     if script and not re.search(r"--(fix|write|apply)\b", script):
         return f"{manager} run lint"
     known = {"eslint": "eslint .", "@biomejs/biome": "biome ci .", "prettier": "prettier --check ."}
@@ -198,6 +203,7 @@ def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
     elif re.search(r"\bflake8\b", text):
         lint = f"{run} -m flake8"
     has_tests = {"tests/", "test/", "pytest.ini", "conftest.py"} & files.names or "pytest" in text
+    # -B and no cache: of the tests only the report is left in the checkout
     tests = f"{run} -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml" if has_tests else ""
     return lint, tests
 
@@ -228,6 +234,7 @@ IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interactio
 CARGO = "env CARGO_HOME=.cargo-home cargo"
 
 MAKE_ALONE = Ecosystem("make", ("Makefile",), "", "", "make", _make)
+# The first row whose marks are there counts: those with a lock file come before those without
 TABLE: tuple[Ecosystem, ...] = (
     Ecosystem("pnpm", ("pnpm-lock.yaml",), "pnpm install --frozen-lockfile", "pnpm-lock.yaml", "pnpm exec", _node,
               "pnpm update --lockfile-only", NPM_VERSION, "pnpm publish --no-git-checks"),
@@ -299,6 +306,7 @@ def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
 
 def _releasing(files: RepositoryFiles, row: Ecosystem) -> dict[str, str]:
     usual = {"update": row.update, "version": row.version, "publish": row.publish}
+    # npm publishes no package that says so
     if files.package.get("private") is True:
         usual["publish"] = ""
     return {name: call if files.makes(call.split()[1]) else usual[name] for name, call in MAKE.items()}
@@ -310,6 +318,7 @@ def _hosts(files: RepositoryFiles, lock: str) -> tuple[str, ...]:
         line
         for name in (".npmrc", lock)
         for line in files.text(name).splitlines()
+        # Cargo's `registry+https://…` is the address of an index, not of packages
         if OF_PACKAGES.search(line) and "registry+" not in line
     ]
     hosts = [match.group(1).lower() for line in lines for match in ADDRESS.finditer(line)]

@@ -112,6 +112,7 @@ def argv_of(tool: OfferedTool, arguments: Mapping[str, Any]) -> tuple[str, ...]:
     argv = []
     for part in tool.argv:
         text = filled(part, arguments)
+        # Only where the argument begins it: what the line itself wrote may be an option
         if text.startswith("-") and part and isinstance(part[0], Argument):
             raise BadCall(f"The argument {part[0].name} begins with “-”: it could be read as an option.")
         argv.append(text)
@@ -124,11 +125,13 @@ def call_of(request: RequestTemplate, arguments: Mapping[str, Any]) -> Call:
         part
         if isinstance(part, str)
         else as_text(_value(part, arguments))
+        # At the beginning it is the address itself, which would not survive being escaped
         if index == 0
         else quote(as_text(_value(part, arguments)), safe="")
         for index, part in enumerate(request.url)
     )
     headers = {name: filled(text, arguments) for name, text in request.headers.items()}
+    # A model may write lone surrogates, which UTF-8 has not
     body = filled(request.body, arguments).encode(errors="backslashreplace")
     if request.json is not MISSING:
         body = json.dumps(_json(request.json, arguments)).encode()

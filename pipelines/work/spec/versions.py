@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Final
 
 NUMBER: Final = re.compile(r"\d+(?:\.\d+)*")
+# >=3.12, ~= 1.4, ==3.11.*
 _CLAUSE: Final = re.compile(r"(===?|>=|<=|!=|~=|<|>)\s*(\d+(?:\.\d+)*)(\.\*)?\s*")
+# pnpm@9.1.0, before the digest that may follow
 _MANAGER: Final = re.compile(r"(pnpm|yarn)@(\d{1,9}(?:\.[^+\s]{0,60})?)")
 _GO: Final = re.compile(r"^go (\d+\.\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _PYTHON: Final = re.compile(r"^\s*requires-python\s*=\s*[\"']([^\"']{1,80})[\"']", re.MULTILINE)
@@ -43,6 +45,7 @@ def fits(installed: str, required_version: str) -> bool:
 
 def _holds(number: Parts, sign: str, value: Parts, star: bool) -> bool:
     number = _padded(number, value)
+    # ~=1.4.2 is >=1.4.2 and ==1.4.*
     if sign == "~=":
         return number >= value and number[: len(value) - 1] == value[:-1]
     if star or sign in ("==", "===", "!="):

@@ -58,6 +58,7 @@ def send(notice_id: int) -> None:
         if notice is not None and notice.queued_at > clock.now() - LATEST:
             _send(notice)
     finally:
+        # A thread of a pool has no request at whose end Django would close it
         connection.close()
 
 

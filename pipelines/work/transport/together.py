@@ -21,6 +21,7 @@ Call = TypeVar("Call")
 Answer = TypeVar("Answer")
 
 
+# Told apart by identity: two callers may ask the same
 @dataclass(eq=False)
 class _Waiting(Generic[Call, Answer]):
     call: Call
@@ -129,6 +130,7 @@ class Together(Generic[Call, Answer]):
         return waiters
 
     async def _answer_together(self, waiters: Sequence[_Waiting[Call, Answer]]) -> None:
+        # What a cancelled lane leaves to its callers: each comes by itself
         answers: Sequence[Answer | Exception | None] = [None] * len(waiters)
         try:
             answers = await self._send([waiter.call for waiter in waiters])

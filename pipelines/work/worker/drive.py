@@ -46,6 +46,7 @@ class Driver:
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
+        # The loop alone would not keep it: it has weak references to its tasks
         self._drives.add(task)
         task.add_done_callback(self._drives.discard)
         return task
@@ -70,6 +71,7 @@ class Driver:
     async def idle(self) -> None:
         """Wait until nothing is driven."""
         while self._drives:
+            # A copy: the set changes meanwhile
             await asyncio.wait(set(self._drives))
 
     async def stop(self) -> None:
@@ -174,6 +176,7 @@ class Driver:
         started = work.started
         outcome = await self.execution.outcome(started)
         go_on = may_go_on and not self.stopping
+        # From here on its lease may be gone because the report was taken: no loss
         work.reporting = True
         answer = await self.transport.report(started, outcome, go_on)
         if answer.status == "invalid":

@@ -151,6 +151,7 @@ def tool_spec(orders: Orders, attempt: Attempt, config: WorkerConfig) -> Spec:
         orders, attempt, config, tuple(tool["argv"]), orders.question.outcome, float(tool["timeout"])
     )
     prompt = tool.get("stdin", spec.prompt)
+    # The last one wins: a tool cannot replace PATH, HOME or a GATELINE_ variable
     env = {**tool.get("env", {}), **spec.env}
     return replace(spec, prompt=prompt, env=env, cwd=str(tool.get("cwd", ".")))
 

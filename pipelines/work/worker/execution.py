@@ -71,6 +71,7 @@ class JobExecution:
             return None
         work = self._done(started)
         try:
+            # One step by hand is all of it: such work never waits
             work.send(None)
         except StopIteration as done:
             outcome: Outcome = done.value
@@ -148,6 +149,7 @@ class JobExecution:
             await asyncio.to_thread(self.folders.remove, attempt)
             return failed(error.failure_type, str(error))
         except BaseException:
+            # Shielded: a cancelled attempt leaves no folder either
             await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
             raise
 
@@ -173,9 +175,11 @@ class JobExecution:
         await asyncio.to_thread(handover.give, attempt, context, material, fetch, orders.handoff)
         folder = Folder(spec, reused_folder, access, before is not None)
         outcome, packed = await self._logged(started, folder)
+        # Before the report: whoever reads the outcome finds what it names
         await self.transport.store(started, packed.left(attempt.root, before))
         if spec.agent is not None:
             await asyncio.to_thread(self.folders.keep_home, orders.task_id, _agent_of(orders), attempt)
+        # After the store, which still reads these files
         await asyncio.to_thread(self._put_aside, orders.task_id, attempt, packed)
         if orders.station.kind == handover.AGENT:  # of a push, too: it claims nothing
             outcome = with_claims(outcome, before, packed.picture)
@@ -234,6 +238,7 @@ class JobExecution:
         outcome, packed = await asyncio.to_thread(pack, spec, outcome, folder.kept, but, reports)
         if not finder:
             return outcome, packed
+        # The lent sign-in may have been renewed meanwhile: its new tokens are looked for, too
         if late := spec.secrets_now():
             finder = self._finder(started, late)
         checked = secret_files.withheld

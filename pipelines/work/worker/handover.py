@@ -89,6 +89,7 @@ def give(
 def file_name(label: str) -> str:
     """The last part of a path that a label may be: labels are data (house §4)."""
     plain = label.replace("/", "_").replace("\x00", "_")
+    # In bytes, of which file systems take 255; a character that is cut in two goes
     plain = plain.encode(errors="replace")[:200].decode(errors="ignore")
     return f"_{plain}" if plain in ("", ".", "..") else plain
 
@@ -181,6 +182,7 @@ def with_facts(
             with opened(spec.attempt.workspace, path) as file:
                 if stood.get(path) == stamp_of(os.fstat(file.fileno())):
                     raise FileRefused("It lay there before this visit, which did not write it.")
+                # One byte more than allowed: the reader refuses it
                 reports.append(reader(file.read(MOST_REPORT + 1)))
         except FileRefused as error:  # One that is not there is told of by its own entry.
             if path in stood:

@@ -64,6 +64,7 @@ class PreparedFiles:
             roots = tuple(json.loads((entry / ROOTS).read_text("utf-8")))
             if any(os.path.lexists(workspace / root) or not _inside(workspace, root) for root in roots):
                 return None
+            # Its time is that of the last use, by which `expire` goes
             os.utime(entry / LOCK)
             moved = ((entry / PLACE).read_bytes(), os.fsencode(workspace))
             for root in roots:
@@ -123,6 +124,7 @@ class PreparedFiles:
     def _removed(self, lock: Path) -> bool:
         with lock.open("a") as lock_file:
             try:
+                # Whoever copies from it holds it: it stays until the next time
                 fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return False
@@ -139,6 +141,7 @@ class PreparedFiles:
             return
         with lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
+            # It may have been removed between the opening and the lock
             there = all((self.base / key / name).is_file() for name in (ROOTS, PLACE))
             yield self.base / key if there else None
 
@@ -170,6 +173,7 @@ def _copied(source: Path, target: Path, moved: tuple[bytes, bytes] = (b"", b""))
             target.write_bytes(source.read_bytes().replace(*moved))
         else:
             shutil.copyfile(source, target)
+        # Without set-user-ID, set-group-ID and the sticky bit
         target.chmod(stat.S_IMODE(info.st_mode) & 0o777)
     elif stat.S_ISDIR(info.st_mode):
         target.mkdir()

@@ -40,6 +40,7 @@ SECONDS: Final = 1800.0
 SILENT_SECONDS: Final = 600.0
 LOOKS_SECONDS: Final = 0.5
 MAX_REFUSALS: Final = 5
+# How notes of the proxy begin, and what it says of a host that is not listed, or is private
 HOST_REFUSED: Final = "[gateline] Network: "
 REFUSED: Final = (" is not in ", " has the private address ")
 FAILURE_TYPE: Final = "prepare_failed"
@@ -159,13 +160,16 @@ async def _files(
     lock = await asyncio.to_thread(_lock, preparation, workspace)
     branch = ready.state.base_branch
     shared, own = (
-        key_of(preparation, orders, lock, branch, task, _content(spec)) for task in ("", orders.task)
+        # One for all tasks, one for this task alone
+        key_of(preparation, orders, lock, branch, task, _content(spec))
+        for task in ("", orders.task)
     )
     keys = (shared, own) if preparation.cache else ()
     roots = await _taken(prepared_files, keys, workspace)
     async with AsyncExitStack() as alone:
         if roots is None and keys:
             await _alone(alone, prepared_files, shared if first else own, sink)
+            # Again: whoever was waited for may have left it
             roots = await _taken(prepared_files, keys, workspace)
         cached = roots is not None
         if roots is None:
@@ -229,6 +233,7 @@ def key_of(
 def _content(spec: Spec) -> str:
     """Return the name of the image's content: what was installed with one release of it may not run with the
     next."""
+    # The folder of an image has the name of its content (`images`)
     return spec.images[spec.image].root.parent.name if spec.image else ""
 
 
@@ -312,6 +317,7 @@ def _differs(path: str, before: FolderState, after: FolderState, leaf: Leaf, wor
             data = file.read()
     except FileRefused:
         return True
+    # As git names the content of a file
     return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest().encode() != leaf[1]
 
 

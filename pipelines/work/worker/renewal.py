@@ -39,6 +39,7 @@ class Renewal(threading.Thread):
 
     def run(self) -> None:
         while not self._end.is_set():
+            # Before the call: what begins after it cannot be in the answer
             asked_at = time.monotonic()
             try:
                 leases = self._transport.renew(self._abandoned())

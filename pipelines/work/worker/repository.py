@@ -77,6 +77,7 @@ def usual_branch(orders: Orders) -> str:
 
 
 def slug_of(title: str) -> str:
+    # NFKD makes of é an e and an accent, which ASCII leaves out
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
     # After a word, as the subject of a commit.

@@ -50,6 +50,7 @@ class Running:
             self.abandoned.add(work.started.orders.job_id)
 
     def end(self, work: RunningWork) -> None:
+        # A later run of the same job may stand there by now
         if self.work.get(work.started.orders.job_id) is work:
             del self.work[work.started.orders.job_id]
 
@@ -58,10 +59,12 @@ class Running:
         cancelled, which kills its processes. Answers the leases that nobody drives."""
         for job_id, work in list(self.work.items()):
             is_current = leases.get(job_id) == work.started.lease
+            # The lease of what began later could not be in the answer
             if not is_current and work.since < asked_at:
                 _lose(work)
         unknown = {(job_id, key) for job_id, key in leases.items() if job_id not in self.work}
         unknown = {pair for pair in unknown if pair[0] not in self.abandoned}
+        # In a row: one that is missing once is counted anew
         self._strays = {pair: self._strays.get(pair, 0) + 1 for pair in unknown}
         return [pair for pair, sightings in self._strays.items() if sightings >= STRAY_SIGHTINGS]
 

@@ -151,6 +151,7 @@ class Service:
         removed = await asyncio.to_thread(folders.remove_those_of_the_dead)
         if removed:
             log.info("old_folders_removed", workers=removed)
+        # So the first round looks at once
         looked_at = -MIRRORS_SECONDS
         while True:
             if time.monotonic() - looked_at >= MIRRORS_SECONDS:
@@ -217,6 +218,7 @@ class Service:
         loop = asyncio.get_running_loop()
 
         def on_held(leases: dict[int, uuid.UUID], asked_at: float) -> None:
+            # Called in the thread of the renewal; `Running` is used in the loop's only
             loop.call_soon_threadsafe(self._settle, driver, leases, asked_at)
 
         def on_cut_off() -> None:

@@ -50,6 +50,7 @@ class WorkspaceChoice:
         if self.setting is not None:
             return self.setting
         record = read_record(self.state)
+        # In a copied checkout the record names the first one's state and folder
         if record is not None and record.state == self.state.resolve() and _is_ours(record.folder):
             return record.folder
         folder = self.best()
@@ -93,6 +94,7 @@ class WorkspaceChoice:
                     make_private(candidate)
                     if runs_programs(candidate):
                         return candidate
+                    # It was made to see whether programs start there, and they do not
                     candidate.rmdir()
             except OSError:
                 continue
@@ -180,6 +182,7 @@ def _write_record(state: Path, record: ChoiceRecord) -> None:
         "earlier": [str(folder) for folder in record.earlier],
     }
     unfinished.write_text(json.dumps(value, indent=1) + "\n")
+    # Whole at once: other processes of the installation may be reading it
     unfinished.replace(state / RECORD)
 
 

@@ -24,6 +24,7 @@ def make_private(folder: Path) -> None:
         if not above.exists():
             above.mkdir(mode=0o700, exist_ok=True)
         mode = above.stat().st_mode
+        # With the sticky bit, as /tmp has it, only its owner can replace a folder
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
             raise ForeignFolder(f"everybody can replace what is in {above}")
     try:
@@ -39,6 +40,7 @@ def make_private(folder: Path) -> None:
 
 def runs_programs(folder: Path) -> bool:
     """Tell whether its file system lets programs be started from it."""
+    # Not every system has the constant
     return not os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0)
 
 
@@ -46,6 +48,7 @@ def in_use(folder: Path) -> bool:
     """Tell whether the worker whose folder this is still lives."""
     try:
         with (folder / "lock").open("a") as lock:
+            # The kernel frees the lock of a process that is gone, however it ended
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False

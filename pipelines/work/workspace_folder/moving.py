@@ -65,6 +65,7 @@ def _move(place: Path, folder: Path) -> None:
     if (place / MIRRORS / KNOWN_HOSTS).is_file():
         (folder / MIRRORS).mkdir(mode=0o700, exist_ok=True)
         _bring(place / MIRRORS / KNOWN_HOSTS, folder / MIRRORS / KNOWN_HOSTS)
+    # What was copied has to be on the disk before the original goes
     os.sync()
     remove(place)
 

@@ -60,6 +60,7 @@ def _read(of: Consequence) -> _FollowedEvent | None:
     if isinstance(of, TaskMoved):
         return _FollowedEvent("arrived", of, of.target)
     if isinstance(of, TaskEnded) and of.kind in ENDED:
+        # `ended` tells the requester of the other ends
         knows = of.kind != Status.CANCELLED
         return _FollowedEvent(of.kind, of, of_line=True, requester_knows=knows)
     if isinstance(of, GateDecided):

@@ -19,6 +19,7 @@ SENTENCES = {
     "request": "“%(task)s”, which you approved: Proposed as %(commit)s.",
 }
 PUSHED = "“%(task)s”, which you approved: Pushed as %(commit)s."
+# Characters of a commit's id, as git shortens it
 SHORT = 7
 
 

@@ -61,6 +61,7 @@ def told(batch_context: Heard) -> Iterable[NotificationEvent]:
 
 
 def _late(batch_context: Heard) -> Iterable[NotificationEvent]:
+    # 0 comes before it is due, and after 1 it is told already
     overdue = [reminder for reminder in batch_context.of(GateOverdue) if reminder.number == 1]
     both: list[TaskLate | GateOverdue] = [*batch_context.of(TaskLate), *overdue]
     positions = _positions(batch_context, {late.task_id for late in both})

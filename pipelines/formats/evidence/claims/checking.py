@@ -13,6 +13,7 @@ from pipelines.formats.evidence.trees import kinds
 from pipelines.formats.evidence.trees.trees import ADDED, DELETED
 
 CONFIRMED, CONTRADICTED, NOT_OBSERVED = "confirmed", "contradicted", "not_observed"
+# As programs call a shell: bash -lc 'pytest -q'
 _WRAPPED: Final = re.compile(r"""(?:/bin/)?(?:ba|z)?sh -l?c (['"]?)(?P<command>.*)\1""", re.DOTALL)
 
 
@@ -83,6 +84,7 @@ def _tests(claim: AgentClaim, observed: ObservedWork) -> Answer:
         return CONTRADICTED, "no_test_ran", counts
     if claim.form == "all_pass" and claim.number > passed:
         return CONTRADICTED, "fewer_passed", counts
+    # 0: the claim names no number.
     return (CONFIRMED, "tests", counts) if claim.number in (0, passed) else None
 
 
@@ -128,6 +130,7 @@ def _commands(claim: AgentClaim, observed: ObservedWork) -> Answer:
     ran = [command for command in observed.commands if claim.subject in _forms(command.text)]
     if not ran:
         return (CONTRADICTED, "nothing_ran", {}) if observed.commands_run == 0 else None
+    # Of several runs of a command the last counts.
     code = ran[-1].code
     if claim.form == "ran":
         return CONFIRMED, "ran", {"command": ran[-1].text, "code": code}

@@ -47,6 +47,7 @@ def names_in(path: str, data: bytes | None) -> frozenset[str] | None:
         elif path.endswith(".toml"):
             names = _of_pyproject(tomllib.loads(text))
         else:
+            # Comments, and options of pip such as -r and --hash
             names = [line for line in text.splitlines() if not line.lstrip().startswith(("#", "-"))]
     except (ValueError, RecursionError):
         return None

@@ -34,6 +34,7 @@ _UNSURE: Final = re.compile(
 _PAST = r"(?:now )?(?:pass|passed|passes|are passing|are green|succeed|succeeded)"
 _WHAT = r"(?:unit |integration |existing |new )?"
 _FAILING = r"(?:failed tests|failing tests|test failures|tests failed|tests fail|tests are failing)"
+# With a folder, or with an ending: “src/app”, “README.md”
 _PATH = r"`?(?P<path>[\w@][\w.@+-]*(?:/[\w.@+-]+)+|[\w@][\w@+-]*\.[A-Za-z][A-Za-z0-9]{0,7})`?"
 _FILE = rf"(?:the |a |new |file )*{_PATH}(?=[\s,.;:)]|$)"
 _MORE: Final = re.compile(rf"\s*(?:,? and |, ){_FILE}")
@@ -112,6 +113,7 @@ def claims_of(text: str) -> list[AgentClaim]:
 
 
 def _of(sentence: str) -> Iterator[AgentClaim]:
+    # A word within a command or a name is no doubt: `npm run try`.
     unsure = _UNSURE.search(re.sub(r"`[^`]*`", "", sentence)) is not None
     kinds: set[str] = set()
     for kind, form, sure, pattern in TABLE:
@@ -122,6 +124,7 @@ def _of(sentence: str) -> Iterator[AgentClaim]:
         groups = match.groupdict()
         text = sentence[:LONGEST]
         if groups.get("path"):
+            # “added lodash.js as a dependency” names no file.
             if kind == FILES and re.match(r"\s+as an? (?:new )?dependency", sentence[match.end() :]):
                 continue
             yield AgentClaim(kind, form, text, _path(groups["path"]))

@@ -28,10 +28,12 @@ def read(data: bytes) -> ReadReport:
             in_methods += element.tag == "methods"
             continue
         in_methods -= element.tag == "methods"
+        # The lines of methods stand in their class once more.
         if element.tag == "line" and not in_methods:
             hit = whole(element.get("hits")) > 0
             line_hits = lines.setdefault(name, {})
             number = whole(element.get("number"))
+            # Several classes may be in one file, and name the same line.
             line_hits[number] = line_hits.get(number, False) or hit
             there, of = _condition(element.get("condition-coverage"))
             covered_branches, branches = covered_branches + there, branches + of

@@ -67,6 +67,7 @@ def read(data: bytes) -> ReadReport:
 def _problem(element: Element, suite: str) -> CaseProblem:
     """`kind` is empty of a test that passed. One that failed and broke in its tear-down failed."""
     case = TestCase.fromelem(element)
+    # Backwards, so that of several of one type the first stays
     results = {type(case_result): case_result for case_result in reversed(case.result)}
     for result, kind in KINDS:
         if result in results:

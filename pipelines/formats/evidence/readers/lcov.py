@@ -27,9 +27,11 @@ def read(data: bytes) -> ReadReport:
         if name == "SF":
             path = short(value, 400)
             lines.setdefault(path, {})
+        # DA:line,hits and, in some, a checksum
         elif name == "DA" and path and len(parts) >= 2:
             number = whole(parts[0])
             lines[path][number] = lines[path].get(number, False) or whole(parts[1]) > 0
+        # BRDA:line,block,branch,taken; “-” where the line was never reached
         elif name == "BRDA" and path and len(parts) == 4:
             branches, covered_branches = branches + 1, covered_branches + (whole(parts[3]) > 0)
         ends += row.strip() == "end_of_record"

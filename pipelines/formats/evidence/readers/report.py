@@ -8,7 +8,9 @@ from typing import Final
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 MOST_ROWS: Final = 500
+# Characters
 MOST_TEXT: Final = 1000
+# Levels of nesting, of JSON and of XML
 DEPTH: Final = 60
 
 

@@ -70,6 +70,7 @@ def _severity(result: dict[str, Any], rule: Any) -> str:
         number = -1.0
     if 0 < number <= 10:
         return "critical" if number >= 9 else "high" if number >= 7 else "medium" if number >= 4 else "low"
+    # “warning” is what SARIF says of a result without a level.
     level = result.get("level") or inner(rule, "defaultConfiguration", "level") or "warning"
     return LEVELS.get(level, "medium") if isinstance(level, str) else "medium"
 
@@ -89,6 +90,7 @@ def path_of(uri: Any, base: str = "") -> str:
             text = urlsplit(text).path
         except ValueError:  # no address at all
             return text
+    # An address of another scheme
     elif ":" in text.partition("/")[0]:
         return text
     elif not text.startswith("/"):

@@ -25,6 +25,7 @@ def read(data: bytes) -> ReadReport:
     """Raises UnreadableReport."""
     if len(data) > MOST_BYTES or b"\0" in data:
         raise UnreadableReport("no table")
+    # EF BB BF is the byte order mark of UTF-8.
     lead = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     return _of_json(parsed(data)) if lead in (b"[", b"{") else _of_csv(data)
 
@@ -67,11 +68,13 @@ def _cell(value: Any) -> str:
 def _of_csv(data: bytes) -> ReadReport:
     text = data.decode("utf-8-sig", "replace")
     first = text.partition("\n")[0]
+    # What the first line has most of; the comma where it has none of these
     delimiter = max(",;\t|", key=first.count)
     rows: list[tuple[str, ...]] = []
     left = columns = 0
     try:
         for row in csv.reader(io.StringIO(text), delimiter=delimiter):
+            # The first row is the header, and does not count.
             if len(rows) > MOST_ROWS:
                 left += 1
                 continue

@@ -41,6 +41,7 @@ def blocks(
     old: Sequence[Hashable], new: Sequence[Hashable], budget: StepBudget | None = None
 ) -> list[LineBlock]:
     """Return all lines of both texts, in order; blocks that are not the same never follow each other."""
+    # Lines as numbers: two of them are compared in no time, however long they are.
     numbers: dict[Hashable, int] = {}
     a = [numbers.setdefault(line, len(numbers)) for line in old]
     b = [numbers.setdefault(line, len(numbers)) for line in new]
@@ -64,6 +65,7 @@ def _joined(matches: Iterator[tuple[int, int, int]], olds: int, news: int) -> li
 
 def _matches(a: list[int], b: list[int], budget: StepBudget) -> Iterator[tuple[int, int, int]]:
     """(old, new, length) of equal runs, in order. A stack in place of recursion: a text may be as deep as it likes."""
+    # Of four: a part to compare (old, its end, new, its end); of three: a run known to be equal
     left: list[tuple[int, int, int, int] | tuple[int, int, int]] = [(0, len(a), 0, len(b))]
     while left:
         part = left.pop()
@@ -107,6 +109,8 @@ def _anchors(a: list[int], b: list[int], i: int, i_end: int, j: int, j_end: int)
         return []
     places = {b[at]: at for at in range(j, j_end) if b[at] in both}
     pairs = [(at, places[a[at]]) for at in range(i, i_end) if a[at] in both]
+    # Longest increasing subsequence: tails[n] is the smallest end of one of n + 1 lines, ends[n]
+    # its pair, before[i] the pair in front of pair i.
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = []
@@ -132,6 +136,7 @@ def _exact(a: list[int], b: list[int], i: int, j: int, budget: StepBudget) -> It
     if not known or budget.spent:
         return
     size_a, size_b = len(a), len(b)
+    # reach[k]: the furthest old line on the diagonal k, which is old minus new
     reach = {1: 0}
     trail: list[dict[int, int]] = []
     for depth in range(min(size_a + size_b, DEPTH) + 1):

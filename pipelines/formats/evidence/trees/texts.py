@@ -18,6 +18,7 @@ LONGEST = 1000
 WORDS_IN = 400
 """Characters of a line whose words are compared."""
 SAME, REMOVED, ADDED = "same", "removed", "added"
+# A line that begins in the first column, as that of a function or class does
 _HEADING = re.compile(r"[A-Za-z_$#@]")
 _WORD = re.compile(r"\w+|\s+|.")
 
@@ -117,6 +118,7 @@ def side(data: bytes | None, size: int | None = None) -> FileSide:
 
 
 def _decoded(data: bytes) -> str | None:
+    # The byte order marks of UTF-16, whose text is full of NUL
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     return None if b"\0" in data else data.decode("utf-8", "backslashreplace")
@@ -148,6 +150,7 @@ def hunks(lines: Lines, context: int = CONTEXT, longest: int = LONGEST) -> list[
             bool(groups)
             and index > 0
             and lines.blocks[index - 1].same
+            # Nearer than the context of both, the lines between would be shown twice.
             and lines.blocks[index - 1].old_end - lines.blocks[index - 1].old <= 2 * context
         )
         if close:
@@ -220,6 +223,7 @@ def _words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tupl
     common_length = sum(
         len("".join(a[block.old : block.old_end]).strip()) for block in word_blocks if block.same
     )
+    # With less than a third in common, single words would say nothing.
     if common_length * 3 < max(len(old.strip()), len(new.strip())):
         return (), ()
     return (

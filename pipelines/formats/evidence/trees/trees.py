@@ -84,6 +84,7 @@ def with_similar(changes: list[FileChange], read: Callable[[Entry], bytes | None
             if share >= ALIKE:
                 similar.append((share, other, path))
     pairs: dict[str, str] = {}
+    # The most alike first; by name where they are equally so, for one result each time
     for _, other, path in sorted(similar, key=lambda candidate: (-candidate[0], candidate[1], candidate[2])):
         if path not in pairs and other not in pairs.values():
             pairs[path] = other
@@ -133,6 +134,7 @@ def _by_content(gone: list[Entry], came: list[Entry]) -> dict[str, str]:
     """{path now: path before} of equal, not empty content; of several the one with the same name comes first."""
     paths_by_content: dict[tuple[str, str], list[str]] = defaultdict(list)
     for entry in sorted(gone, key=lambda file_entry: str(file_entry["path"])):
+        # Empty files are all alike, which says nothing of a renaming; a link has no size.
         if entry.get("size", 1):
             paths_by_content[_content(entry)].append(str(entry["path"]))
     pairs: dict[str, str] = {}

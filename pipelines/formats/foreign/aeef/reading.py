@@ -295,6 +295,7 @@ def _gate(state: str, own: list[Way], gates: dict[str, Json]) -> tuple[str, list
 
 def _check(name: str, requirement: Any) -> Json:
     passed = any(
+        # `is` for true alone: to Python 1 equals True, and 1 is another requirement.
         requirement is passing_value or (isinstance(requirement, str) and requirement == passing_value)
         for passing_value in PASSED
     )

@@ -85,7 +85,9 @@ def _of_transition(
         target,
         _required(transition.get("requires"), f"{at}.requires", carrier),
         failure=failure if isinstance(failure, str) else "",
+        # `type`, not isinstance: true is no number.
         most=most if type(most) is int and most > 0 else None,
+        # As text: a list or an object cannot be looked up.
         passed=PASSES.get(str(transition.get("result"))),
         name=word(transition.get("id")) or "",
         extra=kept(transition, READ_OF_TRANSITION).get("extra", {}),
@@ -122,9 +124,11 @@ def _of_event(event: Mapping[str, Any], dot: str, carrier: Carrier, owners: dict
         if isinstance(agent, str) and agent:
             owners.setdefault(state, agent)
     trigger, results = word(moved.get("trigger")) or "", event.get("gate_results")
+    # A trigger like gate_2_passed names the gate that the move needed.
     required: Json = {trigger: True} if trigger.startswith("gate_") and trigger.endswith("_passed") else {}
     for check, result in results.items() if isinstance(results, Mapping) else ():
         if result in ("pass", "fail"):
+            # Failed or passed then, it is a check that has to pass before a task goes this way.
             required[str(check)] = "pass"
     _recorded(dot, carrier)
     yield Way(dot.rstrip("."), source, target, required)
@@ -143,11 +147,13 @@ def _of_work_item(
                 owners.setdefault(state, agent)
     now = work_item.get("current_state")
     if now is not None and (state := _state(now, f"{dot}current_state", carrier)):
+        # A history whose last entry is the current state has no further way to it.
         if not entries or entries[-1][1] != state:
             entries.append((f"{dot}current_state", state, None))
         if isinstance(agent := work_item.get("current_agent"), str) and agent:
             owners.setdefault(state, agent)
     _recorded(dot, carrier)
+    # A result is that of the stage that was left, so the last one leads nowhere.
     for (at, source, result), (_next, target, _result) in pairwise(entries):
         yield Way(at, source, target, passed=PASSES.get(str(result)))
 

@@ -28,6 +28,7 @@ def write(line: Json) -> Any:
     made = _machine(line)
     for part in parts:
         if not is_record(part):
+            # What the line says now counts before what was stored.
             made = {**kept(part, READ_OF_MACHINE).get("extra", {}), **made}
     return [made, *rest] if (rest := [part for part in parts if is_record(part)]) else made
 
@@ -36,6 +37,7 @@ def _machine(line: Json) -> Json:
     names = {station["key"]: _state(station["name"], station["key"]) for station in line["stations"]}
     for end in line.get("ends") or []:
         names[end["key"]] = _state(end.get("label"), end["key"], OF_ENDS[end["kind"]])
+    # Rules may lead to the built-in ends without the line declaring them.
     names |= {kind: state for kind, state in OF_ENDS.items() if kind not in names}
     gates = {gate["key"]: gate for gate in line.get("gates") or []}
     agents = {names[station["key"]]: station["agent"] for station in line["stations"] if station.get("agent")}
@@ -70,6 +72,7 @@ def _ways(station: Json, names: Mapping[str, str], gates: Mapping[str, Json]) ->
         if rule["id"] == f"{station['key']}-done" and not extra(rule):
             continue  # A state that nothing leads on from.
         to = rule["to"]
+        # There a rework names the stage to which it returns; here that is @origin (E12).
         target = REWORKS.get(source.removeprefix(REWORK)) if to == "@origin" else (
             names.get(to) if isinstance(to, str) else None
         )  # fmt: skip

@@ -20,8 +20,10 @@ OPERATORS: Final = {
     "contains": "contains",
 }
 ORDERED: Final = ("lt", "lte", "gt", "gte")
+# Characters of an expression, and how deep its brackets nest
 LONGEST, DEEPEST = 2_000, 20
 _NAME = r"[A-Za-z_][\w-]*"
+# &&, >=, "text", ["a", "b"], -1.5, summary.errors, or findings[] for a size
 _TOKEN: Final = re.compile(
     rf"""\s*(?:(?P<sign>&&|\|\||==|!=|<=|>=|<|>|!|\(|\))
     |(?P<text>"(?:[^"\\]|\\.)*"|'[^'\\]*')|(?P<list>\[[^\[\]]*\])
@@ -62,6 +64,7 @@ class _Reading:
     something is missing, an expression is false, a denied one too."""
 
     def __init__(self, tokens: list[tuple[str, str]]) -> None:
+        # Reversed, so that `pop` takes the next token.
         self.rest = tokens[::-1]
 
     def _takes(self, *words: str) -> bool:
@@ -90,6 +93,7 @@ class _Reading:
     def _one(self, depth: int) -> tuple[Json, list[Json]]:
         denied = self._takes("!")
         if not self._takes("("):
+            # “!” stands before brackets only.
             if denied:
                 raise Unsaid
             return self._comparison()
@@ -118,7 +122,9 @@ class _Reading:
         if kind == "size":
             path = path.removesuffix("[]")
             a_list = {"output": {"path": path, "op": "type", "value": "array"}}
+            # A name with a hyphen has to be quoted in a JSONPath.
             counted = {"path": f"$.{path}[*]" if "-" not in path else _quoted(path), "op": op, "value": value}
+            # Without the test a missing list would count as 0, and `findings[] < 3` would be true.
             return {"all": [a_list, {"output": {**counted, "of": "count"}}]}, [a_list]
         needs = {"op": "type", "value": "number"} if op in ORDERED else {"op": "exists"}
         return {"output": {"path": path, "op": op, "value": value}}, [{"output": {"path": path, **needs}}]
@@ -142,6 +148,7 @@ def _quoted(path: str) -> str:
 def expression_of(condition: Json) -> str:
     """Raises Unsaid."""
     text = _said(condition)
+    # Only what reads back to the same condition has a spelling.
     if condition_of(text) != condition:
         raise Unsaid
     return text

@@ -50,7 +50,9 @@ class AssemblyLine:
             gate_ids.add(str(gate.get("id")))
         self.sinks = {
             str(station.get("id"))
+            # Tasks start at the first station, so it is never an end.
             for _place, station in self.stations[1:]
+            # Where nothing leads anywhere, every station would be an end.
             if self.rules
             and trigger_of(station).get("type") != WORKED
             and not self.of(str(station.get("id")))

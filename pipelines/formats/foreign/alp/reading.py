@@ -78,6 +78,7 @@ def _stations(line: AssemblyLine) -> list[Json]:
         if str(station.get("id")) not in line.sinks
     ]
     keys = list(line.keys.values())
+    # With those that are ends here: what succeeds may go on to one.
     after = {key: keys[place + 1] for place, key in enumerate(keys[:-1])}
     sinks = {line.keys[identity] for identity in line.sinks}
     for station in made:
@@ -146,6 +147,7 @@ def _station(station: Mapping[str, Any], place: str, line: AssemblyLine) -> Json
     }
     labels = trigger.get("labels")
     rest = kept(station, (*READ_OF_STATION, "trigger")).get("extra", {})
+    # What nobody reads of the trigger is kept, so that an export has it.
     rest |= {"trigger": unread} if (unread := kept(trigger, READ_OF_TRIGGER).get("extra")) else {}
     return {
         "key": key,
@@ -222,6 +224,7 @@ def _questions(rule: Mapping[str, Any], at: str, key: str, name: str, line: Asse
     if station is None:
         return []
     line.questions.setdefault(key, []).append(station)
+    # Where the rule led is kept with the station of its questions, under `typed`.
     bare = {name: value for name, value in rule.items() if name not in TO}
     return [_rule(bare, at, line, f"{key}-typed", {"result": condition}, station["key"])]
 
@@ -230,6 +233,7 @@ def _answers(
     rule: Mapping[str, Any], at: str, key: str, line: AssemblyLine, ways: tuple[str, str]
 ) -> list[Json]:
     """Return one rule for each answer, and only after a success (A25, A27, A29)."""
+    # The line gets the flag without which such rules are not published (law §3).
     line.asks = True
     asks = ways[0] == "onYes"
     question = rule.get("evaluator" if asks else "hook")
@@ -309,6 +313,7 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Probl
     that are no part: `assembly-line.json`, `transitions.json`, `gates.json`, `init.json` and
     `stations/NN-name/station.json` with `prompt.md` and `system.md` beside it, in the order of the
     folders' names."""
+    # A testbench may hold files of the same names, which are no part of the line.
     path_by_name = {path.rpartition("/")[2]: path for path in files if "/testbench/" not in f"/{path}"}
     head_path = path_by_name.get("assembly-line.json", "")
     head = _object(files.get(head_path))
@@ -317,12 +322,14 @@ def together(files: Mapping[str, Any]) -> tuple[Json, dict[str, str], list[Probl
         sorted(candidate for candidate in files if candidate.endswith("/station.json"))
     ):
         folder = path.removesuffix("station.json")
+        # A station that says no id has the name of its folder.
         station = {"id": folder.rstrip("/").rpartition("/")[2], **_object(files[path])}
         for name in ("prompt", "system"):
             if isinstance(files.get(f"{folder}{name}.md"), str):
                 station[name] = files[f"{folder}{name}.md"]
                 places[f"stations[{index}].{name}"] = f"{folder}{name}.md"
         stations.append(station)
+        # Behind its prompts: of several places that fit a path the first is taken.
         places[f"stations[{index}]"] = path
     for name, key in (
         ("transitions.json", "transitionRules"),

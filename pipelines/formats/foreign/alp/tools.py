@@ -10,6 +10,7 @@ from pipelines.formats.foreign.carrier import Carrier, Json
 from pipelines.routing.basics.wording import Wording as _
 from pipelines.routing.document.gate_tools import MAX_RETRIES, TIMEOUT
 
+# The one template that is understood in `cwd`: the workspace itself
 FOLDER: Final = "{{project.workspaceDir}}"
 PARSES: Final = {"json": "json", "text": "text", "exitCodeOnly": "exit_code"}
 JUDGED: Final = (("passIf", "pass_if"), ("warnIf", "warn_if"), ("failIf", "fail_if"))
@@ -106,6 +107,7 @@ def _folder(value: Any) -> str:
     rest = value.removeprefix(FOLDER) if isinstance(value, str) else value
     within = rest == "" or (isinstance(rest, str) and rest.startswith("/"))
     folder = _plain(rest if within else value, "cwd", empty=True)
+    # Neither an absolute folder nor one above the workspace.
     if value.startswith("/") or ".." in folder.split("/"):
         raise NotRun("cwd")
     return folder.strip("/")
@@ -168,8 +170,10 @@ def written(tool: Mapping[str, Any], stored: Any) -> Json:
         "kind": "cli",
         "command": tool["argv"][0],
         "args": tool["argv"][1:],
+        # Only whole seconds from 1 on are read back.
         "timeoutSeconds": max(1, round(tool.get("timeout", 60))),
     }
+    # The original spelling stays where it still leads to this folder.
     if tool.get("cwd", ".") not in (".", _kept_folder(before)):
         made["cwd"] = f"{FOLDER}/{tool['cwd']}"
     if tool.get("env"):
@@ -180,6 +184,7 @@ def written(tool: Mapping[str, Any], stored: Any) -> Json:
     if retries.get("max"):
         made["retries"] = {"max": retries["max"], "backoffSeconds": round(retries.get("backoff", 1))}
     made["outcome"] = _written_judging(tool["outcome"], before.get("outcome"))
+    # What the tool no longer says must not come back from the stored original.
     for key in ("env", "stdin", "retries"):
         if key not in made:
             before.pop(key, None)

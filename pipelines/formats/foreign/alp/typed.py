@@ -60,6 +60,7 @@ def station_of(rule: Mapping[str, Any], at: str, source: str, line: AssemblyLine
     fields = [
         _field(str(question_id), question, numbers)
         for question_id, question in questions.items()
+        # Only a name that may be a key can be a field of a form.
         if KEY.match(str(question_id))
     ]
     return {
@@ -118,6 +119,7 @@ def _field(name: str, question: Any, numbers: set[str]) -> Json:
 
 def _routes(condition: Mapping[str, Any], place: str, key: str, line: AssemblyLine) -> list[Json]:
     rules = []
+    # One iterator for both loops: the second goes on behind “else”.
     routes = iter(objects(line.carrier, condition.get("route"), f"{place}.route"))
     for at, route in routes:
         bare = route.get("else") is True
@@ -158,6 +160,7 @@ def answered(condition: Mapping[str, Any]) -> list[Json]:
 def _compared(
     comparisons: Any, at: str, condition: Mapping[str, Any], line: AssemblyLine
 ) -> list[Json] | None:
+    # An empty comparison tests nothing, and so would take every answer.
     if not isinstance(comparisons, Mapping) or not comparisons or {} in comparisons.values():
         line.carrier.refuse(at, "has to compare answers, like {“risk”: {“lt”: 0.5}}")
         return None

@@ -52,6 +52,7 @@ def _written(
 ) -> Json | None:
     questions = condition.get("questions")
     rules = station.get("rules") or []
+    # The fallback is read as a rule without a condition, behind all others.
     if not isinstance(questions, Mapping) or not rules or rules[-1].get("when") is not None:
         return None
     paths = {path_of(str(question_id)): str(question_id) for question_id in questions}
@@ -60,6 +61,7 @@ def _written(
     tests = [_compared(rule.get("when"), needed, paths) for rule in rules[:-1]]
     if None in ways or None in tests:
         return None
+    # There is one way more than tests: the last is the fallback.
     routes = [{**test, **way} for test, way in zip(tests, ways, strict=False)]  # type: ignore[dict-item]
     when = {"when": result} if result != condition.get("when", "success") else {}
     return {**condition, **when, "route": routes, "fallback": ways[-1]}
@@ -81,6 +83,7 @@ def _compared(when: Any, needed: list[Json], paths: Mapping[str, str]) -> Json |
     parts = when.get("all") if isinstance(when, dict) else None
     if not isinstance(parts, list) or parts[: len(needed)] != needed:
         return None
+    # All questions are answered, and nothing is compared.
     if parts == needed:
         return {"else": True}
     comparisons: dict[str, Json] = {}

@@ -18,6 +18,7 @@ WAYS: Final = {"yes": "onYes", "no": "onNo", "pass": "onPass", "block": "onBlock
 def write(line: Json) -> Json:
     names = {station["key"]: name_in(station) for station in line["stations"]}
     names |= {end["key"]: end["kind"] for end in line.get("ends") or []} | ENDS
+    # Ends that were stations of the original take their places among these again.
     sinks = [end for end in line.get("ends") or [] if isinstance(extra(end).get("place"), int)]
     names |= {sink["key"]: name_in(sink) for sink in sinks}
     gates = {gate["key"]: name_in(gate) for gate in line.get("gates") or []}
@@ -89,6 +90,7 @@ def _rules(
         if what == "hook" and rule.get("feedback"):
             way["feedbackFromHook"] = True
         if question in rules_by_question:
+            # The rule of the first answer was yielded already, and gets the way of the second.
             rules_by_question.pop(question)[WAYS[answer]] = way
             continue
         spelling = "evaluator" if what == "agentic" else "hook"
@@ -149,6 +151,7 @@ def _gate(gate: Json) -> Json:
     elif mode != "skip" and alp_tools.tool_of(stored, "", Carrier()):
         del stored["tool"]  # a tool that the gate has no more
     return {
+        # In front of `stored`, so that what the original said of it counts.
         "requiresApproval": gate.get("requires_approval", True) and mode != "auto",
         **stored,
         "id": name_in(gate),

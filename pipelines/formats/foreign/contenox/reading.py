@@ -51,8 +51,10 @@ READ_OF_TASK: Final = (
 )
 READ_OF_BRANCH: Final = ("operator", "when", "goto", "compose")
 JSON_PATH: Final = "json_path:"
+# 3-5, or -1.5 - 2: here the bounds of a range stand around a comma.
 _RANGE = re.compile(r"\s*(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)\s*")
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns))+")
+# “ms” stands before “m”: the first alternative that fits is taken.
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)")
 SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
@@ -212,6 +214,7 @@ def _branch(
         return None
     if condition is None and operator != "default":
         return None
+    # A failing handler reaches no branch (B19).
     guard: Json = {"not": dict(FAILED)}
     compose = _compose(branch.get("compose"), f"{at}.compose", keys, carrier)
     expected_text = expected if isinstance(expected, str) else jsontext.dumps(expected)
@@ -242,6 +245,7 @@ def test_of(operator: str, expected: Any, at: str, carrier: Carrier) -> Json | N
             value = jsontext.loads(str(expected))
         except jsontext.JsonTextError:
             value = None
+        # A number that no double holds exactly comes as a Decimal, which has `as_tuple`.
         if isinstance(value, bool) or (
             not isinstance(value, (int, float)) and not hasattr(value, "as_tuple")
         ):
@@ -290,6 +294,7 @@ def _seconds(value: Any, at: str, carrier: Carrier) -> float | None:
     if value in (None, "", 0):
         return None
     if type(value) is int:
+        # Never 0, which would be no limit at all.
         return max(value / 1e9, 0.001)
     if isinstance(value, str) and _DURATION.fullmatch(value):
         return sum(float(number) * SECONDS[unit] for number, unit in _PART.findall(value)) or None

@@ -19,6 +19,7 @@ OF_A_MODEL: Final = ("model", "temperature", "max_tokens")
 PROVIDERS: Final = ("provider", "providers", "models")
 KNOWN_SETTINGS: Final = (*OF_A_MODEL, *PROVIDERS, "tools", "hooks")
 OF_A_TASK: Final = ("print", "output_template", "input_max_bytes")
+# {{.build}} or {{.build.…}}; an edge: {{edge_count:build->test}}
 _NAME = re.compile(r"(\{\{\s*\.)([A-Za-z_]\w*)(?=\s*\}\}|\.)")
 _EDGE = re.compile(r"(\{\{\s*edge_count:)([^{}]*)\}\}")
 _ERROR: Final = "_error"
@@ -60,6 +61,7 @@ def work_of(
         return {"kind": "noop"}
     if handler == "raise_error":
         return {"kind": "error", "message": prompt or "raise_error"}
+    # Without a branch that compares with a word there is nothing to choose from.
     chooses = handler in CHOICES and any("equals" in jsontext.dumps(rule.get("when")) for rule in rules)
     if handler not in CHATS and not chooses:
         instructions = "\n\n".join(part for part in (system, prompt) if part)
@@ -82,6 +84,7 @@ def work_of(
         **({"system": system} if system else {}),
         "prompt": prompt or _asked(task, place, name, chain, carrier),
         **of_a_model(config),
+        # Another label is a failure of the handler there; `route` takes the default (B12).
         **({"strict": True} if chooses and handler != "route" else {}),
     }
 
@@ -165,6 +168,7 @@ def with_names(text: Any, names: Mapping[str, str]) -> Any:
 
     def of_a_task(match: re.Match[str]) -> str:
         name = match[2]
+        # {{.build_error}} goes with the task `build`.
         stem = name.removesuffix(_ERROR)
         new = names.get(name) or (f"{names[stem]}{_ERROR}" if stem in names and stem != name else name)
         return match[1] + new

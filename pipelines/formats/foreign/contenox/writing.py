@@ -64,6 +64,7 @@ def _task(station: Json, names: Mapping[str, str]) -> Json:
         "handler": handler,
         **({"system_instruction": system} if system else {}),
         **({"prompt_template": prompt} if prompt else {}),
+        # From 1e6 on `g` writes an exponent, which is no duration there.
         **({"timeout": f"{limit:g}s" if limit < 1e6 else f"{int(limit)}s"} if limit else {}),
         **_transition(station, names),
     }
@@ -88,6 +89,7 @@ def _transition(station: Json, names: Mapping[str, str]) -> Json:
     rules = list(station.get("rules") or [])
     made: Json = {}
     around: Json = {}
+    # A retry and `on_failure` are read as the first rule (B19).
     if rules and rules[0].get("when") == FAILED and isinstance(rules[0]["to"], str):
         first = rules.pop(0)
         target = first["to"]

@@ -53,6 +53,7 @@ class Playbook:
             else:
                 self.keys[identity] = carrier.key(identity, "stage")
         for place, stage in self.stages:
+            # In a loop of its own: a stage may fork to stages that stand behind it.
             self._fork(place, stage)
 
     def _fork(self, place: str, stage: Mapping[str, Any]) -> None:
@@ -62,6 +63,7 @@ class Playbook:
                 children.append(child["id"])
             else:
                 self.carrier.refuse(f"{at}.id", "is missing", "every stage has an id")
+        # Children stand within their stage, or it names stages of the list.
         if isinstance(stage.get("parallel"), list):
             children = [str(stage_id) for stage_id in stage["parallel"]]
         if not children:
@@ -173,6 +175,7 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
             continue  # refused
         rule = {"id": book.carrier.rule_id(f"{child.get('id')}-done", "rule"), "to": key}
         child_stations.append(_station(child, at, book, book.keys[str(child.get("id"))], [rule]))
+    # A branch without ways of its own ends at the stage that joins it.
     if identity in book.joined_at and all(stage.get(way) in (None, JOINED) for way, _verdict in WAYS):
         rules = [{"id": book.carrier.rule_id(f"{identity}-done", "rule"), "to": book.joined_at[identity]}]
     elif stage.get("type") == "loop":
@@ -184,6 +187,7 @@ def _stations(stage: Mapping[str, Any], place: str, book: Playbook) -> list[Json
         aggregation = stage.get("aggregation", "all-pass")
         made["join"] = {"wait_for": forked, "aggregation": aggregation}
         if children:
+            # A parallel stage does nothing itself: its children work.
             made["work"] = {"kind": "noop"}
     _gate(stage, place, book, made)
     return [*child_stations, made]
@@ -244,6 +248,7 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
         book.carrier.refuse(f"{place}.maxIterations", "has to be a whole number from 1 to 10,000")
         return []
     done = book.target(stage.get("onComplete"), f"{place}.onComplete")
+    # ALWAYS goes on only after the last iteration, by onComplete.
     over = done if until == "ALWAYS" else book.target(stage.get("onExhausted"), f"{place}.onExhausted")
     if done is None or over is None:
         return []
@@ -265,8 +270,10 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
         "when": again,
         "to": key,
     }
+    # A fork and @blocked cannot be the target of a limit.
     exhausted = over if isinstance(over, str) and not over.startswith("@") else ""
     if exhausted:
+        # The first run is an iteration there, and no retry here.
         repeat |= {"max_retries": most - 1, "on_exhausted": {"to": exhausted}}
     else:
         repeat |= {"max_retries": most - 1, "on_exhausted": "stuck"}
@@ -274,6 +281,7 @@ def _loop(stage: Mapping[str, Any], place: str, book: Playbook, key: str) -> lis
     if most > 1:
         rules.append(repeat)
     else:
+        # One iteration only: nothing is repeated, and it leads on at once.
         rules.append({"id": repeat["id"], "label": "onExhausted", "when": again, "to": over})
     return rules + _ways(stage, place, book, key, (("fallback", "blocked"),))
 
@@ -284,6 +292,7 @@ def _gate(stage: Mapping[str, Any], place: str, book: Playbook, station: Json) -
     checks = _group(rules, f"{place}.rules", book.carrier) if rules else None
     if checks is None and MODES.get(str(mode)) in (None, "auto"):
         return
+    # 57 characters and “-rules” fit into a key, which has 64.
     gate: Json = {"key": f"{station['key'][:57]}-rules", "name": f"Rules of {station['name']}"}
     gate["mode"] = MODES.get(str(mode), "auto")
     if checks is not None and gate["mode"] == "auto":

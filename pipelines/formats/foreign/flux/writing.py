@@ -78,6 +78,7 @@ def _forks(line: Json) -> dict[tuple[str, ...], str]:
     for station in line["stations"]:
         waits = (station.get("join") or {}).get("wait_for")
         if waits:
+            # A parallel stage stands for the fork before any other that joins it.
             forks.setdefault(tuple(waits), name_in(station))
     return forks
 

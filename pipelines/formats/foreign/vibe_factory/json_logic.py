@@ -73,6 +73,7 @@ def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
         return {"all" if sign == "and" else "any": inner}
     if sign in ("!", "!!") and len(members) == 1:
         [part] = [condition(member, different, depth + 1) for member in members]
+        # Denied twice is the condition itself.
         return part.get("not", {"not": part}) if sign == "!" else part
     if sign in ("<", "<=") and len(members) == 3:
         # Between: the two are apart here.
@@ -83,6 +84,7 @@ def condition(logic: Any, different: list[str], depth: int = 0) -> Json:
         return _in(members[0], members[1], different)
     left, right = members
     if isinstance(right, Mapping):
+        # 3 < x is x > 3: here the path stands on the left.
         left, right, sign = right, left, TURNED.get(sign, sign)
     return _compared(_path(left, different), sign, right, different)
 
@@ -94,6 +96,7 @@ def _compared(path: str, sign: str, value: Any, different: list[str]) -> Json:
         return {"output": {"path": path, "op": ORDERED[sign], "value": value}}
     if sign not in EQUAL or not (number or value is None or isinstance(value, bool | str)):
         raise NoCondition
+    # “==” and “!=” convert types there; those of three signs do not.
     if len(sign) == 2:
         different.append(LOOSE)
     equal: Json = {"output": {"path": path, "op": "equals", "value": value}}

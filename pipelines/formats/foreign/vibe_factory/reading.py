@@ -57,7 +57,10 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
     where = "transitions" if "transitions" in document else "station_transitions"
     transitions = objects(carrier, document.get(where), where)
     terminators = {
-        str(station.get("id")) for place, station in ordered[1:] if _true(station.get("is_terminator"))
+        # A task starts at the first station, so it is never an end.
+        str(station.get("id"))
+        for place, station in ordered[1:]
+        if _true(station.get("is_terminator"))
     }
     keys = {
         str(station.get("id")): carrier.key(station.get("name") or station.get("id"), "station")
@@ -88,6 +91,7 @@ def read(document: Mapping[str, Any], carrier: Carrier) -> Json:
                     _("there is no station %(id)s", id=jsontext.dumps(transition.get(end))),
                     "name one of the stations of this document",
                 )
+    # What both levels say is kept; of one key the workflow's value.
     around = {**document, **head} if head is not document else head
     return {
         "gateline": 1,
@@ -130,6 +134,7 @@ def _station(
         for at, transition in sorted(outgoing, key=_order)
         if (rule := _rule(transition, at, keys, terminators, carrier)) is not None
     ]
+    # Without transitions a success completes, and its task is in review (C16).
     if not outgoing:
         ends = {"when": {"result": "success"}, "to": "completed", "gates": [REVIEW["key"]]}
         rules.append({"id": carrier.rule_id(f"{key}-done", "rule"), **ends})
@@ -194,6 +199,7 @@ def _rule(
 
 def condition_of(value: Any, at: str, carrier: Carrier) -> Json | None:
     """C6 to C10, C28. None where it is refused."""
+    # A condition may stand in a text, as JSON (C7).
     if isinstance(value, str) and value.lstrip().startswith(("{", "[", '"')):
         try:
             value = jsontext.loads(value)
@@ -243,11 +249,14 @@ def _of_text(text: str, at: str, carrier: Carrier) -> Json | None:
     signs = list(_SIGN.finditer(text))
     if not signs:
         return {"output": {"path": path_of(text), "op": "exists"}}
+    # From the last on: those of a filter come before it, and one within the literal
+    # leaves no literal behind itself.
     for sign in reversed(signs):
         left, right = text[: sign.start()].strip(), text[sign.end() :].strip()
         known, value = _literal(right)
         if known and left:
             path = left.removesuffix(".length")
+            # `$.items[*].length` counts what the path finds.
             of = {"of": "count"} if path != left else {}
             path = path if path.startswith("$") else path_of(path)
             return {"output": {"path": path, "op": OPERATORS[sign[0]], "value": value, **of}}

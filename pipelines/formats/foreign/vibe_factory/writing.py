@@ -14,6 +14,7 @@ from pipelines.routing.basics import jsontext
 
 SIGNS: Final = {op: sign for sign, op in reader.OPERATORS.items()}
 LOGIC: Final = {"equals": "===", "lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
+# $['a.b']: one key, whatever stands in it
 _FLAT = re.compile(r"\$\['((?:[^'\\]|\\.)*)'\]")
 
 
@@ -101,6 +102,7 @@ def _transition(rule: Json, station: Json, place: int, ids: Mapping[str, str], w
         "target_station_id": ids[target],
         **({"label": rule["label"]} if rule.get("label") else {}),
         **condition,
+        # There the greatest priority comes first (C29).
         "priority": -place,
         **({"allow_revisit": True} if rule.get("allow_revisit") else {}),
         **({"max_retries": rule["max_visits"]} if rule.get("max_visits") else {}),
@@ -143,7 +145,9 @@ def _spelt(when: Json) -> Any:
     if logic is not None:
         candidates.append(json.dumps(logic, ensure_ascii=False, default=float))
     return next(
-        (candidate for candidate in candidates if reader.condition_of(candidate, "", Carrier()) == when), None
+        # The first spelling that reads back to the same condition
+        (candidate for candidate in candidates if reader.condition_of(candidate, "", Carrier()) == when),
+        None,
     )
 
 

@@ -39,6 +39,7 @@ def main() -> StationReport:
     if shutil.which(command[0]) is None:
         return unset(f"The agent's program {command[0]} is not on this worker.")
     text, code = answer(command)
+    # Negative where a signal ended it
     if code:
         raise StationError(f"The agent ended with {code}: {clip(one_line(text[-2000:]))}", "agent", abs(code))
     if not text.strip():
@@ -73,6 +74,7 @@ def answer(command: list[str]) -> tuple[str, int]:
 
     Its lines are not marked as a stranger's: the signals of an agent are meant to be heard.
     """
+    # The prompt goes on to the agent unread.
     child = subprocess.Popen(command, stdin=sys.stdin, stdout=subprocess.PIPE)
     assert child.stdout is not None
     text = []

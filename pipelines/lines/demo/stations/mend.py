@@ -13,6 +13,7 @@ from .report import StationError, StationReport, arguments, say
 from .text import clip, one_line
 
 FEEDBACK = "FEEDBACK FROM PREVIOUS EVALUATION:"
+# A rule of ruff at the start of a line, such as “F401 ”
 CODE = re.compile(r"^([A-Z]{1,6}[0-9]{1,4}) ", re.MULTILINE)
 
 
@@ -35,6 +36,7 @@ def fix(codes: list[str], limit: float) -> None:
     argv = [
         "ruff",
         "check",
+        # Without the settings of the repository, which may exclude rules or files.
         "--isolated",
         "--no-cache",
         "--exit-zero",

@@ -83,6 +83,7 @@ class Sides:
         both = replace(
             self.new,
             rules=(*self.old.rules, *self.new.rules),
+            # Exhausted `rework` signals have to be as many as either version allows.
             limits=replace(
                 self.new.limits,
                 max_retries=max(station.limits.signal_retries for station in (self.old, self.new)),
@@ -131,6 +132,7 @@ def searched(
             sample = tried(sides.pair, variants(situation, box))
             if sample is not None:
                 return sample
+        # By Unknown the solver goes on to other boxes, and nothing is proved any more.
         raise _NoSample if tries >= MAX_TRIED else Unknown(NO_SAMPLE)
 
     recorded, all_statuses = _given(change)
@@ -164,6 +166,7 @@ _FORCED: dict[bool, Box] = {
 
 def as_recorded(box: Box) -> Box:
     """Return the box without what the forced failure route put in the place of result, verdict and eval."""
+    # No gate demanded rework: the rules saw the outcome as it was recorded.
     if first(STATUS) not in box:
         return box
     merged = {**box, STATUS: box[first(STATUS)], EVAL: box.get(first(EVAL), Evals())}

@@ -61,6 +61,7 @@ def of_rule(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect:
     gates = tuple(key for gate_key in rule.gates if (key := of_gate(line, line.gate(gate_key))))
     to_stations = [key for key in rule.to if key in line.stations_by_key or key == ORIGIN]
     return RoutingEffect(
+        # A set: the order of a fork's targets decides nothing.
         to=frozenset(target(line, key) for key in rule.to),
         gates=gates,
         compose=_compose(line, rule),
@@ -73,6 +74,7 @@ def of_rule(line: ParsedLine, station: Station, rule: Rule) -> RoutingEffect:
 def target(line: ParsedLine, key: str) -> Key:
     if key in line.stations_by_key or key in (ORIGIN, BLOCKED):
         return (key,)
+    # Under one key an end of another kind is another target.
     return (key, line.end(key).kind)
 
 
@@ -80,6 +82,7 @@ def _compose(line: ParsedLine, rule: Rule) -> Key:
     if not rule.compose:
         return ()
     entries = [(entry.var, entry.path.text if entry.path else None, entry.strategy) for entry in rule.compose]
+    # law §5 step 7: where compose fails, `on_failure` decides.
     return (*entries, line.policy.on_failure)
 
 
@@ -94,6 +97,7 @@ def _feedback(rule: Rule) -> Key:
 
 def _budgets(line: ParsedLine, station: Station, rule: Rule, to_stations: bool) -> Key:
     free = rule.max_retries is None and rule.max_visits is None
+    # law §4: `self_loop_limit` binds a rule that has no limit of its own.
     loops = free and (station.key in rule.to or rule.to == (ORIGIN,))
     bounds = (
         rule.max_retries,
@@ -141,6 +145,7 @@ def _group(group: CheckGroup) -> Key:
 def _member(member: Check | CheckGroup) -> Key:
     if isinstance(member, CheckGroup):
         return _group(member)
+    # law §6: `exists` ignores the value.
     value = b"" if member.operator == "exists" else canonical(member.value)
     return (ALIASES.get(member.field, member.field), member.operator, value, RANK.get(member.action, 0))
 
@@ -178,6 +183,7 @@ def unreadable() -> RoutingEffect:
 
 def of_policy(line: ParsedLine, station: Station, outcome_state: str) -> RoutingEffect:
     """`standing`: passed, failed or blocked."""
+    # law §4: a blocked outcome goes to @blocked, whatever the options say.
     if outcome_state == "blocked":
         return RoutingEffect(frozenset([(BLOCKED,)]))
     if outcome_state == "failed":
@@ -188,6 +194,7 @@ def of_policy(line: ParsedLine, station: Station, outcome_state: str) -> Routing
 def _on_failure(line: ParsedLine) -> RoutingEffect:
     knob = line.policy.on_failure
     if knob == "halt":
+        # law §4: `halt` carries no error.
         return RoutingEffect(frozenset([("failed", "failed")]))
     if knob == "stuck":
         return RoutingEffect(frozenset([("stuck",)]), error=NO_MATCH)

@@ -70,6 +70,7 @@ def three(condition: Condition) -> Three:
         return _in_order([three(member) for member in condition.members])
     if isinstance(condition, AnyOf):
         members = [three(member) for member in condition.members]
+        # De Morgan: `any` goes on while a member is false, as `all` does while one is true.
         negated = _in_order([Three(member.false, member.true, member.stops) for member in members])
         return Three(negated.false, negated.true, negated.stops)
     return _answered(condition) if isinstance(condition, Answered) else _output(condition)
@@ -115,6 +116,7 @@ def stops(rules: Sequence[Rule]) -> dict[Stop, Formula]:
         for stop, formula in settled.stops.items():
             by_stop.setdefault(stop, []).append(Both((*before, formula)))
         if settled.false == FALSE:
+            # No situation gets past this rule.
             break
         before = (*before, settled.false) if settled.false != TRUE else before
     return {stop: Either(tuple(formulas)) for stop, formulas in by_stop.items()}

@@ -65,12 +65,14 @@ def cells(
     regions = []
     for rule in read:
         own = (text_of(rule), True)
+        # A rule above with the same condition takes all that this one would.
         if (own[0], False) not in before:
             effect = effects.of_rule(line, station, rule)
             if rework_gate:
                 effect = replace(effect, gates=tuple(gate for gate in effect.gates if gate[0] != rework_gate))
             regions.append(OutcomeRegion(effect, {**before, own: formula_of(rule.when)}, rule))
         before = {**before, (own[0], False): negation(formula_of(rule.when))}
+    # law §5 step 6: a faulty rule that is reached makes the task stuck.
     if len(read) < len(rules):
         return [*regions, OutcomeRegion(effects.unreadable(), before), *_stopped(line, station)]
     return [*regions, *_unmatched(line, station, before)]

@@ -76,6 +76,7 @@ def tried(pair: Pair, situations: Iterator[Situation]) -> Sample | None:
             situation = read_situation(candidate)
             old, new = decide(pair.old, situation), decide(pair.new, situation)
         except Malformed:
+            # A situation that was made up may be none at all.
             continue
         if routed(old) != routed(new):
             return Sample(candidate, _shown(old), _shown(new))
@@ -146,6 +147,7 @@ def _spent(pair: Pair, station: str, sides: list[tuple[ParsedLine, Rule]]) -> It
     revisits = {
         revisit_limit + 1 for line, _ in sides if (revisit_limit := line.policy.revisit_limit) is not None
     }
+    # 1 is the edge of `revisit: forbid`.
     for count in sorted(entered | revisits | {1}):
         for key in sorted(targets):
             yield {"visits": {key: count}, "visited": sorted({station, key})}

@@ -44,6 +44,7 @@ def changes(pair: Pair, key: str, units: int = WORK) -> tuple[tuple[Change, ...]
         return (), 0
     allowed = min(units, WORK)
     with at_most(allowed) as meter:
+        # A tuple: generators would do their work outside of the bound.
         detected = (*_regions(sides), *_second_walks(sides), *stops.changes(sides))
     return detected, allowed - max(meter.left, 0)
 

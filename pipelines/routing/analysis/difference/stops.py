@@ -34,6 +34,7 @@ def _between(sides: Sides, old: Sequence[Rule], new: Sequence[Rule], after: Both
     before, now = _reached(sides.pair.old, old), _reached(sides.pair.new, new)
     for stop in {**before, **now}:
         here, there = before.get(stop, FALSE), now.get(stop, FALSE)
+        # One change for each stop, whichever version it is that stops.
         change = _stopped(sides, stop, here, there, after) or _stopped(sides, stop, there, here, after)
         if change is not None:
             yield change

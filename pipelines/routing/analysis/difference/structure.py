@@ -112,6 +112,7 @@ def _review_of_jumps(pair: Pair) -> Iterator[Structural]:
     for change in _changed("jump_review", "", *reject_policies):
         jumps = [_jump(key, key) for key in shared(pair)[:MAX_ENTRIES]]
         refused = {"gates": {JUMP: {"decision": "reject", "route": "fail"}}}
+        # Without a word at the gate: where people are asked, the task waits.
         unreviewed = [{**jump, "facts": {}} for jump in jumps]
         tries = [*unreviewed, *jumps, *(with_facts(jump, refused) for jump in jumps)]
         yield replace(change, sample=_first(pair, iter(tries)))
@@ -141,6 +142,7 @@ def _order(pair: Pair) -> Iterator[Structural]:
             for b in new
             if old.index(a) < old.index(b) and new.index(a) > new.index(b)
         )
+        # law §8: an open escalation blocks a → b, which is forward in the old version alone.
         blocked = (with_facts(jump, {"open_escalations": 1}) for jump in jumps)
         yield replace(change, sample=_first(pair, blocked))
 
@@ -172,6 +174,7 @@ def _station(pair: Pair, old: Station, new: Station) -> Iterator[Structural]:
         numbers = [n for n in (old.limits.max_visits, new.limits.max_visits) if n is not None]
         yield replace(change, sample=_first(pair, _entered(pair, [key], numbers)))
     for change in _changed("signal_reworks", key, old.limits.signal_retries, new.limits.signal_retries):
+        # As many as the stricter version allows: there one more is refused.
         done = min(old.limits.signal_retries, new.limits.signal_retries)
         outcome = {"result": "success", "signals": [{"verdict": "rework"}]}
         yield replace(change, sample=_first(pair, _here(key, outcome, {"signal_reworks": done})))
@@ -252,6 +255,7 @@ def _required(need: Requirement) -> list[Any]:
 
 def _voting(gate: Gate) -> dict[str, Any]:
     approval = gate.approval
+    # A reminder decides nothing.
     due = {"after": gate.due.after, "then": gate.due.then} if gate.due and gate.due.then != "remind" else None
     return {
         "who": sorted(map(_required, approval.who), key=str),
@@ -290,6 +294,7 @@ def _jump(source: str, target: str) -> Situation:
 
 
 def _jumps(pair: Pair, target: str) -> list[Situation]:
+    # Whether a jump is allowed depends on its target alone.
     return [_jump(source, target) for source in shared(pair)[:1]]
 
 
@@ -339,6 +344,7 @@ def _revisits(pair: Pair) -> Iterator[Situation]:
     limits = [n for line in (pair.old, pair.new) if (n := line.policy.revisit_limit) is not None]
     for key in shared(pair)[:MAX_ENTRIES]:
         for situation in _entries(pair, key):
+            # One visit breaks `forbid`, n + 1 break `limit:n`.
             for count in (1, *(n + 1 for n in limits)):
                 facts = {"visits": {key: count}, "visited": sorted({situation["station"], key})}
                 yield with_facts(situation, facts)

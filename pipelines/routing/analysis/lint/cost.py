@@ -54,6 +54,7 @@ class CostBound:
         """Bound without the limit of the task, except that no run may cost more than that."""
         amounts = [part.amount for part in self.parts]
         known = [amount for amount in amounts if amount is not None]
+        # One part without a limit leaves the whole without one.
         return sum(known, Decimal()) if len(known) == len(amounts) else None
 
     @property

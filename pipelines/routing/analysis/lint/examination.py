@@ -60,7 +60,9 @@ class Examination:
         """The same with further things that keep the line from being published."""
         added = tuple(map(not_publishable.finding, problems))
         return replace(
-            self, findings=(*self.errors, *added, *(f for f in self.findings if f.severity != ERROR))
+            # Errors stay first, as in the order of lint.
+            self,
+            findings=(*self.errors, *added, *(f for f in self.findings if f.severity != ERROR)),
         )
 
     def warning(self, warnings: Iterable[Finding]) -> Examination:
@@ -74,6 +76,7 @@ class Examination:
         it."""
         paths = [finding.path for finding in self.findings]
         paths += [path for station in self.stations for path in station.paths()]
+        # Taken below in the order of `paths`: the findings, then each station with its rules.
         places = iter([(p.line, p.column) for p in locate([Problem(path, "") for path in paths])])
         findings = [(finding, next(places)) for finding in self.findings]
         return replace(
@@ -103,6 +106,7 @@ def examine(
     """`people`: who there is to decide; without them nothing is said of whether they suffice. `prove`: who proves the
     guarantees of the line; else nothing is said of them."""
     subject = LintSubject(line, people, required)
+    # Before the checks: broken_guarantee and unproved_guarantee read them from the subject.
     subject.promises = prove(subject) if prove else ()
     return Examination(findings_of(subject), line, worst_visits(subject), standings(subject), subject)
 

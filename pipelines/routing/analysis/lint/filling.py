@@ -37,6 +37,7 @@ def lack(approval: Approval, people: People, *, by_hand: bool) -> Lack | None:
     if words is not None:
         return Lack(words)
     for tried, barred in enumerate(_barred(approval, people, able, by_hand)):
+        # Beyond the bound nothing is said: a finding is never a guess (law §10).
         if tried >= MAX_TRIES:
             return None
         if not satisfiable(approval.who, [voter for voter in able if voter.person not in barred]):
@@ -67,6 +68,7 @@ def _able(approval: Approval, people: People) -> list[Voter]:
     for voter in people.voters:
         kind = _kind(approval, voter)
         alike[kind] = alike.get(kind, 0) + 1
+        # Two more than there are places: requester and producer may both be barred.
         if kind and alike[kind] <= places + 2:
             voters.append(voter)
     return voters
@@ -83,6 +85,7 @@ def _too_few(approval: Approval, able: list[Voter]) -> str | None:
         if there < need.count:
             return _short_of(need, there)
     places = sum(need.places for need in approval.who)
+    # Each requirement can be filled by itself, but one person fills one seat only (law §12).
     if places > len(able) or not satisfiable(approval.who, able):
         return _("it needs %(places)s different people, and too few can decide", places=places)
     return None
@@ -113,6 +116,7 @@ def _barred(
     bars = int(not approval.requester_may) + int(by_hand and not approval.producer_may)
     if bars:
         yield from ((alike[0],) for alike in kinds.values())
+    # Requester and producer may be two people: of one kind, or of two kinds.
     if bars == 2:
         groups = list(kinds.values())
         yield from ((alike[0], alike[1]) for alike in groups if len(alike) > 1)

@@ -33,6 +33,7 @@ def contradiction(group: CheckGroup, action: str) -> tuple[Check, ...]:
     granted: frozenset[int] = frozenset()
     for check in needed:
         more = granted | {id(check)}
+        # The contradiction stands without this check, so it is none of those that are needed.
         if _always_fails(group, RANK[action], more):
             granted = more
     return tuple(check for check in needed if id(check) not in granted)

@@ -110,6 +110,7 @@ def findings_of(subject: LintSubject) -> tuple[Finding, ...]:
     with _uncollected():
         findings = [finding for check_module in CHECKS for finding in check_module.check(subject)]
         findings += [finding for name, check in plugins(GROUP) for finding in _added(name, check, subject)]
+    # The sort is stable: within one severity the order of CHECKS and of the document stays.
     return tuple(sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
@@ -118,9 +119,11 @@ def _added(name: str, check: Any, subject: LintSubject) -> list[Finding]:
 
     def findings() -> list[Finding]:
         made = [replace(finding, check=f"{INSTALLED}{name}") for finding in check.check(subject)]
+        # `index` raises for a severity that is none, which counts as a fault of the package.
         return [finding for finding in made if SEVERITIES.index(finding.severity) >= 0]
 
     try:
+        # A package that could not be loaded stands as its fault in the list.
         if isinstance(check, PluginFault):
             raise check
         return guarded(name, findings)()

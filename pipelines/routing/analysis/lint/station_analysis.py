@@ -75,6 +75,7 @@ def study(
     part = excerpts.of(station)
     allowed = min(units, MAX_STATION)
     if allowed < MAX_STATION:
+        # Not remembered: with the full amount of work more may be known.
         return _study(part, station.key, allowed)
     return _remembered(_Excerpt(excerpts.common, _text(part, station.key), part, station.key))
 
@@ -92,6 +93,7 @@ class Excerpts:
         self._line = line
         self._everywhere = replace(
             line,
+            # What no decision here reads is emptied, so that an edit of it changes no excerpt.
             key="",
             name="",
             description="",
@@ -116,6 +118,7 @@ class Excerpts:
         line, targets = self._line, set(_targets(self._line, station))
         there = sorted(({station.key} | targets) & line.stations_by_key.keys(), key=line.position)
         stations = tuple(
+            # The kind stays: the failure of a `hook` has another eval (law §2).
             replace(station, work={"kind": station.kind}, labels=(), join=None, extra={})
             if key == station.key
             else _outline(line.station(key), station)
@@ -153,7 +156,9 @@ def _targets(line: ParsedLine, station: Station) -> Iterator[str]:
     for key in (station.gate, *(key for rule in station.rules for key in rule.gates)):
         gate = line.gates_by_key.get(key or "")
         knobs.append(gate.on_reject if gate and gate.on_reject else "")
+    # `station:<key>` and `route:<station>` name their target behind the colon (law §4).
     yield from (knob.partition(":")[2] for knob in knobs if ":" in knob)
+    # Where `no_rules: advance` and `no_match: default` lead (law §4).
     after = line.next_station(station.key)
     if after is not None:
         yield after.key
@@ -182,6 +187,7 @@ def _exact(number: Any) -> dict[str, str]:
 class _Excerpt:
     common: str
     text: str
+    # Left out of the comparison: the two texts say all of it.
     line: ParsedLine = field(compare=False)
     station: str = field(compare=False)
 
@@ -206,6 +212,7 @@ def _study(line: ParsedLine, key: str, units: int) -> StationAnalysis:
         shadowing=shadowing,
         constants={rule: constant for rule, constant in constants.items() if constant is not None},
         rests={outcome_state: rest for outcome_state, rest in rests.items() if rest is not None},
+        # `left` falls below zero when the bound is passed.
         cost=units - max(meter.left, 0),
     )
 

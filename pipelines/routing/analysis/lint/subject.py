@@ -83,6 +83,7 @@ class LintSubject:
         )
 
     def _is_open(self, station: Station, outcome_state: str) -> bool:
+        # `failure_rules: no` sends failed outcomes past the rules to `on_failure` (law §4).
         failed_go_past = outcome_state == "failed" and not self.line.policy.failure_rules
         faulty = any(rule.fault for rule in station.rules)
         return failed_go_past or faulty or self.analysis(station).rest(outcome_state) is not None
@@ -150,6 +151,7 @@ def paths_in(rule: Rule, form: type[PathTest]) -> Iterator[tuple[str, OutputPath
     for leaf in leaves(rule.when):
         if isinstance(leaf, form):
             yield "when", leaf.path
+    # `compose` reads the document of conditions on output, never facts (law §8a, §13).
     for index, compose in enumerate(rule.compose if form is OutputTest else ()):
         if compose.path is not None:
             yield f"compose[{index}].path", compose.path

@@ -46,8 +46,10 @@ def transitions(
         yield from _of_policy(line, station, unmatched)
         if line.jump_targets:
             yield CyclePath(station.key, JUMPED, "jump")
+            # Jumps are reviewed in a line with a gate that always asks a person (law §5, step 3).
             if line.asks_a_person:
                 yield from _of_gate(line, station, JUMP_GATE)
+    # A node between takes n + m transitions where direct ones would be n × m.
     yield from (CyclePath(JUMPED, place, "jump") for place in line.jump_targets)
     yield from (CyclePath(ANYWHERE, station.key, "gate") for station in line.stations)
 
@@ -59,6 +61,7 @@ def _origins(line: ParsedLine, dead: frozenset[str]) -> dict[str, list[str]]:
         for rule in station.rules:
             if rule.fault is None and rule.id not in dead:
                 for target in (*rule.to, *([rule.exhausted_to] if rule.exhausted_to else [])):
+                    # `@origin` is set by moves to another station only (law §1).
                     if target != station.key:
                         sources.setdefault(target, []).append(station.key)
     return sources
@@ -70,6 +73,7 @@ def _of_rule(
     targets = origins.get(station.key, []) if rule.to == (ORIGIN,) else rule.to
     yield from (CyclePath(station.key, target, "rule", rule) for target in targets if target != BLOCKED)
     if rule.exhausted_to:
+        # Without the rule: its budgets are used up here, so they bound nothing.
         yield CyclePath(station.key, rule.exhausted_to, "exhausted")
     for key in rule.gates:
         yield from _of_gate(line, station, line.gate(key))
@@ -131,6 +135,7 @@ def onward(line: ParsedLine, station: Station) -> str | None:
     if knob in ("default", "advance"):
         after = line.next_station(station.key)
         return after.key if after else "completed"
+    # `stuck`, `refuse`, `fallback` and `escalate` lead nowhere by themselves.
     return {"end": "completed", "fail": "failed"}.get(knob)
 
 

@@ -50,10 +50,12 @@ def _unmatched_failure(line: ParsedLine) -> str:
 def _cannot_compose(line: ParsedLine) -> str:
     if not any(rule.compose for station in line.stations for rule in station.rules):
         return "no rule of it sets variables"
+    # A compose that fails is routed by `on_failure` (law §5, step 7).
     return "" if line.policy.on_failure == "escalate" else _unmatched_failure(line)
 
 
 def _cannot_contradict(line: ParsedLine) -> str:
+    # Only two branches that a join merges can contradict each other (law §7).
     if not any(station.join and len(station.join.wait_for) > 1 for station in line.stations):
         return "no station of it joins branches"
     knob = line.policy.contradiction

@@ -27,6 +27,7 @@ def bound(line: ParsedLine, transition: CyclePath) -> int | None:
     if transition.rule is not None:
         bounds += [transition.rule.max_retries, transition.rule.max_visits]
         free = transition.rule.max_retries is None and transition.rule.max_visits is None
+        # `self_loop_limit` binds only a rule that has neither limit of its own (law §4).
         if free and transition.source == transition.target:
             bounds.append(line.policy.self_loop_limit)
     bounds += [budget.most for budget in line.named_limits if _binds(line, budget, transition)]
@@ -50,6 +51,7 @@ def _failure_types(condition: Condition) -> tuple[str, ...]:
     if isinstance(condition, FailureTypeIs):
         return condition.types
     if isinstance(condition, All):
+        # All members have to hold, so one that needs a type is enough.
         return next((types for member in condition.members if (types := _failure_types(member))), ())
     return ()
 
@@ -59,10 +61,12 @@ def _entries(line: ParsedLine, transition: CyclePath) -> int | None:
     if transition.target not in line.stations_by_key:
         return 1
     bounds = [line.station(transition.target).limits.max_visits]
+    # Revisit limits bind moves by a rule only, and `allow_revisit` overrides them (law §4, §5).
     if transition.rule is not None and transition.rule.allow_revisit is not True:
         if transition.rule.allow_revisit is False or line.policy.forbids_revisits:
             bounds.append(1)
         elif line.policy.revisit_limit is not None:
+            # `limit:<n>` counts re-entries: the first entry comes on top (law §4).
             bounds.append(line.policy.revisit_limit + 1)
     return min((limit for limit in bounds if limit is not None), default=None)
 
@@ -140,6 +144,7 @@ def worst_visits(subject: LintSubject) -> dict[str, int]:
                 into.setdefault(target, []).append((source, None))
                 after.setdefault(source, set()).add(target)
     after |= {key: set() for key in most if key not in after}
+    # Sources before targets: what leads into a group is final when the group is counted.
     for group in reversed(components(after)):
         raise_bounds(
             sorted(group, key=line.position),
@@ -204,6 +209,7 @@ def components(after: dict[str, set[str]]) -> list[list[str]]:
                     inside.add(target)
                     todo.append((target, iter(after.get(target, ()))))
                     break
+                # Outside of the stack lies a group that is closed already.
                 if target in inside:
                     low[key] = min(low[key], order[target])
             else:

@@ -49,6 +49,7 @@ def whole(line: ParsedLine, situation: Json, trace: Sequence[Entry]) -> list[Ent
     """The trace with all its entries. What rules saw is left out where today they would not come out so."""
     if not any(UNTAKEN in entry for entry in trace):
         return list(trace)
+    # None where they come out otherwise today: only that they were false is told then (law §9).
     again_tested = iter(tested_again(line, situation, trace) or ())
     rules = line.station(situation["station"]).rules
     entries: list[Entry] = []

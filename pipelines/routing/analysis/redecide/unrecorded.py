@@ -38,6 +38,7 @@ def unrecorded(
 ) -> Unrecorded | None:
     """The first fact that is missing, if one is. `old`: the version that was recorded; `walked`: the walk under
     `new`; `again` walks under it on another situation."""
+    # Lazy, and the dearest last: `_counters` decides again for each count that is possible.
     missing_facts = chain(
         _origin(new, situation, walked.last),
         _words(old, new, situation, walked),
@@ -62,6 +63,7 @@ def _origin(new: ParsedLine, situation: Situation, last: Decision) -> Finding:
 def _words(old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
     """A word is worth what the policy was worth under which it was said."""
     for key in walked.asked:
+        # The review of a jump is no gate of the document, and has no policy to compare.
         if key in walked.assumed or key == JUMP:
             continue
         before, now = old.gates_by_key.get(key), new.gate(key)
@@ -109,6 +111,7 @@ def _composed(line: ParsedLine) -> Iterator[str]:
 
 
 def _observed(old: ParsedLine, new: ParsedLine, situation: Situation, walked: RedecidedWalk) -> Finding:
+    # `observed` is recorded only where a rule or check names other stations (law §13).
     if old.reads_stations or not new.reads_stations:
         return
     paths = (
@@ -147,6 +150,7 @@ def _counters(
     message = (
         f"It depends on how often {counted_names} was taken, which was counted under a name that is gone."
     )
+    # Of several counters every combination would have to be tried.
     if len(names) > 1 or names[0][2] > MOST_VALUES or _matters(situation, walked, names[0], again):
         yield Unrecorded("counter_not_recorded", message, {"counters": [counter[:2] for counter in names]})
 
@@ -203,6 +207,7 @@ def _counted(situation: Situation, kind: str, name: str, count: int) -> Situatio
     facts = situation.facts
     if kind == "edges":
         return replace(situation, facts=replace(facts, edges={**facts.edges, name: count}))
+    # Budgets of a rule read the counts of the moment, hence `now` (law §5, step 7).
     now = {**facts.now, "rules": {**facts.of_now.rules, name: count}}
     return replace(situation, facts=replace(facts, now=now))
 

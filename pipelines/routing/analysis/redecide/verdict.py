@@ -114,10 +114,12 @@ def _unknown(now: RedecidedWalk, situation: Situation, skipped: tuple[str, ...])
     asked would decide it."""
     if isinstance(now.last, Ask):
         return "not_answered", "It depends on an evaluation that was not asked then.", {}
+    # These gates still wait although they have a word: `decide` did not accept it.
     if isinstance(now.last, Wait) and now.last.status == "awaiting_review":
         message = f"What was said at {_names(now.last.gates)} would be refused now."
         return "word_refused", message, {"gates": now.last.gates}
     against = [key for key in skipped if _against(situation.facts.gates.get(key))]
+    # The walk assumed an approval; whoever objected then might have objected there.
     if now.assumed and against:
         message = (
             f"{_names(against)} decided it then; now {_names(now.assumed)} is asked, where nobody has spoken."

@@ -50,6 +50,7 @@ def walk(
             return RedecidedWalk(tuple(gate_keys), tuple(assumed), tuple(steps))
         for key in fresh:
             word = situation.facts.gates.get(key)
+            # Nobody spoke there: what would follow an approval is what is asked.
             if word is None or word.decision is None:
                 word = APPROVED
                 assumed.append(key)

@@ -26,6 +26,7 @@ MAX_LISTED = 4_000_000
 MAX_REMEMBERED = 20_000
 """Of the states that a pattern's search goes through, per pattern: a megabyte or so."""
 
+# Characters of witnesses, the preferred ones first
 _PLEASANT = "xabcdefghijklmnopqrstuvwyz0123456789 -_.,:ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -70,6 +71,7 @@ class Containing:
 
 
 def _links(text: str) -> list[int]:
+    # `links[n]`: length of the longest proper prefix of text[:n] that is also its suffix
     links = [0, 0]
     for end in range(1, len(text)):
         length = links[end]
@@ -104,6 +106,7 @@ class ListedTexts:
     """Automaton of listed texts; the state is what was read as long as a text begins so, else None."""
 
     def __init__(self, texts: frozenset[str]) -> None:
+        # The beginnings of a text of n characters have about n² / 2 characters together.
         if sum(len(text) ** 2 for text in texts) > MAX_LISTED:
             raise Unknown("the texts that are left out are longer than the bound")
         self.texts = texts
@@ -150,6 +153,7 @@ class Searching:
         return known
 
     def _remember(self, state: Any, character: str, after: Hashable) -> None:
+        # The numbers of a state's set, and 4 for the rest of the entry
         self._remembered += 4 + len(state[0])
         if self._remembered > MAX_REMEMBERED:
             self._after.clear()
@@ -164,6 +168,7 @@ class Searching:
             for ranges, target in self.nfa.moves[source]
             if any(low <= code <= high for low, high in ranges)
         }
+        # `matches` searches anywhere: a match may begin at every character (law §3).
         return self._settled(frozenset(moved | {self.nfa.start}), first=False)
 
     def _settled(self, states: frozenset[int], *, first: bool) -> Hashable:
@@ -183,6 +188,7 @@ class Searching:
         if state == MATCHED:
             return True
         states, first = state
+        # Of an empty text the end is the start, too.
         return self.nfa.final in self._closure(states, {"", END, START} if first else {"", END})
 
     def borders(self) -> set[int]:
@@ -207,6 +213,7 @@ def searching(pattern: str) -> Searching:
 
 def alphabet(automata: list[Automaton]) -> list[str]:
     """Return one storable character for each group that the automata can tell apart, pleasant ones first."""
+    # 1 leaves out NUL; 0xD800 to 0xDFFF are the surrogates. Neither can be stored.
     return _letters(frozenset({1, 0xD800, 0xE000}.union(*(a.borders() for a in automata)) - {0}))
 
 
@@ -240,6 +247,7 @@ class _Part:
     def __init__(self, automaton: Automaton, sign: bool, letters: list[str]) -> None:
         self.automaton, self.sign = automaton, sign
         borders = sorted(automaton.borders())
+        # One automaton tells fewer letters apart than the whole product does.
         self.groups = [bisect_right(borders, ord(letter)) for letter in letters]
         self.one_of_each = dict(zip(self.groups, letters, strict=True))
         self._rows: dict[Any, list[Hashable]] = {}

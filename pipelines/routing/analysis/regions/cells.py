@@ -35,6 +35,7 @@ class Lists:
         if self is ANY_LIST or other is NO_LIST:
             return other
         literals, has = self.literals.meet(other.literals), self.has | other.has
+        # Finitely many lists are tested at once, which keeps `is_empty` exact.
         if literals.only is not None:
             return Lists(ValueChoice(frozenset(literal for literal in literals.only if _has(literal, has))))
         return Lists(literals, has)
@@ -67,6 +68,7 @@ class Cell:
             and self.numbers.is_empty
             and self.lists.is_empty
             and self.objects.is_empty
+            # Last, as it may need a product of automata
             and self.texts.is_empty
         )
 
@@ -126,6 +128,7 @@ def swapped(pair: Pair) -> Pair:
 def negated(pair: Pair) -> Pair:
     """A `not_…` operator: what is there and not in the set."""
     yes, no = pair
+    # `not_…` of a missing value is false, too (law §3, Missing).
     return no.meet(PRESENT), _with_missing(yes)
 
 
@@ -166,6 +169,7 @@ def one_of(values: list[Any]) -> Pair:
 
 
 def compared(op: str, value: Any) -> Pair:
+    # Order is for numbers; for anything else it is false (law §3).
     if kind(value) != "number":
         return nothing()
     number_set = numbers.compared(op, exact(value))
@@ -181,6 +185,7 @@ def containing(part: Any) -> Pair:
 
 def text_tested(op: str, value: Any) -> Pair:
     """`starts_with`, `ends_with`, `matches`."""
+    # These operators are for strings; of anything else they are false (law §3).
     if type(value) is not str:
         return nothing()
     text_sets = texts.tested(op, value)

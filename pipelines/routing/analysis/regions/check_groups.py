@@ -29,6 +29,7 @@ def below(member: CheckGroup | Check, rank: int, passes: Passes) -> Formula:
     if isinstance(member, Check):
         return passes(member) if counts(member, rank) else TRUE
     every = Both(tuple(below(one, rank, passes) for one in member.counted))
+    # A passed `any` group counts as nothing, a failed one as its worst member.
     return Either((_passing(member, passes), every)) if member.kind == "any" else every
 
 

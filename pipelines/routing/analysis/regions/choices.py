@@ -30,6 +30,7 @@ class ValueChoice:
             return other
         if self.only is not None:
             spend(len(self.only) // 8)
+            # Of an unbounded set only what it leaves out takes anything away.
             return ValueChoice(self.only - other.but if other.only is None else self.only & other.only)
         if other.only is not None:
             return other.meet(self)

@@ -63,6 +63,7 @@ def document(of: dict[Place, Cell]) -> Any:
     """A value, or MISSING: no document. Raises Impossible or Unknown."""
     tree = Tree()
     for place, cell in of.items():
+        # An outcome nests at most 100 deep (law §2).
         if len(place) > MAX_DEPTH and cell.holds(MISSING):
             continue  # nothing can be there
         if len(place) > MAX_DEPTH:
@@ -87,6 +88,7 @@ def build(tree: Tree) -> Any:
     """Raises Impossible or Unknown."""
     spend(20)
     doubt: Unknown | None = None
+    # Text, number and the like have nothing below them, so everything there has to admit that.
     alone = not tree.below or all(below.admits(MISSING) for below in tree.below.values())
     for make in _MAKERS if alone else _AROUND:
         try:
@@ -138,10 +140,12 @@ def _object(tree: Tree) -> Any:
     allowed = tree.cell.objects
     if allowed.only is not None:
         return _literal(tree, allowed.only)
+    # An object has nothing at an index.
     if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is int):
         raise Impossible
     built = {step: build(below) for step, below in tree.below.items() if type(step) is str}
     value = {step: element for step, element in built.items() if element is not MISSING}
+    # Further keys make the object none of the excluded ones; no condition names them.
     extra = (name for i in count() if (name := f"other{i or ''}") not in tree.below)
     while allowed.but and not allowed.holds(freeze(value)):
         value[next(extra)] = True
@@ -154,6 +158,7 @@ def _list(tree: Tree) -> Any:
         raise Impossible
     if lists.literals.only is not None:
         return _literal(tree, lists.literals.only)
+    # A list has nothing under a name.
     if not all(t.admits(MISSING) for s, t in tree.below.items() if type(s) is str):
         raise Impossible
     return _of_some_length(tree)
@@ -166,6 +171,7 @@ def _of_some_length(tree: Tree) -> Any:
     enough = max([i + 1 for i in indices if i >= 0], default=0) + max(
         [-i for i in indices if i < 0], default=0
     )
+    # One place for each required member, and one more that is free
     enough += len(required) + 1
     doubt = Unknown("an index is too large") if enough > MAX_LENGTH else None
     for length in range(min(enough, MAX_LENGTH) + 1):
@@ -199,6 +205,7 @@ def _placed(
     if not required:
         return _unlike(places, excluded)
     first, doubt = thaw(required[0]), None
+    # Places that no condition names come first (False sorts before True).
     for index in sorted(range(len(places)), key=lambda i: places[i] is not usual):
         if places[index].admits(first):
             pinned = Tree(cells.one_of([first])[0])

@@ -48,6 +48,7 @@ def at_most(units: int) -> Iterator[EffortMeter]:
     meter = EffortMeter(units)
     token = _METER.set(meter)
     try:
+        # Decisions that are tried count their steps themselves (`basics.bounds`).
         with counted(lambda steps: meter.spend(STEP * steps)):
             yield meter
     finally:

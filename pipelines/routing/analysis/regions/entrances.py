@@ -105,6 +105,7 @@ class StationGate:
         gate = self.gate
         if gate is None or gate.mode == "skip":
             return False
+        # A gate of people that offers no approval lets nothing through as it is.
         return gate.enforces_checks or (gate.has_people and "approve" not in gate.offers)
 
     @cached_property
@@ -165,6 +166,7 @@ class StationGate:
     def _open_entrances(self) -> Iterator[Entrance]:
         failures = RECORDED if self.line.policy.failure_rules else PASSED
         yield Entrance("recorded", failures | {BLOCKED}, (COUPLED,))
+        # Blocked in result, fail in verdict: a blocked outcome after the last `rework` signal.
         yield Entrance("exhausted", frozenset([EXHAUSTED]), (COUPLED,))
 
     def _entrances(self, blocked: tuple[Formula, ...] = ()) -> Iterator[Entrance]:
@@ -177,6 +179,7 @@ class StationGate:
         past = (*self.limits, *blocked)
         yield Entrance("blocked", frozenset([BLOCKED]), past, "blocked", apart, unforced=FALSE, reopens=TRUE)
         if not people or "approve" in gate.offers or gate.sample is not None:  # type: ignore[union-attr]
+            # No signal passes a human gate, so it needs a way through the people (law §5, step 3).
             proceed = (*self.limits, choice(SIGNAL, choices.only("proceed")))
             yield Entrance("signal", PASSED, proceed, "ok", apart, FALSE, FALSE if people else TRUE)
         if failure_rules and gate is not None and gate.mode != "skip":
@@ -188,6 +191,7 @@ class StationGate:
     def _blocked(self) -> tuple[Formula, ...]:
         by_word = choice(RECORDED_STATUS, choices.ValueChoice(frozenset(p for p in PAIRS if "blocked" in p)))
         entrances: list[Formula] = [by_word, Literal(BLOCKERS, *cells.compared("gte", 1))]
+        # With exit code 0 a required document that is missing blocks (law §5, step 4).
         if self.station.result_document == "required":
             missing = Literal(("cell", ()), cells.MISSING_ONLY, cells.PRESENT)
             entrances.append(Both((Literal(EXIT_CODE, *cells.one_of([0])), missing)))
@@ -225,8 +229,10 @@ class StationGate:
         gate = self.gate
         if gate is None or gate.mode == "skip":
             return TRUE
+        # The hold of a check asks a person, who may approve; rework and abort decide at once.
         if "approve" in gate.offers:
             return asks_less(gate, REWORK, fields)
+        # Somebody is always asked and cannot approve; only a task that is not drawn gets past.
         if gate.has_people and gate.sample is None:
             return FALSE
         return asks_less(gate, HOLD, fields)
@@ -261,6 +267,7 @@ def _tool_below(gate: Gate, rank: int) -> Formula:
     words = ["pass"]
     if RANK[tool.action] < rank:
         words.append("fail")
+    # A warning asks a person at most, and nobody where warnings are approved.
     if tool.approve_warnings or rank > HOLD:
         words.append("warn")
     every = frozenset(("pass", "warn", "fail"))
@@ -297,6 +304,7 @@ def rule_demands(line: ParsedLine, rule: Rule, entrance: Entrance, station_gate:
             *(asks_less(gate, RANK["abort"], entrance.fields) for gate in gates),
         )
     )
+    # At the gate of the station a person was asked before; it opens at a rule only if not.
     by_word = [
         Both((asks(gate, entrance.fields), entrance.reopens))
         if gate.key == station_gate

@@ -47,6 +47,7 @@ class Evals:
         """Proved empty."""
         if self.texts.is_empty:
             return True
+        # A text that says no number escapes `outside`, so emptiness is proved of numerals alone.
         return self._are_numerals and (self._numbers.is_empty or self.texts.meet(_NUMERALS.yes).is_empty)
 
     @property
@@ -76,6 +77,7 @@ class Evals:
 
     def _candidates(self) -> Iterator[str]:
         if self.within is None:
+            # A text that says no number is the simplest where none is asked for.
             yield from self.texts.meet(_NUMERALS.no).samples(3)
         for number in self._numbers.samples():
             yield from _spellings(number, len(self.texts.but))

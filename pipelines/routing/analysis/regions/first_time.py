@@ -31,6 +31,7 @@ def is_stopped(line: ParsedLine, station: Station, rule: Rule) -> bool:
 
 
 def _is_stopped_from(line: ParsedLine, station: Station, rule: Rule, origin: str | None) -> bool:
+    # Everything that can change is at its best: no counts, preconditions met, gate passed.
     facts = Facts(preconditions=dict.fromkeys(line.requires(station.key), True), origin=origin)
     case = Case(line, Situation(station.key, Outcome(result="success"), facts))
     case.gate_passed = True

@@ -85,6 +85,7 @@ class Either:
 
 
 Formula = Literal | Both | Either
+# As in the algebra: an empty `all` is true, an empty `any` is false (law §12).
 TRUE, FALSE = Both(()), Either(())
 
 
@@ -169,6 +170,7 @@ def _edge(condition: EdgeTaken) -> Formula:
 
 def _answered(condition: Answered) -> Formula:
     evaluation = condition.evaluation
+    # Any other word is no answer, so these are all that there can be (law §3, Asking).
     no = frozenset(WORDS[evaluation.kind]) - {condition.answer}
     variable = ("answer", evaluation.key)
     return Literal(variable, choices.only(condition.answer), choices.ValueChoice(no))
@@ -223,6 +225,7 @@ def _count_cells(test: PathTest) -> cells.Pair | Both | Either:
         return TRUE if test.op == "exists" else FALSE
     operator = operators.OUTPUT[test.op].holds
     there, not_there = operator(1, test.prepared), operator(0, test.prepared)
+    # Neither 0 nor 1 node makes a difference, so nothing is left to ask.
     if there == not_there:
         return TRUE if there else FALSE
     return cells.exists() if there else cells.swapped(cells.exists())

@@ -15,6 +15,7 @@ def freeze(value: Any) -> Frozen:
         return (is_a, tuple(map(freeze, value)))
     if is_a == "object":
         return (is_a, frozenset((key, freeze(member)) for key, member in value.items()))
+    # With its type, as Python takes True for 1; and exact, so that 1 and 1.0 are one.
     return (is_a, exact(value) if is_a == "number" else value)
 
 

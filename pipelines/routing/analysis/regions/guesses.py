@@ -57,6 +57,7 @@ def _shapes(test: PathTest, sign: bool) -> list[Any]:
     shapes = [shape for leaf in leaves for shape in around(test.path.text, leaf)]
     if test.of != "count" or not is_number(test.value):
         return shapes
+    # `n` is right for `equals` and `gte`, n + 1 for `gt`; every shape has one member anyhow.
     counts = sorted({count for count in (int(test.value), int(test.value) + 1) if 1 < count <= MAX_COUNT})
     more = [shape for leaf in leaves for n in counts for shape in around(test.path.text, leaf, n)]
     return [*more[:MAX_SHAPES], *shapes]
@@ -114,6 +115,7 @@ def around(path: str, leaf: Any, count: int = 1) -> Iterator[Any]:
             shapes = [[_with(shape, hint)] * count for shape in shapes for hint in hints]
             count = 1
         elif isinstance(selector, IndexSelector):
+            # Nulls in front put the shape at its index.
             shapes = [[*[None] * min(selector.index, MAX_LENGTH), shape] for shape in shapes]
         else:
             shapes = [[shape] * count for shape in shapes]

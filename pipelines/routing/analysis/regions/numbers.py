@@ -122,6 +122,7 @@ def _is_huge(end: Number | None) -> bool:
 
 def _middle(low: Number, high: Number) -> Decimal:
     with localcontext() as context:
+        # 1e400 + 1e-400 has 801 digits; rounded, the middle could fall outside of the interval.
         context.prec = 4 * MAX_EXPONENT
         return (Decimal(low) + Decimal(high)) / 2
 
@@ -141,6 +142,7 @@ def listed(values: Iterable[Number]) -> NumberSet:
 
 def compared(op: str, number: Any) -> NumberSet:
     """The numbers for which `gt`, `gte`, `lt` or `lte` of `number` is true."""
+    # `gte` and `lte` include the number itself.
     closed = op.endswith("e")
     return NumberSet(
         (Interval(number, None, closed) if op[0] == "g" else Interval(None, number, True, closed),)

@@ -42,6 +42,7 @@ def cell_at(place: Place) -> Cell:
     if not place:
         return _OBJECT
     if place[0] == "stations":
+        # `stations.<key>.<group>…`: below the key stand the groups that an outcome has (law §13).
         return _or_missing(_OBJECT if len(place) < 3 else cell_at(place[2:]))
     keys = GROUPS.get(place[0]) if type(place[0]) is str else None
     if keys is None:

@@ -97,6 +97,7 @@ class Questions:
             return first_walk(self.line, self._situations(box, entrance), claim)
 
         walk = self._at_some_entrance(formulas, statuses, accept)
+        # What was shown to come out needs no proof later that it is possible.
         self.came_out.update(walk.at_first)
         return walk
 
@@ -120,6 +121,7 @@ class Questions:
 
         def accept(box: Box, entrance: Entrance) -> None:
             situations = self._situations(box, entrance)
+            # Behind a gate that decides, only a walk of `decide` shows that it comes to the rules.
             if self.gate.decides:
                 first_walk(self.line, situations, ClaimedWalk((), _word(box), (rule, other)))
             else:
@@ -167,6 +169,7 @@ class Questions:
         one, is tested again: as after a failure, or by the fallback where the policy falls back from that."""
         return first_answer(
             partial(self._again, rule, others, left_out, entrance, fallback)
+            # After a failure first: the fallback follows only where no rule takes that.
             for fallback in (False, True)
             if self._comes_back(fallback)
             for entrance in self.gate.starts

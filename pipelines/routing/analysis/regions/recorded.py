@@ -69,6 +69,7 @@ class RecordedFields:
         if name == "eval":
             return eval_passes(operator_of(check), check, self.eval)
         if name == "signal":
+            # `abort` and `hold` are decided before any check is read (law §5, step 3).
             return choice(SIGNAL, _those(check, ((word, word) for word in ("rework", "proceed"))))
         if name == "failure_type":
             return self._failure_type(check)
@@ -78,6 +79,7 @@ class RecordedFields:
             variable = ("word", "passed" if rest == self.passed else "", rest)
             return choice(variable, _those(check, ((word, word) for word in WORDS)))
         if name in USAGE or (rest and family in FAMILIES):
+            # `meta` is the name of the output in the dialect flux.
             return _in_a_document(check, "output" if family == "meta" else family, rest)
         return FALSE
 
@@ -185,6 +187,7 @@ def _apart(literal: Literal) -> Formula:
         return _of_object(literal)
     key = place[0]
     if type(key) is not str:
+        # In scope `merged` the document is an object, which has nothing at an index.
         return TRUE if literal.yes.missing else FALSE
     there = Literal(("cell", (key,)), cells.PRESENT, cells.MISSING_ONLY)
     in_context = Literal(("context", place), literal.yes, literal.no)

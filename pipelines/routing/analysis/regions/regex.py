@@ -16,6 +16,7 @@ MAX_STATES = 1_500
 MAX_CHARACTER = 0x10FFFF
 Ranges = tuple[tuple[int, int], ...]
 
+# RE2's classes are ASCII only; \s has no vertical tab (11).
 DIGITS: Ranges = ((48, 57),)
 WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
 SPACE: Ranges = ((9, 10), (12, 13), (32, 32))
@@ -160,6 +161,7 @@ class _RegexParser:
             return node
         if self._peek() == "?":
             self.at += 1
+        # A repetition of a repetition, such as `a**`
         if self._peek() and self._peek() in "*+?{":
             raise self._unknown()
         return ("times", node, least, most)
@@ -171,6 +173,7 @@ class _RegexParser:
         if close < 0 or not plain:
             raise self._unknown()
         self.at = close + 1
+        # `{2,3}`, `{2,}` and `{2}`
         return int(low), int(high) if high else None if comma else int(low)
 
     def _single(self) -> Node:
@@ -180,6 +183,7 @@ class _RegexParser:
         if sign == "[":
             return ("set", self._class())
         if sign == ".":
+            # Without the flag `s` the dot matches anything but a line feed.
             return ("set", outside(((10, 10),)))
         if sign in "^$":
             return ("at", sign)
@@ -210,6 +214,7 @@ class _RegexParser:
     def _escape(self) -> Ranges:
         sign = self._next()
         if sign.lower() in CLASSES:
+            # Digits and white space have no case; folding may change the other classes.
             if self.fold and sign not in "ds":
                 raise self._unknown()
             ranges = CLASSES[sign.lower()]
@@ -226,6 +231,7 @@ class _RegexParser:
         self.at += negated
         ranges: list[tuple[int, int]] = []
         first = True
+        # Right after the opening bracket `]` is a member, as in `[]a]`.
         while first or self._peek() != "]":
             first = False
             ranges.extend(self._member())
@@ -237,6 +243,7 @@ class _RegexParser:
         low = self._end()
         if len(low) != 1 or low[0][0] != low[0][1] or self._peek() != "-":
             return low
+        # A hyphen at the end is a member, as in `[a-]`.
         if self.text[self.at + 1 : self.at + 2] == "]":
             return low
         self.at += 1
@@ -260,6 +267,7 @@ class _RegexParser:
         for low, high in ranges:
             for code in range(low, high + 1):
                 if chr(code).isalpha():
+                    # Upper and lower case of an ASCII letter differ in the bit 32 alone.
                     expanded.append((code ^ 32, code ^ 32))
                     expanded += [(FOLDED[code | 32],) * 2] if code | 32 in FOLDED else []
         return tuple(expanded)

@@ -94,6 +94,7 @@ class TestedSituation:
         first = next((part for part in self.decision.trace.parts if isinstance(part, TestedRules)), None)
         if first is None:
             return False
+        # Steps that no analysis is charged for: the decision itself was counted.
         first.view.steps = Steps(again=True)
         try:
             return rule.test(first.view)
@@ -214,8 +215,10 @@ def _are_true(line: ParsedLine, situation: Situation, rules: tuple[Rule, ...]) -
     case = Case(line, situation)
     recorded = case.recorded
     if situation.outcome.signals:
+        # Only used-up `rework` signals come here: they make the verdict fail (law §5, step 3).
         recorded = recorded.with_verdict("fail")
     elif recorded.standing == "blocked":
+        # As the fallback shows a blocked outcome to the rules (law §5, step 4)
         recorded = FORCED["blocked"]
     view = case.view(TakenRoute(recorded))
     try:

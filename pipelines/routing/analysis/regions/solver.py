@@ -132,6 +132,7 @@ def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: So
         raise Unknown("more cases than the bound allows")
     if not choices:
         return _accepted(box, accept, search)
+    # The fewest members first: fewer branches, and each may settle other choices.
     choices.sort(key=lambda choice: len(choice.members))
     first, rest = choices[0], choices[1:]
     before: list[Formula] = []
@@ -139,6 +140,7 @@ def _solve(todo: list[Formula], box: Box, accept: Callable[[Box], T], search: So
         try:
             return _solve([member, *before, *rest], dict(box), accept, search, depth + 1)
         except Impossible:
+            # Refuted, so it is false in all branches that follow: none is searched twice.
             before.append(negation(member))
     raise Impossible
 

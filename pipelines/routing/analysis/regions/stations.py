@@ -66,6 +66,7 @@ class Analysis:
     def _beside(self, rule: Rule, earlier: tuple[Rule, ...], witness: Witness) -> Liveness:
         """Standing of a rule that can be taken: whether earlier ones take a part of it."""
         doubt = ""
+        # A situation that was shown already spares the search.
         if any(self._ask.shown_to_take(rule, other) for other in earlier):
             return Liveness(rule, SHADOWED, witness)
         for other in earlier:
@@ -109,6 +110,7 @@ class Analysis:
     def rest(self, outcome_state: str) -> Rest | None:
         """Outcomes that no rule takes of outcomes that passed, failed or blocked; None: proved to be nothing."""
         statuses = STANDINGS[outcome_state] & self._ask.statuses
+        # A faulty rule makes the task stuck when it is reached: nothing goes past it to the policy.
         if not statuses or len(self.readable) < len(self.station.rules):
             return None
         try:
@@ -161,6 +163,7 @@ class Analysis:
             return Liveness(rule, DEAD, never=True)
         killers = self._killers(rule, earlier)
         if not killers:
+            # No earlier rule is needed to keep it from matching, so its condition is never true.
             self._constants[rule.id] = False
             return Liveness(rule, DEAD, never=True)
         return Liveness(rule, DEAD, killers=killers, instead=self._instead(rule, earlier, killers))

@@ -20,6 +20,7 @@ from pipelines.routing.analysis.regions.effort import EffortExhausted, spend
 from pipelines.routing.analysis.regions.outcomes import Unknown
 from pipelines.routing.document.operators import OUTPUT, compile_pattern
 
+# U+3000 is the last white space that `str.strip` takes off.
 _SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
 NUMERAL = rf"^[{_SPACES}]*-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?[{_SPACES}]*$"
 """Every text that says a JSON number, stripped of white space, matches it, and no other does."""
@@ -82,6 +83,7 @@ class TextSet:
         """Proved empty; what is beyond the bounds is not."""
         if self.only is not None:
             return not self.only
+        # Without tests all texts but a few are left.
         return bool(self.tests) and _is_empty(self.but, self.tests)
 
     def samples(self, most: int = 20) -> Iterator[str]:

@@ -74,6 +74,7 @@ def witness(
     if preconditions:
         facts["preconditions"] = preconditions
     if any(signal["verdict"] == "rework" for signal in outcome.get("signals", ())):
+        # All that are allowed, so that this signal is one too many (law §5, step 3)
         facts["signal_reworks"] = station.limits.signal_retries
     free = [(v[1].test, next(iter(d.only))) for v, d in box.items() if v[0] == "opaque" and d.only]
     written = []
@@ -129,6 +130,7 @@ def _observed(box: Box, free: list[tuple[PathTest, bool]]) -> Iterator[Any]:
 def _outcome(box: Box, kind_of_work: str, fields: RecordedFields) -> dict[str, Any]:
     pair = _pair(box, fields)
     outcome: dict[str, Any] = {"result": pair[0]}
+    # Only a used-up `rework` signal makes the rules see blocked with the verdict fail.
     exhausted = pair == EXHAUSTED and fields.status == STATUS
     signal = "rework" if exhausted else _signal(box)
     if signal:
@@ -150,6 +152,7 @@ def _pair(box: Box, fields: RecordedFields) -> tuple[str, str]:
     """Result and verdict as recorded."""
     allowed = box.get(fields.status, choices.ANY)
     blocked = fields.status != STATUS and box[STATUS].holds(BLOCKED)
+    # Where the rules see a blocked outcome, most likely a blocked one was recorded.
     order = sorted(_ORDER, key=lambda pair: "blocked" not in pair) if blocked else _ORDER
     return next(pair for pair in order if allowed.holds(pair))
 

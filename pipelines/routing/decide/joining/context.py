@@ -52,4 +52,5 @@ def said_under(
 
 
 def _differ(ordered_values: list[tuple[int, Any]]) -> bool:
+    # One write that both branches have, from before they parted, contradicts nothing.
     return any(a[0] != b[0] and not equal(a[1], b[1]) for a in ordered_values for b in ordered_values)

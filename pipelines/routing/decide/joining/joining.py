@@ -106,6 +106,7 @@ def due(line: ParsedLine, branches: Sequence[Branch]) -> Merge | None:
     for group in join_groups:
         if group.accounted:
             return _merge(line, branches, group)
+    # Nothing that still moves can complete these: they wait for each other.
     stale = [group for group in join_groups if not _hopeful(group, join_groups)]
     return _merge(line, branches, stale[0], circular=True) if stale else None
 
@@ -114,6 +115,7 @@ def groups(line: ParsedLine, branches: Sequence[Branch]) -> list[JoinGroup]:
     """Every join at which tokens wait, the longest waiting first."""
     together: dict[tuple[str, int | None], list[Branch]] = {}
     waiting = [branch for branch in branches if branch.arrival]
+    # In the order of arriving, so that the group that waits longest comes first.
     for branch in sorted(waiting, key=_order):
         home = home_of(line, branch, branch.station)
         together.setdefault((branch.station, home.id if home else None), []).append(branch)
@@ -187,7 +189,10 @@ def _group(line: ParsedLine, branches: Sequence[Branch], station: str, arrived: 
     missing = tuple(key for key in join.wait_for if key not in delivered)
     ids = {branch.id for branch in arrived}
     others = [
-        branch for branch in branches if branch.id not in ids and (fork is None or fork in branch.within)
+        # Only tokens of this fork count; without a fork all do.
+        branch
+        for branch in branches
+        if branch.id not in ids and (fork is None or fork in branch.within)
     ]
     may = _may(line, station, fork, others, missing) if missing and others else dict.fromkeys(missing, ())
     return JoinGroup(station, fork, tuple(arrived), delivered, missing, may)
@@ -251,11 +256,13 @@ def aggregate(aggregation: str, standings: Sequence[str]) -> str:
     passed = sum(outcome_state == PASSED for outcome_state in standings)
     if aggregation == "none":
         return PASS
+    # Before the count: one blocked branch blocks whatever the aggregation (law §7).
     if BLOCKED in standings:
         return "blocked"
     enough = {
         "all-pass": passed == len(standings),
         "any-pass": passed > 0,
+        # Strictly more than half (law §7)
         "majority-pass": 2 * passed > len(standings),
     }
     return PASS if enough[aggregation] else "fail"
@@ -263,6 +270,7 @@ def aggregate(aggregation: str, standings: Sequence[str]) -> str:
 
 def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circular: bool = False) -> Merge:
     join = _join(line, group.station)
+    # What no living token of the fork can still reach counts as failed (law §7).
     standings = {key: group.delivered.get(key, FAILED) for key in join.wait_for}
     ids = {branch.id for branch in group.arrived}
     others = [branch for branch in branches if branch.id not in ids]
@@ -277,6 +285,7 @@ def _merge(line: ParsedLine, branches: Sequence[Branch], group: JoinGroup, circu
         group.missing,
         aggregate(join.aggregation, list(standings.values())),
         _failure_type(join, group),
+        # In the order of `wait_for`, in which their trees are merged (law §15, Git)
         passed=tuple(
             branch.id
             for key in join.wait_for

@@ -111,6 +111,7 @@ def _else(line: ParsedLine, station: Station) -> Iterator[str]:
         if key is not None and key in line.gates_by_key:
             yield from _of_gate(line, line.gate(key))
     takes_all = any(rule.fault is None and isinstance(rule.when, Always) for rule in station.rules)
+    # A gate that demands rework leaves its rule out, and a failed compose goes by `on_failure`.
     left_out = any(rule.gates or rule.compose for rule in station.rules) or not line.policy.failure_rules
     if line.policy.on_failure.startswith("station:") and (left_out or not takes_all):
         yield line.policy.on_failure.removeprefix("station:")
@@ -128,6 +129,7 @@ def _next(line: ParsedLine, station: Station) -> Iterator[str]:
 
 
 def _of_rule(line: ParsedLine, rule: Rule, instead: Mapping[str, str]) -> Iterator[str]:
+    # A faulty rule makes the task stuck when it is reached, and leads nowhere.
     if rule.fault is not None:
         return
     if rule.id in instead:
@@ -142,6 +144,7 @@ def _of_gate(line: ParsedLine, gate: Gate) -> Iterator[str]:
     if "reject" not in gate.offers or gate.mode == "skip":
         return
     knob = gate.on_reject or line.policy.on_reject
+    # The rejection may name any station (law §4).
     if knob == CHOOSES:
         yield from line.stations_by_key
     elif knob.startswith("route:"):

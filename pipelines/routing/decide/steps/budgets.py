@@ -35,6 +35,7 @@ def _of_rule(case: Case, way: TransitionCandidate) -> list[Breach]:
     """The rule's own budgets, with what each of them leads to."""
     rule = way.rule
     limit = case.line.policy.self_loop_limit
+    # A move that only names the rule takes nothing of its budgets (law §5, Counting).
     if rule is None or not way.takes or (rule.max_retries, rule.max_visits, limit) == (None, None, None):
         return []
     how = "target" if rule.exhausted_to else rule.on_exhausted or case.line.policy.on_exhausted
@@ -45,6 +46,7 @@ def _of_rule(case: Case, way: TransitionCandidate) -> list[Breach]:
     if rule.max_visits is not None:
         entered = [(station, case.of_now.visits_of(station)) for station in stations(case, way)]
         most = rule.max_visits
+        # `n` entries so far: this one would be the n + 1st.
         whys += [f"{station} was entered {n} of {most} times" for station, n in entered if n >= most]
     if limit is not None and retries >= limit and _is_free_loop(case, way, rule):
         whys.append(f"rule {rule.id}, a loop, was taken {retries} of {limit} times")
@@ -70,6 +72,7 @@ def _of_stations(case: Case, way: TransitionCandidate) -> list[Breach]:
 def _of_line(case: Case, way: TransitionCandidate) -> Iterator[Breach]:
     """The named budgets of the line. They bind every decided move, whatever decided it."""
     for budget in case.line.named_limits:
+        # What is used up on the way here does not bind the target that it names.
         if budget.key not in way.over:
             why = _breach(case, way, budget)
             if why:
@@ -82,6 +85,7 @@ def _breach(case: Case, way: TransitionCandidate, budget: Budget) -> str:
     """Return the reason that the move exceeds the budget, or an empty text. Every branch of a fork counts;
     the rule counts once."""
     assert budget.most is not None
+    # A rule that only led here was not taken, so no budget of rules is spent.
     rule_id = way.rule_id if way.takes else None
     steps = [
         MoveTarget(case.station.key, target, rule_id, case.situation.outcome.failure_type)
@@ -92,6 +96,7 @@ def _breach(case: Case, way: TransitionCandidate, budget: Budget) -> str:
         return ""
     visits = {station: case.of_now.visits_of(station) for station in budget.stations}
     before = spent(case.line, budget, spending[0], case.of_now.facts, visits)
+    # A rule and a failure are counted once, whatever it forks into; entries and edges each.
     more = 1 if budget.kind in ("rules", "failure_type") else len(spending)
     if before + more <= budget.most:
         return ""

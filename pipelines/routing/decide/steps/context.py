@@ -145,6 +145,7 @@ class Case:
         here: the first `output` operand that is reached makes the task stuck.
         """
         outcome = self.situation.outcome
+        # `unreadable` of the view makes conditions stuck; as a document it is simply not there.
         output = MISSING if outcome.output_error else outcome.output
         if self.line.policy.condition_scope == "current":
             return output
@@ -177,6 +178,7 @@ class Case:
     def reader(self, gate_keys: Collection[str]) -> Callable[[str], Any]:
         """Fields for the checks of gates that are asked together: as they stood when those were asked, without what
         was said there since."""
+        # Gates that are asked together do not read each other's words, nor their own.
         then, since = self.situation, {*gate_keys} - self.passed
         if not since.isdisjoint(self.facts.gates):
             gates = {key: word for key, word in self.facts.gates.items() if key not in since}

@@ -49,6 +49,7 @@ def _word(case: Case, step: str, gate: Gate, rule: Rule | None) -> GateWord | No
     word = case.facts.gates.get(gate.key)
     if word is None or word.decision in (None, "approve") or gate.mode == "skip" or gate.key in case.spoken:
         return None
+    # The engine refuses such a word (law §12); one that is here all the same counts for nothing.
     if word.decision == "send_back" and case.facts.rounds.get(gate.key, 0) >= gate.approval.max_rounds:
         case.note(step, rule, False, f"{gate.key}: no round is left to send back, the word is refused")
         return None
@@ -72,6 +73,7 @@ def _reject(case: Case, gate: Gate, word: GateWord, rule: Rule | None) -> Decisi
         knob = word.route if word.route in ("fail", "rework") else f"route:{word.route}"
     if knob == "fail":
         return failed(rule)
+    # `rework` here runs the producing station again; no rule is asked (law §5).
     target = case.station.key if knob == "rework" else knob.removeprefix("route:")
     return _to(case, target, word, rule)
 
@@ -114,6 +116,7 @@ def asks(case: Case, step: str, gate: Gate, action: str, rule: Rule | None) -> b
     nobody has approved."""
     if is_approved(case, gate):
         return False
+    # A check that holds asks people, whatever was drawn and whatever approval stands.
     if action == "hold":
         return True
     return gate.has_people and not _stands(case, step, gate, rule) and _sampled(case, step, gate, rule)
@@ -197,12 +200,14 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
     gate = case.line.gate(case.station.gate)
     if people_only and not gate.has_people:
         case.note(STATION_GATE, None, True, f"{gate.key}: passed by the signal")
+        # No check was asked, so only a gate that is skipped anyhow counts as passed (law §8).
         case.gate_passed = gate.mode == "skip"
         return then
     against = word_against(case, STATION_GATE, [gate], None)
     if against is not None:
         case.passing_revoked = True
         return against
+    # Law §5, step 5: after `proceed` no check and no tool is asked.
     action, text = "proceed", None
     if not people_only:
         tool_question = unrun(case, STATION_GATE, [gate], None)
@@ -210,8 +215,11 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
             return tool_question
         by_tool, text = action_of(case, STATION_GATE, gate, None)
         by_checks = run_checks(case, STATION_GATE, gate, None, case.reader([gate.key]))
+        # `outcome_of: review` asks a person at this gate (law §13).
         fact_action = "hold" if case.judged.review and gate.mode != "skip" else "proceed"
+        # The worst wins, in the order abort, rework, hold, proceed (law §5, step 5).
         action = checks.worst([by_checks, by_tool, fact_action])
+    # What a check of the station gate takes back did not pass (law §14).
     case.passing_revoked = action in ("abort", "rework")
     if action == "abort":
         return failed(None)
@@ -221,5 +229,6 @@ def after_station_gate(case: Case, then: TakenRoute, *, people_only: bool = Fals
         case.note(STATION_GATE, None, False, f"waits for {gate.key}")
         return Wait("awaiting_review", (gate.key,))
     case.passed.add(gate.key)
+    # After `proceed` only people passed it: not enough where checks or a tool count (law §8).
     case.gate_passed = not people_only or not (gate.enforces_checks or gate.runs_its_tool)
     return then

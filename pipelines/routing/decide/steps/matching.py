@@ -25,6 +25,7 @@ def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
     rules, tests = case.station.readable, case.station.tests
     tested = TestedRules(view, rules, view.steps.left)
     if case.left_out:
+        # A route that the gate of a rule demanded leaves that rule out (law §5, Forced route).
         tested.without = frozenset(case.left_out)
         rules = tuple(rule for rule in rules if rule.id not in case.left_out)
         tests = tuple(rule.test for rule in rules)
@@ -44,9 +45,11 @@ def first_match(case: Case, route: TakenRoute) -> Match | Decision | None:
             times.append(clock())
         return answer
     finally:
+        # Noted on every path out: a match, an error, a question, or no match.
         if number:
             tested.count = number
             case.trace.append(tested)
+    # Only now: a fault behind the match raises nothing (law §5, step 6).
     faulty = case.station.faulty
     if faulty is None:
         return None

@@ -11,6 +11,7 @@ NO_MATCH = "NoValidTransition"
 
 
 def without_match(case: Case, route: TakenRoute) -> Decision | TakenRoute:
+    # Law §4: failed by `on_failure`, blocked to `@blocked`, passed by `no_rules` or `no_match`.
     outcome_state = route.seen.standing
     if outcome_state == "failed":
         return on_failure(case, feedback=route.reason)

@@ -85,6 +85,7 @@ def _agents(case: Case, into: list[str]) -> Iterator[Missing]:
     # The second agent of a station does no job there, and takes no place.
     agent_counts = Counter({agent: 0 for station in entered for agent in station.agents})
     agent_counts.update(station.agent for station in entered if station.agent)
+    # `n`: jobs that this move begins for the agent
     for key, n in agent_counts.items():
         fact = case.of_now.facts.agents.get(key)
         if fact is None:
@@ -113,6 +114,7 @@ def _holds(place: Any, name: str) -> bool:
     if place is MISSING or not hasattr(place, "get"):
         return False
     value = place.get(name)
+    # What is empty is not given; False and 0 are.
     if value in (None, "", [], {}):
         inner = place.get("ai_metadata")
         value = inner.get(name) if hasattr(inner, "get") else None

@@ -20,6 +20,7 @@ def follow(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
     verdict = signal["verdict"]
     saw = tuple(Seen(key, signal[key]) for key in ("verdict", "reason") if signal.get(key) is not None)
     case.note(STEP, None, True, f"the signal says {verdict}", saw)
+    # No gate and no rule stands before an abort (law §5, step 3).
     if verdict == "abort":
         return Finish("failed", "failed", None, "signal")
     if verdict == "proceed":
@@ -30,10 +31,12 @@ def follow(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
 def _rework(case: Case) -> Decision | TakenRoute:
     """This station again, up to its `max_retries`; exhausted, the verdict becomes fail and nothing else changes."""
     most = case.station.limits.signal_retries
+    # Those in a row at this station, not in all (line-document.md).
     done = case.facts.signal_reworks
     if done < most:
         return enter(case, TransitionCandidate((case.station.key,), "signal"))
     case.note(STEP, None, False, f"reworked {done} of {most} times: the verdict becomes fail")
+    # Once `rework` signals are used up the visit did not pass (law §14).
     case.passing_revoked = True
     return after_station_gate(case, TakenRoute(case.recorded.with_verdict("fail")))
 
@@ -51,6 +54,7 @@ def _hold(case: Case, signal: Mapping[str, Any]) -> Decision | TakenRoute:
 
 def _jump(case: Case, target: str) -> Decision | TakenRoute:
     """Step 7 without the revisit policy, then, where the line asks people at all, a review of the jump itself."""
+    # A visit that ended by a jump did not pass (law §14).
     case.passing_revoked = True
     reviewed = case.line.asks_a_person
     if reviewed:

@@ -24,6 +24,7 @@ def enter(case: Case, way: TransitionCandidate) -> Decision:
 def obstacle(case: Case, way: TransitionCandidate) -> Decision | None:
     """Return what prevents the move, if anything. The target of an exhausted budget is a decision too."""
     return (
+        # Law §5, step 7, in its order; the revisit policy binds moves by a taken rule only.
         (_circle(case, way) if way.takes else None)
         or _cap(case, way)
         or _forbidden(case, way)
@@ -61,6 +62,7 @@ def _revisits(case: Case, way: TransitionCandidate, station: str) -> bool:
     if allowed is False or policy.forbids_revisits:
         return case.of_now.has_visited(station)
     limit = policy.revisit_limit
+    # `limit:<n>` counts re-entries: the first entry is none (law §4).
     return limit is not None and case.of_now.visits_of(station) > limit
 
 
@@ -103,12 +105,14 @@ def _exhausted(case: Case, way: TransitionCandidate) -> Decision | None:
         return None
     whys = "; ".join(breach.why for breach in exceeded)
     case.note("target", way.rule, False, f"{RETRY_LIMIT}: {whys}")
+    # Law §5, step 7: fail before stuck, stuck before escalate, escalate before a target
     worst = min(exceeded, key=lambda breach: HOWS.index(breach.how))
     if worst.how == "fail":
         return Finish("failed", "failed", way.rule_id, "policy", RETRY_LIMIT)
     if worst.how == "stuck":
         return Stuck(RETRY_LIMIT, f"A limit is reached: {whys}.", way.rule_id)
     if worst.how == "escalate":
+        # Of several that escalate, one that names a role says whom to tell.
         escalating = next((breach for breach in exceeded if breach.how == "escalate" and breach.role), worst)
         return Escalate(RETRY_LIMIT, way.rule_id, escalating.budget, escalating.role)
     return _instead(case, way, worst, exceeded)
@@ -122,6 +126,7 @@ def _instead(case: Case, way: TransitionCandidate, breach: Breach, exceeded: lis
     over = way.over | {other.budget for other in exceeded if other.budget}
     by = "policy" if breach.budget else "rule"
     instead = TransitionCandidate((breach.to,), by, way.rule, feedback=way.feedback, over=over)
+    # `enter` applies the revisit policy to taken rules only; this target is checked by it, too.
     return _circle(case, instead) or enter(case, instead)
 
 
@@ -132,6 +137,7 @@ def unreadable(case: Case, way: TransitionCandidate) -> Stuck | None:
     """Unparseable output only matters when a template reads one of the declared output keys."""
     for station in stations(case, way) if case.unreadable else ():
         for family, name in sorted(wanted(case.line.station(station).work)):
+            # A flat key, or the object into which a dotted name leads
             key = name if name in case.unreadable else name.partition(".")[0]
             if key in case.unreadable and _reads_context(case, way, family, key):
                 message = f"{station} asks for {key}, but the output that should have said it was not JSON."

@@ -111,6 +111,7 @@ def _host(address: str) -> str:
     """ "" for what is no address over https."""
     try:
         parts = urlsplit(address)
+        # A port that is none raises only when it is read.
         port = parts.port
     except ValueError:
         return ""

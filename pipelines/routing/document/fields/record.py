@@ -64,6 +64,7 @@ class Record(Generic[T]):
         """Return the values of the object's keys, by the attributes that they fill."""
         document, values, usual = reader.given, reader.values, self._usual
         known = reader.known = self._known.copy()
+        # Defaults first: most keys are absent, and those then cost no call.
         values.update(usual)
         for key, field, conditional in self._read:
             if conditional and not field.applies(reader, key):
@@ -94,6 +95,7 @@ class Record(Generic[T]):
                 serialized = write(serialized)
             if serialized is MISSING or (serialized is None and field.written is not Written.ALWAYS):
                 continue
+            # `is not False`, as 0 equals False, and 0 is written.
             if field.written is not Written.UNLESS_EMPTY or (
                 serialized is not False and serialized not in EMPTY
             ):

@@ -136,6 +136,7 @@ def needs(station: Station) -> tuple[str, ...]:
     asks = kind is not None and kind.asks_a_model and not by_people(station)
     model = [MODEL_SERVER, *([] if station.work.get("model") else [DEFAULT_MODEL])] if asks else []
     secret_names = _references(station.work, SECRET)
+    # Which secret `input:<key>` names is known only of a task.
     required_secrets = [name for name in secret_names if not name.startswith(INPUT)]
     own = kind.needs(station.work) if kind else ()
     return (f"kind:{station.kind}", *model, *(f"secret:{name}" for name in required_secrets), *own)

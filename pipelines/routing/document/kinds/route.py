@@ -25,6 +25,7 @@ def labels(station: Station) -> tuple[str, ...]:
 
 
 def _labels(condition: Condition) -> Iterator[str]:
+    # Not below `not`: what a condition excludes is no choice.
     if isinstance(condition, (All, AnyOf)):
         for member in condition.members:
             yield from _labels(member)

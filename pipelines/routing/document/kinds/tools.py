@@ -34,6 +34,7 @@ from pipelines.routing.document.work.kind import Kind
 from pipelines.routing.document.work.model_keys import HISTORY
 from pipelines.routing.document.work.program import ENVIRONMENT, FOLDER, argv
 
+# `{{argument.path}}`
 ARGUMENT = re.compile(r"\{\{\s*argument\.([^\s{}|()\"']+)\s*\}\}")
 """A value that the call of a tool brings along; everything else is rendered before the work starts."""
 ACTIONS = ("allow", "approve", "deny")
@@ -212,6 +213,7 @@ def _policy(reader: Reader, names: tuple[str, ...]) -> None:
 
 
 def _policy_rule(reader: Reader, names: tuple[str, ...]) -> None:
+    # Every tool; `text` only marks the key as known.
     if reader.given.get("tool") == "*":
         reader.text("tool")
     else:

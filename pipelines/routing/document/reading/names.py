@@ -53,6 +53,7 @@ def called(names: Called, key: str) -> PartName:
 
 def read_key(reader: Reader, name: str = "key") -> str:
     key = reader.text(name, required=True)
+    # An empty key was noted by `text` already.
     if key.strip() and not KEY.match(key):
         reader.note(name, _("%(key)s is not a key", key=quote(key)), KEY_WORDS)
     return key

@@ -61,6 +61,7 @@ class Reader:
         self.path = path
         self.problems = problems
         self.given: dict[str, Any] = value if type(value) is dict else {}
+        # A dict for its order: hints name the keys as they were asked for.
         self.known: dict[str, None] = {}
         self.values: dict[str, Any] = {}
         """What its declared keys say, as far as they are read (`fields.record`)."""
@@ -186,6 +187,7 @@ def expected(value: str, choices: Collection[str]) -> str:
     """A hint: the nearest known word if one is near, else all of them. Choices that forms call otherwise, a mapping of
     each word to what they say, are said to people as there."""
     known = [*filter(None, choices)]
+    # Cut, as each comparison takes time by the lengths of both words.
     near = difflib.get_close_matches(value[:100], known[:500], n=1)
     labels = choices if isinstance(choices, Mapping) else {}
     if near:

@@ -25,7 +25,9 @@ from pipelines.routing.document.work.kind import NotBoth
 from pipelines.routing.document.work.references import read_reference, reference_schemas
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+# The token of RFC 9110: `X-Request-Id`
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}\Z")
+# Scheme and host of an address: `https://api.example.com:8443`
 _HOST = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#]*")
 
 
@@ -67,6 +69,7 @@ class Headers(ValuesByName):
             elif type(value) is dict:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or "\n" in value or "\r" in value:
+                # A line end would begin another header.
                 reader.problems.note(at, "is one line of text, or {secret: NAME}")
         return headers
 
@@ -74,6 +77,7 @@ class Headers(ValuesByName):
         line = {"type": "string", "pattern": r"^[^\r\n]*$"}
         return {
             "type": "object",
+            # `chr(92)` is a backslash: the schema says `$` where Python says `\Z`.
             "propertyNames": {"pattern": f"^{HEADER.pattern.replace(chr(92) + 'Z', '$')}"},
             "additionalProperties": {"anyOf": [line, *reference_schemas()]},
         }

@@ -210,6 +210,7 @@ class EnvironmentKey(plain.Object, ValuesByName):
             if type(value) is dict and name and "=" not in name:
                 read_reference(value, at, reader.problems)
             elif type(value) is not str or not name or "=" in name:
+                # In the environment of a process a name ends at the first `=`.
                 reader.problems.note(at, "an environment is names and texts")
         return environment
 

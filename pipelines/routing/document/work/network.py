@@ -23,6 +23,7 @@ HTTPS: Final = 443
 MOST_HOSTS: Final = 100
 LONGEST: Final = 253
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+# 1 to 65535
 _PORT: Final = "[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]"
 # What ends in a number is an address to programs, however it is written.
 _NO_ADDRESS: Final = r"(?!(?:[^:]*\.)?(?:[0-9]+|0[xX][0-9a-fA-F]*)(?::|$))"

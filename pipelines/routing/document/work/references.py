@@ -23,6 +23,7 @@ _OF_INPUT = re.compile(r"input:[^\s{}]{1,64}\Z")
 def read_reference(value: Mapping[str, Any], at: str, problems: Problems) -> None:
     """Note what is wrong with one."""
     reader = Reader(value, at, problems)
+    # Where both keys stand, `variable` is the one that is unknown.
     kind = VARIABLE if reader.has(VARIABLE) and not reader.has(SECRET) else SECRET
     name = reader.text(kind, required=True)
     if name.strip() and not (NAME.match(name) or (kind == SECRET and _OF_INPUT.match(name))):

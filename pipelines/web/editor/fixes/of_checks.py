@@ -21,11 +21,13 @@ def waiting(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     come first, unchanged."""
     stations = _with_both(of.document["stations"], finding.station or "")
     try:
+        # A faulty rule elsewhere is no reason to offer nothing.
         changed = read_line({**of.document, "stations": stations}, keep_faulty_rules=True)
     except DocumentError:
         return
     after = findings_of(LintSubject(changed, of.subject.people, of.subject.required))
     before = _grave(findings_of(of.subject))
+    # The finding has to be gone, and no other may have come.
     if _grave(after) <= before - {(finding.check, finding.station)}:
         label = "Push and wait for the checks before it"
         yield Remedy(label, (edits.change_line(stations=stations),), "list-checks")
@@ -39,6 +41,7 @@ def _with_both(stations: list[Document], target: str) -> list[Document]:
         if station.get("key") == target:
             updated.append(_station(push, "Push the branch", {"kind": "deliver", "to": "push"}, checks))
             updated.append(_station(checks, "Checks of the host", {"kind": "wait_for_checks"}, target))
+        # The target's own rules, too: one that leads back to it passes the checks again.
         rules = station.get("rules")
         redirected = [_led(rule, target, push) for rule in rules] if isinstance(rules, list) else rules
         updated.append(station if redirected == rules else {**station, "rules": redirected})
@@ -62,6 +65,7 @@ def _led(rule: Any, target: str, to: str) -> Any:
 def _free(key: str, used_keys: set[Any]) -> str:
     return next(
         candidate
+        # More candidates than there are keys, so one is free.
         for candidate in (key, *(f"{key}-{n}" for n in range(2, len(used_keys) + 3)))
         if candidate not in used_keys
     )

@@ -42,6 +42,7 @@ VISITS = 10
 """A limit that is offered for a cycle: more rounds than people wait for, and far from the cap."""
 RETRIES = 3
 """A budget that is offered for a rule that goes back."""
+# Each move that is tried costs the analysis of a station.
 MAX_MOVES = 3
 TAKING: Mapping[str, Mapping[str, Any]] = {
     "passed": {"all": [{"result": "success"}, {"verdict": "pass"}]},
@@ -60,6 +61,7 @@ def safe_remedies(of: Remedies, finding: Finding) -> list[Remedy]:
 def _dead(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     station, place = of.place(finding)
     tried = [i for i, rule in enumerate(station.rules[:place]) if rule.id in finding.rules]
+    # A limit that the rule has already is not replaced.
     free = station.rules[place].max_retries is None
     moves = ((to, limit) for to in tried[:MAX_MOVES] for limit in ((None, RETRIES) if free else (None,)))
     for to, limit in moves:
@@ -149,6 +151,7 @@ def rule_for(of: Remedies, station: Station, outcomes: str) -> Remedy | None:
 
 
 def _rule(station: Station, outcomes: str, to: str) -> dict[str, Any]:
+    # Below the 64 characters of an id; on application it is made unique.
     return {"id": f"{station.key}-{outcomes}"[:60], "when": TAKING[outcomes], "to": to}
 
 
@@ -189,6 +192,7 @@ def _unreachable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 def _named(line: ParsedLine) -> set[str]:
     """Stations that something leads to or speaks of, their own rules aside."""
     knobs = [line.policy.on_failure, line.policy.on_reject, *(gate.on_reject or "" for gate in line.gates)]
+    # `station:<key>` and `route:<key>`; other words give an empty text, which is no key.
     referenced = {knob.partition(":")[2] for knob in knobs} | {
         key for pair in line.forbidden_parallel for key in pair
     }
@@ -197,6 +201,7 @@ def _named(line: ParsedLine) -> set[str]:
         referenced.update(station.join.wait_for if station.join else ())
         for rule in station.rules:
             spoken = {*rule.to, rule.exhausted_to or ""}
+            # The condition of a faulty rule cannot be read.
             if rule.fault is None:
                 spoken |= {key for edge in edges_in(rule.when) for key in (edge.source, edge.target)}
             referenced |= spoken - {station.key}
@@ -214,6 +219,7 @@ def _cycle(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
 def _limited(of: Remedies, key: str) -> dict[str, Any]:
     """The limits as they are written, with one more."""
+    # From the document: the parsed line has defaults that nobody wrote.
     written = of.document["stations"][of.line.position(key)].get("limits") or {}
     return {**written, "max_visits": VISITS}
 
@@ -221,8 +227,10 @@ def _limited(of: Remedies, key: str) -> dict[str, Any]:
 def _unknown(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     """Yield remedies for a rule that cannot be read; several faults of one rule are left to a person."""
     station, rule = of.line.rules_by_id.get(finding.rule or "", (None, None))
+    # “… (and 2 more)” is the message of a rule with several faults.
     if station is None or rule is None or rule.fault is None or finding.message.endswith(" more)"):
         return
+    # `stations[1].rules[0].gates[2]` gives `gates` and `2]`.
     what, _dot, rest = finding.path.rpartition(f"rules[{station.rules.index(rule)}].")[2].partition("[")
     if what == "to":
         yield from _unknown_target(of.line, rule, int(rest.rstrip("]")) if rest else None)
@@ -241,6 +249,7 @@ def _unknown_target(line: ParsedLine, rule: Rule, index: int | None) -> Iterator
         return
     name = rule.to[0] if rule.to else ""
     known = [*line.stations_by_key, *line.ends_by_key]
+    # Bounded, as its time grows with the length of the names and their number.
     for near in difflib.get_close_matches(name[:100], known[:500], n=1):
         place = target_name(line, near)
         yield Remedy(f"Lead to {place}", (edits.change_rule(rule.id, to=near),), "arrow-right")
@@ -250,6 +259,7 @@ def _unknown_target(line: ParsedLine, rule: Rule, index: int | None) -> Iterator
 
 
 def _end(name: str) -> dict[str, Any]:
+    # `not-shipped` becomes `NOT_SHIPPED`.
     label = re.sub(r"[^A-Z0-9]+", "_", name.upper())
     return {"key": name, "kind": BUILT_IN_ENDS.get(name, "completed"), "label": label}
 

@@ -33,6 +33,7 @@ def refuted(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     other gates stay unchanged."""
     match = re.fullmatch(r"guarantees\[(\d+)\]", finding.path)
     index = int(match[1]) if match else -1
+    # Behind the line's own guarantees stand those that its repository asks for.
     if not 0 <= index < len(of.line.guarantees):
         return
     after = of.line.guarantees[index].after

@@ -35,12 +35,15 @@ def unfillable(of: Remedies, finding: Finding) -> Iterator[Remedy]:
 
 
 def _waiting(of: Remedies, station: Station, wait_for: Sequence[str]) -> Iterator[Remedy]:
+    # A join of one branch joins nothing, and one that waits for itself never fills.
     if len(wait_for) < 2 or station.key in wait_for:
         return
     join = station.join or Join(())
     changed = replace(station, join=replace(join, wait_for=tuple(wait_for)))
     others = tuple(changed if other.key == station.key else other for other in of.line.stations)
+    # A proper subset: something is gone, and nothing new has come.
     if _found(LintSubject(replace(of.line, stations=others))) < _found(of.subject):
+        # What the document says of the aggregation stays.
         written = of.document["stations"][of.line.position(station.key)].get("join") or {}
         yield wait_for_all(station.key, written, wait_for)
 
@@ -64,6 +67,7 @@ def rework_below(of: Remedies, finding: Finding) -> Iterator[Remedy]:
     moved = _above(line, key, stage)
     if _ways(LintSubject(moved)) == _ways(of.subject):
         start_edits = (
+            # A line that names no start begins at its first station, which the move would change.
             [edits.change_line(start=line.start)] if line.stations[0].key != moved.stations[0].key else []
         )
         label = f"Move above {line.station(stage).name}"

@@ -52,6 +52,7 @@ def remedies_of(document: Document, finding: Finding) -> list[Remedy]:
 def _unknown_key(document: Document, finding: Finding, place: DocumentPlace) -> Iterator[Remedy]:
     """Not inside of conditions, checks and work: there a person looks."""
     key = place.rest
+    # A path that leads deeper, such as `work.foo`, is no identifier.
     if finding.message != AN_UNKNOWN_KEY or not key or not key.isidentifier():
         return
     label = f"Remove “{key}”"
@@ -82,6 +83,7 @@ def _gone(document: Document, finding: Finding, place: DocumentPlace) -> Iterato
                 yield Remedy(label, (edit,), "x")
 
 
+# Pattern of the rest of the path, the key that is removed, and the words of the button
 GONE = (
     (r"on_exhausted\.to", "on_exhausted", "Leave what happens then to the line's policy"),
     (r"gate", "gate", "Take the gate off the station"),
@@ -161,4 +163,5 @@ def _no_rules(document: Document, finding: Finding, place: DocumentPlace) -> Ite
         yield Remedy(label, (edits.add_rule(place.station, rule),), "plus")
 
 
+# In the order in which the remedies are offered
 MAKERS = (_unknown_key, _joined, _gone, _knob, _pair, _switched_off, _no_rules)

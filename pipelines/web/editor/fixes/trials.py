@@ -40,6 +40,7 @@ class Trials:
     def __init__(self, subject: LintSubject) -> None:
         self.subject = subject
         self._reached: dict[str, frozenset[str]] = {}
+        # The cache is that of the process: trials of others at the same time use this up, too.
         self._ends = _tried.cache_info().misses + MAX_NEW
 
     def helps(
@@ -67,11 +68,14 @@ class Trials:
         """Return whether a new transition to `target` leaves the rest of the line no worse."""
         subject = self.subject
         if target not in subject.line.stations_by_key:
+            # Where `@origin` leads depends on the task, so nothing is known of it here.
             return target != "@origin"
         if (station.key, target) in self._pairs:
             return True
+        # A new transition could bring together what must never run in parallel.
         if subject.line.forbidden_parallel or not self._leads_on(target):
             return False
+        # From there back to here it would be a cycle without a budget.
         return bounded or station.key not in self._reach(target)
 
     def _leads_on(self, target: str) -> bool:
@@ -125,7 +129,10 @@ def _tried(question: _TrialQuestion) -> _Trial:
     subject = LintSubject(question.excerpt)
     findings = (finding for check in CHECKS for finding in check.check(subject))
     names = frozenset(
-        _name(finding) for finding in findings if finding.severity != INFO or finding.check == undecided.ID
+        # A note counts as well where it says that something can no longer be decided.
+        _name(finding)
+        for finding in findings
+        if finding.severity != INFO or finding.check == undecided.ID
     )
     study = subject.analysis(subject.line.station(question.station))
     return _Trial(

@@ -82,6 +82,7 @@ def answer(form: PartForm, form_request: FormRequest, setting: Setting) -> FormA
     typed = {name: texts for name, texts in form_request.typed.items() if name in before.fields}
     after, refused, wrong = _tried(before, typed)
     if form_request.peek:
+        # A peek writes nothing: all that was typed stays in the form.
         after, refused = before, typed
     changed = [before.fields[name] for name in typed if name not in refused]
     label = ", ".join(dict.fromkeys(form_field.label for form_field in changed if form_field.label))
@@ -105,13 +106,16 @@ def _tried(before: _FilledForm, typed: Typed) -> tuple[_FilledForm, Typed, dict[
     if not wrong:
         return tried, {}, {}
     accepted = {name: texts for name, texts in typed.items() if name not in wrong}
+    # Written once more without what was refused: one wrong field keeps no other from being stored.
     return before.written(accepted, {}), {name: list(typed[name]) for name in wrong}, wrong
 
 
 def owner_of(path: str, fields: Mapping[str, FormField]) -> str:
     """The field that shows a problem: the longest name that the path begins with, else the rest of its row or form."""
     covering = next((name for name, form_field in fields.items() if path in form_field.covers), "")
+    # `limits` begins `limits.expected` and `limits[0]`, but not `limits_of`.
     inside = [name for name in fields if path.startswith(name) and path[len(name) :][:1] in ("", ".", "[")]
+    # A name with a star at its end is the field for the rest of a row or of the form.
     rests = [
         name
         for name in fields
@@ -139,6 +143,7 @@ def _done(
     order = [*range(len(members))]
     if deed.do == "remove":
         order.remove(deed.index)
+        # The row that moved into its place, or the last one
         focus = f"{rows.name}[{min(deed.index, len(order) - 1)}]" if order else rows.name
     else:
         to = max(0, min(len(members) - 1, deed.index + (-1 if deed.do == "up" else 1)))
@@ -146,6 +151,7 @@ def _done(
         focus = f"{rows.name}[{to}].{deed.do}"
     left = [members[index] for index in order]
     now = {f"{rows.name}[{was}]": f"{rows.name}[{at}]" for at, was in enumerate(order)}
+    # None: the row was removed, and the text typed in it goes with it.
     rename = {f"{rows.name}[{index}]": now.get(f"{rows.name}[{index}]") for index in range(len(members))}
     fragment = places.put(fragment, rows.at, left if left or rows.keeps_empty else places.MISSING)
     return fragment, _moved(refused, rename), _moved(wrong, rename), rows.label, focus

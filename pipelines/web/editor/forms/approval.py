@@ -36,6 +36,7 @@ class RequirementKindField(ChoiceField):
             return fragment
         old = places.get(fragment, self.at[:-1])
         others = {key: value for key, value in old.items() if key not in REQUIREMENTS}
+        # A requirement of one person has no number.
         if kind in ONE_PERSON:
             others.pop("count", None)
         return places.put(fragment, self.at[:-1], {kind: self.firsts[kind], **others})
@@ -60,6 +61,7 @@ def approvers(fragment: Fragment, setting: Setting) -> list[FormField | Rows]:
         OWNER: setting.names.options("stations"),
     }
     firsts = {kind: next((value for value, words in choices), "") for kind, choices in names.items()}
+    # Law §12: reviewers are the default approvers.
     firsts["role"] = Role.REVIEWER
 
     def row(fragment: Fragment, at: Place) -> list[FormField | Rows]:

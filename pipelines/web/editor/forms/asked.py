@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+# Names in one request: a bound on what a client can send
 MOST = 5_000
 
 
@@ -57,6 +58,7 @@ class FormRequest(BaseModel):
     fragment: dict[str, Any]
     own: str = ""
     within: str = ""
+    # Every id of the page begins with it, so nothing else may stand in it.
     scope: str = Field(default="", max_length=100, pattern=r"^[a-z0-9-]*$")
     names: Outline = Field(default_factory=Outline)
     typed: dict[str, list[str]] = Field(default_factory=dict, max_length=1_000)

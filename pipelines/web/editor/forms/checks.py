@@ -63,6 +63,7 @@ def fields(fragment: Fragment, at: Place = CHECKS, label: str = "") -> list[Form
 
 def _rows(at: Place, kind: str, depth: int) -> Rows:
     kinds = [("check", "Add a check")]
+    # Law §6: groups are nested up to 3 deep.
     if depth < checks.MAX_NESTING:
         kinds.append(("group", "Add a group"))
 
@@ -114,6 +115,7 @@ def _check(at: Place, member: dict[str, Any]) -> list[FormField | Rows]:
         control(checks.CHECK, at, "field", ChoiceField, options=fields, free=True, needed=True),
         control(checks.CHECK, at, "operator"),
     ]
+    # `exists` ignores the value (law §6); one that stands there is shown all the same.
     if member.get("operator") != "exists" or "value" in member:
         controls.append(control(checks.CHECK, at, "value", words=True))
     return [*controls, *unplaced(checks.CHECK, at, controls, but=("value",))]

@@ -49,6 +49,7 @@ class Usual(ChoiceField):
     def choices(self, current: str) -> Options:
         if current != self.usual or not current:
             return super().choices(current)
+        # Written out, the usual value takes the place of the empty option.
         return [(value or current, words) for value, words in self.options]
 
 
@@ -134,6 +135,7 @@ def options(declared: plain.Choice) -> list[tuple[str, str]]:
     if declared.required or declared.written is Written.ALWAYS:
         return choices
     choices = [("" if value == declared.default else value, words) for value, words in choices]
+    # False comes before True; all others keep their order.
     return sorted(choices, key=lambda option: option[0] != "")
 
 

@@ -90,6 +90,7 @@ class FormView:
     def field(self, field: FormField) -> dict[str, Any]:
         name = field.name
         typed = self.found.refused.get(name)
+        # What was refused is shown as it was typed, though the fragment has something else.
         values = field.shown(self.found.fragment) if typed is None else typed
         value = values[0] if values else ""
         problems = [_said(problem) for problem in self.found.problems.get(name, ())]

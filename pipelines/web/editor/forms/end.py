@@ -25,6 +25,7 @@ class EndForm:
         always = setting.own in BUILT_IN_ENDS
         label = control(END, (), "label", placeholder=setting.own.upper())
         fields: list[FormField | Rows] = [label]
+        # Key and kind of a built-in end are shown only where the draft says otherwise.
         if not always or fragment.get("key") != setting.own:
             fields.append(control(END, (), "key", covers=("",)))
         if not always or fragment.get("kind") != BUILT_IN_ENDS[setting.own]:

@@ -47,6 +47,7 @@ class FailuresForm:
         stations = document["stations"] or [{"key": "station"}]
         rules = fragment.get("rules")
         if type(rules) is list:
+            # The readers would refuse `told`, which is no key of the document.
             rules = [_without_told(rule) for rule in rules]
         stations[index] = {**stations[index], **({} if rules is None else {"rules": rules})}
         return Placed({**document, "stations": stations}, f"stations[{index}]")
@@ -68,6 +69,7 @@ def _members(fragment: Fragment) -> Iterator[tuple[int, dict[str, Any]]]:
 def _place(rule: Any) -> Place:
     """Return the path of the rule's failure types: alone, or together with `result: failure`."""
     alone: Place = ("when", "failure_type")
+    # `{all: [{result: failure}, {failure_type: …}]}`
     both: Place = ("when", "all", 1, "failure_type")
     return alone if places.get(rule, both) is MISSING else both
 
@@ -125,6 +127,7 @@ class NamedTypesField(Types):
         rule = self.at[:2]
         label, before = places.get(fragment, (*rule, "label")), self.shown(fragment)
         changed = super().written(fragment, typed)
+        # A label that somebody wrote differs from the types, and stays.
         if before and before[0] and label == before[0]:
             return places.put(changed, (*rule, "label"), self.shown(changed)[0])
         return changed
@@ -156,6 +159,7 @@ def _rows(setting: Setting) -> Rows:
     def new(fragment: Fragment, kind: str) -> dict[str, Any]:
         keys = [key for key, _words in stations]
         place = keys.index(setting.own) if setting.own in keys else 0
+        # Suggests the station before this one, where a failure is usually mended.
         to = keys[max(place - 1, 0)] if keys else "failed"
         used_ids = [*setting.names.rules, *values_at(fragment, RULES, "id")]
         free = free_key(f"{setting.own or 'station'}-failure", used_ids)

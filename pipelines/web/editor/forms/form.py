@@ -161,6 +161,7 @@ def with_rest(
         item.at
         for section in sections
         for item in section.fields
+        # Rows cover a list; whatever else stands there is left to JSON.
         if not isinstance(item, Rows) or type(places.get(fragment, item.at)) is list
     ]
     rest = RestField(at=(), label=title, help=words, covered=(*covered, *elsewhere), rows=6)
@@ -192,6 +193,7 @@ def _inside(problems: Sequence[Problem], placed: Placed) -> list[Problem]:
         rest = problem.path[len(placed.path) :]
         inside = problem.path.startswith(placed.path) and (not placed.path or rest[:1] in ("", ".", "["))
         rest = rest.removeprefix(".")
+        # The first step: of `rules[0].to` it is `rules`.
         if inside and re.split(r"[.\[]", rest)[0] not in placed.beside:
             own_problems.append(Problem(rest, problem.message, problem.hint))
     return own_problems
@@ -208,6 +210,7 @@ def skeleton(names: Outline, **parts: Any) -> dict[str, Any]:
         "stations": [bare_station(station) for station in names.stations],
         "gates": [{"key": gate.key} for gate in names.gates],
         "ends": ends,
+        # A key that is no key is a fault of the inputs, not of this fragment.
         "inputs": [{"key": key} for key in dict.fromkeys(names.inputs) if KEY.match(key)],
         **parts,
     }

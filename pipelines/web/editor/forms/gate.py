@@ -90,6 +90,7 @@ def _words(setting: Setting) -> list[FormField | Rows]:
     line = policy.get("on_reject")
     label = dict(known).get(line, line) if type(line) is str else ""
     usual = ("", f"As the line says: {label}" if label else "As the line says")
+    # Law §5: under `flux` a gate offers approve, rework and abort.
     offered = FLUX_OFFERS if setting.names.preset == "flux" else OFFERS
     return [
         control(GATE, (), "offers", SeveralField, options=words_of(WORDS), usual=offered),
@@ -105,6 +106,7 @@ def _filled(fragment: Fragment) -> Section:
         "No fields. Required checkboxes make a checklist.",
     )
     rows = inputs.rows(("fields",), "Fields", add, empty, types=FIELD_TYPES)
+    # A draft may hold anything here; what is no list is left to JSON.
     items = [rows] if type(fields) is list or fields is places.MISSING else []
     help_text = "Filled in with an approval. Later stations read them as {{variables.key}}."
     return Section(title="Fields to fill in", fields=items, help=help_text, open="fields" in fragment)

@@ -63,6 +63,7 @@ def _rows(setting: Setting) -> Rows:
 def form_of(member: Any) -> str:
     if type(member) is not dict:
         return ""
+    # AFTERWARDS before WITHOUT: such a guarantee has a `never`, too.
     return next((form for form in (AFTERWARDS, WITHOUT, VISIT, ENDS, COST) if form in member), "")
 
 

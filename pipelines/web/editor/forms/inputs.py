@@ -71,6 +71,7 @@ def _new(fragment: Fragment, at: Place) -> dict[str, Any]:
 
 def _row(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> list[FormField | Rows]:
     kind = places.get(fragment, (*at, "type"))
+    # Bounds that this type does not have, and that the document does not name either
     absent = [
         rule
         for rule, types in RULES.items()
@@ -91,6 +92,7 @@ def _row(fragment: Fragment, at: Place, *, types: Collection[str] = TYPES) -> li
 
 
 def _default(at: Place, kind: Any) -> FormField:
+    # Of other types, such as a number, the default is typed as JSON.
     if kind not in (*PLAIN, places.MISSING):
         return control(INPUT, at, "default", words=True)
     return control(INPUT, at, "default", TextField, **({"rows": 3} if kind == LONG_TEXT else {}))

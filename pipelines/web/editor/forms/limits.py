@@ -129,6 +129,7 @@ def _budget(
     fragment: Fragment, at: Place, setting: Setting, role_options: list[tuple[str, str]]
 ) -> Sequence[FormField | Rows]:
     kind = places.get(fragment, (*at, "kind"))
+    # A draft may hold a list there, by which nothing can be looked up.
     lists = KINDS.get(kind, ()) if type(kind) is str else ()
     controls: list[FormField | Rows] = [
         *(control(BUDGET, at, key) for key in ("label", "key")),

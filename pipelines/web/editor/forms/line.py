@@ -39,6 +39,7 @@ class LineForm:
 
     def sections(self, fragment: Fragment, setting: Setting) -> Sequence[Section]:
         preset = fragment.get("preset", DEFAULT_PRESET)
+        # A preset that does not exist is shown with the options of a new line.
         usual = PRESETS[preset] if type(preset) is str and preset in PRESETS else PRESETS[DEFAULT_PRESET]
         starts = [("", "The first station"), *setting.names.options("stations")]
         names: list[FormField | Rows] = [

@@ -62,6 +62,7 @@ class Value(FormField):
             return value
         if operators.takes(self.op) == "list" and type(value) is list and value:
             listing = ", ".join(map(as_typed, value))
+            # Only if the text is read back as the very same list
             if LISTED.value(listing) == value:
                 return listing
         return as_typed(value)
@@ -90,6 +91,7 @@ def fitting(test: Mapping[str, Any], op: str, *, text_only: bool) -> dict[str, A
 
 
 def _usable(op: str, value: Any, text_only: bool) -> Any:
+    # A text of two numbers, such as `200,299`
     if op == "range":
         return value if _is_range(value) else "0,100"
     operand_type = operators.takes(op)
@@ -103,6 +105,7 @@ def _usable(op: str, value: Any, text_only: bool) -> Any:
         return value if type(value) is str and _is_pattern(value) else ""
     if text_only or operand_type in ON_TEXTS:
         return value if type(value) is str else "" if value in (MISSING, []) else as_typed(value)
+    # From an operator of lists to one of single values
     if type(value) is list and len(value) == 1:
         return value[0]
     return "" if value is MISSING else value

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pipelines.routing.basics.problems import join
 
 Place = tuple[str | int, ...]
+# None is a value that a document can hold.
 MISSING: Final = object()
 
 
@@ -41,6 +42,7 @@ def put(value: Any, place: Place, new: Any) -> Any:
         return _put_member(value, step, rest, new)
     inside = value if type(value) is dict else {}
     below = put(inside.get(step), rest, new) if rest else new
+    # None: there was nothing on the way, so nothing is made to remove something from it.
     if below is MISSING or (new is MISSING and rest and below in ({}, None)):
         return {key: member for key, member in inside.items() if key != step}
     return {**inside, str(step): below}

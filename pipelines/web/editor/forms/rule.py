@@ -68,6 +68,7 @@ class RuleForm:
         """An id that another rule of the line has."""
         others = list(setting.names.rules)
         if setting.own in others:
+            # Takes out one only: where two rules have this id, it is a fault.
             others.remove(setting.own)
         name = places.get(fragment, ("id",))
         if name not in others:
@@ -137,8 +138,10 @@ class TargetField(ChoiceField):
         key = typed[0] if typed else ""
         if key != FORK:
             return places.put(fragment, self.at, key)
+        # No branches: `@origin`, `@blocked`, and the option of a fork itself.
         stations = [value for value, _words in self.options if not value.startswith(("@", "*"))]
         before = self.shown(fragment)
+        # The target until now stays the first branch.
         return places.put(fragment, self.at, list(dict.fromkeys([*before, *stations]))[:2])
 
 

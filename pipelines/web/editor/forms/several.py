@@ -33,6 +33,7 @@ class SeveralForm:
             control(STATION, (), "gate", options=gates),
             *workers,
         ]
+        # Labels choose a runner, so they are of kinds that run somewhere.
         if all(kind in KINDS and _has_labels(kind) for kind in self._kinds(setting)):
             fields.append(control(STATION, (), "labels"))
         return [Section(fields=fields)]

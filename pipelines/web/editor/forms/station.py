@@ -59,6 +59,7 @@ class StationForm:
         if known and (known.executes or known.calls):
             sections.append(Section(title="Where it runs", fields=[control(STATION, (), "labels")]))
         placed = [field for section in sections for field in section.fields]
+        # These have a place above, only for the kinds that know them.
         further = unplaced(STATION, (), placed, but=("labels", "result_document", "expects"))
         sections[0] = replace(sections[0], fields=[*sections[0].fields, *further])
         words = "What has no field of its own, as JSON."
@@ -91,7 +92,9 @@ def _names(kind: str, fragment: Fragment) -> list[FormField | Rows]:
 def _result(kind: str) -> Section:
     fields: list[FormField | Rows] = [control(STATION, (), key) for key in ("result_document", "output_keys")]
     return Section(
-        title="Result", fields=fields if kind in KINDS and KINDS[kind].result_document else fields[1:]
+        # Without a result document the keys of the output remain.
+        title="Result",
+        fields=fields if kind in KINDS and KINDS[kind].result_document else fields[1:],
     )
 
 

@@ -97,6 +97,7 @@ class NetworkField(ChoiceField):
         if list(typed) != [EGRESS]:
             return super().written(fragment, typed)
         stands = places.get(fragment, self.at)
+        # Chosen again, the hosts that are listed stay.
         return places.put(fragment, self.at, stands if type(stands) is dict else {EGRESS: []})
 
 
@@ -127,6 +128,7 @@ def reach(fragment: Fragment) -> Section:
         rows=3,
         code=True,
     )
+    # What else a draft holds there is left to JSON.
     known = network in (MISSING, NONE, OPEN) or type(network) is dict
     fields: Items = [
         *([choice] if known else []),

@@ -12,6 +12,7 @@ from pipelines.work.agents.stream import LONGEST_NAME, Stream
 from pipelines.work.agents.tools import called
 from pipelines.work.agents.values import count, dollars, items, record, said, text
 
+# `Exit code 2` or `Error: Exit code 2`, at the start of the output of a failed command
 EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 SYNTHETIC = "<synthetic>"
 """The model of what the program says in its model's place: that there was no answer."""
@@ -52,6 +53,7 @@ class Claude(Stream):
 
     def _assistant(self, line: dict[str, Any]) -> bool:
         message = record(line.get("message"))
+        # No answer of the model, so before `answered`.
         if line.get("error") or message.get("model") == SYNTHETIC:
             self.tell(said(message.get("content")) or text(line.get("error")))
             return True
@@ -134,4 +136,5 @@ class Claude(Stream):
 
 
 def _away(status: Any) -> bool:
+    # 408: it took too long; 429: too many requests
     return type(status) is int and (status in (408, 429) or status >= 500)

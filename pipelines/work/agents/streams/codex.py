@@ -11,9 +11,11 @@ from pipelines.work.agents.steps import Step, StepKind, StepState, TextChange, V
 from pipelines.work.agents.stream import LONGEST_NAME, Stream
 from pipelines.work.agents.values import count, exit_code, items, record, said, text
 
+# `Reconnecting... 2/5 (…)` or `Reconnecting... waiting for network`
 RECONNECTING = re.compile(
     r"Reconnecting\.\.\. (?:(\d{1,4})/(\d{1,4})|waiting for network)(?: \((.*)\))?", re.DOTALL
 )
+# `/bin/bash -lc 'make test'`
 SHELL = re.compile(r"\S*/(?:ba|z|da)?sh -l?c ")
 STATES = {"completed": StepState.DONE, "failed": StepState.FAILED, "declined": StepState.DENIED}
 VERBS = {"add": Verb.WRITE, "delete": Verb.DELETE}
@@ -44,6 +46,7 @@ class Codex(Stream):
             if over:
                 self.tell(text(item.get("message")), StepState.DONE)
             return True
+        # Every item but an error comes of an answer of the model.
         self.answered()
         if kind in ("agent_message", "reasoning"):
             if over:

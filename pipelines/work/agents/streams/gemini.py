@@ -14,6 +14,7 @@ from pipelines.work.agents.values import count, record, text
 
 REFUSED = re.compile(r"denied by policy|policy_violation|requires? (?:user )?(?:approval|confirmation)", re.I)
 AWAY = re.compile(r"fetch failed|ECONN|ETIMEDOUT|UNAVAILABLE|RESOURCE_EXHAUSTED|\b(?:429|50[0234])\b")
+# On a line of its own, in the output of a shell command: `Exit Code: 2`
 EXIT = re.compile(r"(?m)^Exit Code: (\d{1,3})$")
 
 
@@ -55,6 +56,7 @@ class Gemini(Stream):
         return True
 
     def _tool(self, line: dict[str, Any]) -> bool:
+        # The next text is another message.
         self._speaking = False
         name = text(line.get("tool_name"))
         kind, verb, what, changes = called(name, line.get("parameters"))
@@ -66,6 +68,7 @@ class Gemini(Stream):
         why = text(error.get("message"))
         output = text(line.get("output")) or why
         code = EXIT.search(output)
+        # Also where the status is no error: then only the output says the exit code.
         failed = line.get("status") == "error" or bool(code and int(code[1]))
         state = StepState.FAILED if failed else StepState.DONE
         if line.get("status") == "error" and REFUSED.search(f"{text(error.get('type'))} {why}"):

@@ -102,5 +102,6 @@ def _parser() -> argparse.ArgumentParser:
         add("--token-variable", default="", metavar="NAME", help=f"That holds the token ({VARIABLES[key]}).")
         add("--issue", type=int, default=0, metavar="N", help="Also write a comment on this issue.")
         add("--commit", default="", help="Also set the status gateline of this commit, all 40 letters.")
+        # A default here would undo a --json that stands before the host
         add("--json", action="store_true", default=argparse.SUPPRESS, help="Print JSON, for programs.")
     return parser

@@ -27,6 +27,7 @@ PATIENCE_SECONDS: Final = 900.0
 """How long the server may be away before work gives up. Whether it still has its lease the renewal finds out."""
 TIMEOUT: Final = httpx2.Timeout(60.0, connect=5.0, read=300.0)
 RENEWAL_TIMEOUT: Final = httpx2.Timeout(5.0)
+# From the server or a proxy before it: the call comes again later
 AWAY: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 REFUSED: Final = frozenset({401, 403})
 
@@ -66,6 +67,7 @@ class ServerCalls:
 
     def once(self, method: str, path: str, document: Any = None, *, lease: uuid.UUID | None = None) -> Any:
         """:raises ServerAway, LeaseLost, NotStored, CallRefused, BearerRefused"""
+        # A renewal that waited longer might come after the end of the lease
         timeout = RENEWAL_TIMEOUT if path == "/leases" else TIMEOUT
         try:
             answer = self._client.request(
@@ -122,6 +124,7 @@ class ServerCalls:
                     raise
                 log.warning("server_away", error=str(error)[:200])
             tried = True
+            # Spread, so that calls do not come back all at the same moment
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause = min(pause * 2, 5.0)
 
@@ -139,6 +142,7 @@ class ServerCalls:
             try:
                 with self._client.stream("GET", self._base + path, headers=_about(lease)) as answer:
                     if answer.status_code >= 300:
+                        # Nothing of a streamed answer was read yet, and its reason stands in it
                         answer.read()
                     self._look_at(answer)
                     with target.open("wb") as file:

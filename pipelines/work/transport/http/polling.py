@@ -61,6 +61,7 @@ class Polling:
         self._free.clear()
         await asyncio.sleep(LEAST_SECONDS)
         try:
+            # Spread, so that runners that were started together do not ask together
             async with asyncio.timeout(IDLE_SECONDS * random.uniform(0.8, 1.2)):
                 await self._free.wait()
         except TimeoutError:

@@ -77,6 +77,7 @@ class SentClaims(CallsTogether[int, "Claimed"]):
 
 @dataclass(frozen=True)
 class Claimed:
+    # Wrapped: None as an answer would mean that the call has to come by itself
     started: Started | None
 
 

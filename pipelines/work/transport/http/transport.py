@@ -124,9 +124,11 @@ class HttpTransport:
         at = f"/jobs/{started.orders.job_id}/files/"
         parts: list[str] = []
         while data := await asyncio.to_thread(file.read, wire.MOST_PART):
+            # What fits into one part is sent as the file itself, and needs no joining
             part = digest if size <= wire.MOST_PART else sha256(data).hexdigest()
             await self._calls.send_bytes(at + part, data, started.lease)
             parts.append(part)
+        # Of an empty file nothing was read, and it is sent all the same
         if not parts:
             await self._calls.send_bytes(at + digest, b"", started.lease)
         elif parts != [digest]:

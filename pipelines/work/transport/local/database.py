@@ -31,6 +31,7 @@ class Database:
     def _begin(self) -> None:
         """Register in each thread a connection of its own, which this object closes in the end."""
         own = connections["default"]
+        # Django lets only its own thread close a connection, and `close` runs in another one
         own.inc_thread_sharing()
         self._used.add(own)
 
@@ -83,6 +84,7 @@ def _kept(function: Callable[..., T], *arguments: Any, **more: Any) -> T:
     try:
         return function(*arguments, **more)
     except (OperationalError, InterfaceError):
+        # Inside of a transaction its owner still has to roll it back
         if not connection.in_atomic_block:
             connection.close()
         raise

@@ -35,12 +35,14 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
     """The same answer for every attempt of the job. Deliveries to one branch are cleared one after the other: `wait`
     while another one is under way. :raises LeaseLost"""
     job = Job.objects.select_related("task").get(pk=job_id)
+    # no_key: rows that only refer to the task can still be inserted
     task = Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=job.task_id)
     now = still_held(job_id, lease)
     line = versions.by_id(job.pinned_id)
     work = line.station(job.station).work
     repository, state = repository_of(task, line), standing_before(job)
     gate_key = str(work.get("gate") or "")
+    # Law §15, Delivery: approved on exactly this tree, however the token came here
     visit, of = approved(job, gate_key, state) if gate_key else (None, "")
     gate = line.gates_by_key.get(gate_key)
     if (refused := _refusal(repository, state)) is not None:
@@ -57,16 +59,20 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         else (state.branch, pushed_to(task.pk, state.branch, job.pk))
     )
     protection, involved = protection_of(repository), involved_in(task, line)
+    # Law §15, Protection: beside the gate, what the repository asks for
     approvals, earlier = (_approvals(job, line, state), versions_before(task)) if protection else ([], set())
     by_two = partial(published_by_two, line, repository)
     lacks = lacking(protection, approvals, involved, by_two, job.pinned_id, *earlier)
+    # A request on the task's own branch changes nothing yet: it says what is missing
     if lacks and (to != REQUEST or not _is_own(task, branch, onto)):
         why = f"{repository.name} is protected. Missing: {lacks}. Requester and producers do not count."
         return Clearance(f"{why} Have exactly these files approved by others.", NOT_APPROVED)
     if to == MERGE:
+        # Held until the row below is written: two deliveries would both find the branch free
         delivery_queue.lock(repository.pk, branch)
         if wait := delivery_queue.wait(job, repository.pk, branch):
             return Clearance(wait=wait)
+    # A later attempt gets what the first was cleared for
     made, _new = Delivery.objects.get_or_create(
         job=job,
         defaults={
@@ -83,6 +89,7 @@ def clear(job_id: int, lease: uuid.UUID) -> Clearance:
         },
     )
     people = frozen(task, involved, protection) | amount_of(job)
+    # What landed keeps its receipt
     if made.landed_at is None and made.people != people:
         made.people = people
         made.save(update_fields=["people"])
@@ -173,6 +180,7 @@ def delivered(
     Task.objects.select_for_update(no_key=True, of=("self",)).get(pk=task_id)
     now = still_held(job_id, lease)
     known = {} if base is None else {"base": base}
+    # Told again, it keeps the moment at which it landed
     landing = Delivery.objects.filter(job=job_id, landed_at=None)
     landing.update(commit=commit, landed_at=now, moved=False, **known)
     if request is None:

@@ -12,6 +12,7 @@ from pipelines.queries.allowed_folders import allowed_to
 from pipelines.routing.document.kinds import templates
 from pipelines.routing.document.line import ParsedLine, Station
 
+# `/srv/app/` where a path begins: not in a URL, in a relative path, or behind a template
 FOLDER = re.compile(r"(?<![\w:/.}])/[^\s/]+/")
 
 
@@ -31,6 +32,7 @@ def inputs_of(task: Task, line: ParsedLine) -> dict[str, Any]:
 
 
 def is_name(value: Any) -> bool:
+    # Every address of a repository has one of these
     return isinstance(value, str) and bool(value) and not re.search(r"[/:@]", value)
 
 

@@ -64,6 +64,7 @@ def handed_over(task_id: int, before: int | None = None) -> list[Earlier]:
     rows = done.order_by("job_id", "name")
     last: dict[str, tuple[int, list[Earlier]]] = {}
     for job, station, name, stored in rows.values_list("job_id", "job__station", "name", "blob__name"):
+        # Jobs come in order: a later visit replaces what an earlier one handed over
         if last.get(station, (0, []))[0] != job:
             last[station] = (job, [])
         last[station][1].append(Earlier(station, name, stored))
@@ -108,6 +109,7 @@ def write(job_id: int, task_id: int, lease: uuid.UUID, left: Leavings, stored: S
     :raises LeaseLost: nothing is written"""
     now = still_held(job_id, lease)
     storage.record(stored, now)
+    # The call may come again, and its rows are those of the last one
     Artifact.objects.filter(job_id=job_id).delete()
     Artifact.objects.bulk_create(
         Artifact(task_id=task_id, job_id=job_id, name=one.name, media_type=one.media_type, blob_id=one.digest)

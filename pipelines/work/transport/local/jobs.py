@@ -88,6 +88,7 @@ def resume(results: Iterable[engine.ReportResult]) -> dict[int, Started]:
         jobs += Job.objects.select_related("task__project__owner").filter(
             pk__in=again, state=Job.State.RUNNING
         )
+    # After a repeat somebody else may have the job, under another lease
     its = [job for job in jobs if job.lease_key == by_job[job.pk].next_lease]
     return {started.orders.job_id: started for started in _with_orders(its)}
 

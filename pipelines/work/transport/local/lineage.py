@@ -107,9 +107,11 @@ class Family:
         ]
         if not own_snapshots:
             return self.base
+        # No branch was joined: the last snapshot holds all files, and nothing is merged
         if not any(self.tokens[snapshot.token].joined_id for snapshot in own_snapshots):
             return self._whole(own_snapshots[-1])
         merged: Manifest = self.base[1] if self.base else ()
+        # Law §7: each station's changes, in the order in which the stations were left
         for snapshot in own_snapshots:
             before = self.stood(snapshot.token, snapshot.began)
             merged = changed(merged, before[1] if before else (), self._whole(snapshot)[1])
@@ -118,6 +120,7 @@ class Family:
     def _part(self, token: int, at: datetime) -> set[int]:
         """The token, those that it was forked from, and those that had been joined into one of them by then."""
         token_ids, grown = set(self._up(token)), True
+        # Until nothing is added: a branch may itself have had others joined into it
         while grown:
             more = {
                 pk

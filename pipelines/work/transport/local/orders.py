@@ -113,6 +113,7 @@ def cost_left(job: Job, line: ParsedLine, station: LineStation) -> dict[str, Any
     if not limits:
         return {}
     least, limit = min(limits)
+    # More may have been spent than the limit: then nothing is left
     return {"cost_usd": float(max(least, Decimal())), "cost_limit": limit}
 
 

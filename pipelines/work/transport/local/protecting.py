@@ -31,6 +31,7 @@ def involved_in(task: Task, line: ParsedLine) -> Involved:
     """Read who had a part in a task and in those that it follows, whose files it may have."""
     chain = list(_followed(task))
     ids = [link.pk for link in chain]
+    # The first event of a task names who began it
     began = Event.objects.filter(task__in=ids, seq=1).values_list("actor", flat=True)
     requesters = {link.requester_id for link in chain if link.requester_id}
     anonymous = any(link.requester_id is None for link in chain)
@@ -114,6 +115,7 @@ def frozen(task: Task, involved: Involved, protection: Protection) -> dict[str, 
 
 def _person(actor: str) -> int:
     number = actor.removeprefix(PERSON)
+    # 0 is nobody's id: no person acted
     return int(number) if number != actor and number.isdigit() else 0
 
 

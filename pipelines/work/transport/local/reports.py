@@ -44,6 +44,7 @@ class Reports:
     async def _sent(self, reports: Sequence[Report]) -> list[ReportAnswer | Exception]:
         answers = await self._database.insist(deliver, list(reports))
         following = (answer.following.orders for answer in answers if answer.following)
+        # Their reports come in a moment, and go with the next bundle
         self._together.expect([orders.job_id for orders in following if instant(orders.kind)])
         return [ReportFailed(answer.detail) if answer.status == "error" else answer for answer in answers]
 

@@ -105,6 +105,7 @@ class BranchStandings:
             state = self._begun
         else:
             state = GitState(last.branch, last.base_branch, last.base, last.head, last.tree)
+        # What a delivery found before the last commit is settled by that
         since = last.job_id if last else 0
         moved = any(token_id in tokens and job > since for token_id, job in self._moved)
         return replace(state, packs=self._packs(moment), moved=moved)
@@ -127,12 +128,14 @@ class BranchStandings:
         if len(states) < 2 and states.keys() == {_mark(state) for state in changed.values()}:
             return replace(next(iter(states.values()), before), packs=self._packs(event.at))
         branches = {branch.head: branch for state in states.values() for branch in self._branches(state)}
+        # Nothing was committed before the fork: then one of the branches tells the base
         known = before if before.head else next(iter(states.values()), before)
         return replace(
             before,
             branch=known.branch,
             base_branch=known.base_branch,
             base=known.base,
+            # There is no tree of all of them until a station has merged them
             tree="",
             packs=self._packs(event.at),
             joined=True,

@@ -41,6 +41,7 @@ class LocalTransport:
         await self.house.insist(self._register, dict(facts))
 
     def _register(self, facts: dict[str, Any]) -> None:
+        # The database's clock, as of everything that is compared with it
         now = jobs.later(0)
         Worker.objects.update_or_create(id=self.worker, defaults=facts | {"started_at": now, "seen_at": now})
         self._claim.look_up()
@@ -111,6 +112,7 @@ class LocalTransport:
 
     async def store(self, started: Started, left: Leavings) -> None:
         known = await self.engine.insist(storage.known, left.files)
+        # In no thread of the database: no connection waits for a disk
         stored = await asyncio.to_thread(handover.save, left.root, left.files, known)
         orders = started.orders
         await self.engine.insist(handover.write, orders.job_id, orders.task_id, started.lease, left, stored)

@@ -102,6 +102,7 @@ class LocalTrial:
             if self._length < LOG_CHARACTERS:
                 piece = bounded(text, LOG_CHARACTERS - self._length)
                 await self._database.insist(append_log, self._trial, self._length, piece)
+                # After a cut nothing more is appended
                 self._length += len(piece) if piece == text else LOG_CHARACTERS
 
         return append

@@ -22,6 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     if subject.line.workspace is None:
         return
     taking = {station.key for station in subject.line.stations if _takes_in(station)}
+    # Without what leads out of such a station: a path through it has taken the base in.
     ways = [(way.source, way.target) for way in subject.transitions if way.source not in taking]
     for station in subject.line.stations:
         merges = station.kind == deliver.KIND.key and station.work.get("to", deliver.MERGE) == deliver.MERGE
@@ -49,4 +50,5 @@ def _takes_in(station: Station) -> bool:
 
 
 def _is_for_moved_base(rule: Rule) -> bool:
+    # By its text: however deep in the condition the failure type is named.
     return rule.fault is None and BASE_MOVED in jsontext.dumps(rule.source.get("when"))

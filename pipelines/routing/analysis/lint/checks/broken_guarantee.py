@@ -25,6 +25,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                 short=promise.sentence,
                 why=promise.path,
                 hint="change the line so that this path is not possible, or remove the guarantee"
+                # law §14: behind the line's own stand those that a protection asks for.
                 if index < len(subject.line.guarantees)
                 else "change the line so that others approve, or the protection in the project settings",
             )

@@ -87,4 +87,5 @@ def _hint(line: ParsedLine, bound: CostBound) -> str:
 
 
 def _dollars(amount: Decimal) -> str:
+    # Parts of a cent only where there are any.
     return f"${amount:,.2f}" if amount == amount.quantize(Decimal("0.01")) else f"${amount.normalize():,f}"

@@ -29,6 +29,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
                     rule=rule.id,
                     rules=tuple(below.id for below in station.rules[index + 1 :]),
                 )
+                # Another such rule further down is one of those below this one.
                 break
 
 

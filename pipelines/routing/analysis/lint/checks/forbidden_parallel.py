@@ -48,6 +48,7 @@ def _pairs(subject: LintSubject, rule: Rule) -> Iterator[tuple[str, tuple[str, s
         elif any(
             pair[0] in one and pair[1] in other
             for (of_one, one), (of_other, other) in permutations(branches, 2)
+            # What comes of the same target follows it, and does not run beside it.
             if not of_one & of_other
         ):
             yield WARNING, pair
@@ -68,6 +69,7 @@ def _branches(subject: LintSubject, rule: Rule) -> list[Branch]:
         fed = [branch for branch in branches if branch[1] & set(station.join.wait_for)]
         targets = frozenset().union(*(of for of, _ in fed))
         filled = set(station.join.wait_for) <= frozenset().union(*(reach for _, reach in fed))
+        # Where all targets have met, no branch is left to run beside.
         if len(fed) > 1 and filled and targets != set(rule.to):
             branches.append((targets, _reach(subject, station.key)))
     return branches

@@ -20,6 +20,7 @@ CAUSE = "Gate that can be bypassed"
 def check(subject: LintSubject) -> Iterator[Finding]:
     for station, index, liveness in subject.standings():
         rule = liveness.rule
+        # A rule that never matches is told by another check.
         if rule.fault is not None or not rule.gates or liveness.status == DEAD:
             continue
         for shadow in subject.analysis(station).shadows(rule):

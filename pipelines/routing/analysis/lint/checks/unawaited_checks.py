@@ -22,6 +22,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     if git is None or not required:
         return
     waits = {station.key for station in subject.line.stations if station.kind == wait_for_checks.KIND.key}
+    # Without what leads out of a station that waits: a path through it has waited.
     ways = [
         (transition.source, transition.target)
         for transition in subject.transitions

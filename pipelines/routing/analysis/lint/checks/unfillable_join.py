@@ -47,6 +47,7 @@ def _faults(subject: LintSubject, station: Station, wait_for: tuple[str, ...]) -
             _("The join of %(here)s waits for %(key)s, which never leads to %(here)s", **words),
             _("lead %(key)s to %(here)s, or do not wait for it", **words),
         )
+    # Of a station that never delivers it is told already.
     if not silent:
         yield from _apart(subject, here, wait_for)
 

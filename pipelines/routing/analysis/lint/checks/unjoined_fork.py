@@ -53,6 +53,7 @@ def meetings(subject: LintSubject, station: Station, rule: Rule) -> Iterator[tup
     branches = [spread({target}, pairs) - {station.key} for target in targets]
     for place in line.stations:
         sources = {transition.source for transition in drawn if transition.target == place.key}
+        # With `stage` it is a rework station, where what failed meets from everywhere.
         if place.join is not None or place.stage or place.key in targets:
             continue
         own = [[key for key in branch if key in sources and _alone(key, branches)] for branch in branches]

@@ -23,6 +23,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
         known = station.join.wait_for
         for index, rule in enumerate(station.rules):
             for place, path in paths_in(rule, OutputTest):
+                # branches.<key>, of paths that may have fewer steps
                 root, key = (*path.names, "", "")[:2]
                 if root == BRANCHES and key and key not in known:
                     message = _(

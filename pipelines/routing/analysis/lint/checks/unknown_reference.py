@@ -29,6 +29,7 @@ def _rules(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(ID, ERROR, fault.path, fault.message, fault.hint, station.key, rule.id)
                 continue
             for edge in edges_in(rule.when):
+                # `at_least: 0` is true anyway.
                 if edge.at_least and not edges & {(edge.source, edge.target), (edge.source, ANYWHERE)}:
                     message = _(
                         "Rule %(rule)s counts %(source)s → %(target)s, and no way leads there",

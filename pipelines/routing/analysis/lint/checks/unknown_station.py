@@ -21,6 +21,7 @@ def check(subject: LintSubject) -> Iterator[Finding]:
     for station in subject.line.stations:
         for index, rule in enumerate(station.rules):
             for place, path in paths_in(rule, FactTest):
+                # stations.<key>, of paths that may have fewer steps
                 root, key = (*path.names, "", "")[:2]
                 if root == STATIONS and key and key not in known:
                     message = _(

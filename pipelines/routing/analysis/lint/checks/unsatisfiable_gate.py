@@ -101,6 +101,7 @@ def _contradictions(gates: tuple[Gate, ...]) -> dict[str, list[GateFault]]:
             try:
                 faults[gate.key] = list(_contradiction(gate))
             except EffortExhausted:
+                # The bound is for all gates together: nothing of it is left for the rest.
                 break
     return faults
 

@@ -73,4 +73,5 @@ def _meant(trigger: str) -> str:
 
 
 def _plain(word: str) -> str:
+    # Letters alone, so that “retry-limit exceeded” is known for RetryLimitExceeded.
     return re.sub(r"[^a-z]", "", word.lower())

@@ -34,5 +34,6 @@ def _asks(gate: Gate) -> bool:
     """Return whether a person may be asked to approve: always, of a sample, or where a check or a tool says
     hold."""
     checks = gate.checks.checks() if gate.checks is not None and gate.enforces_checks else ()
+    # Rank 1 is the action hold, which asks a person even in mode auto (law §6).
     holds = "hold" in gate.tool_asks_for or any(RANK.get(gate_check.action) == 1 for gate_check in checks)
     return "approve" in gate.offers and (gate.has_people or holds)

@@ -71,6 +71,7 @@ class OperatorField(ChoiceField):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         op = typed[0] if typed else ""
         test = places.get(fragment, self.at[:-1])
+        # The field is at `….eval.op`; an eval compares texts.
         changed = fitting(test if type(test) is dict else {}, op, text_only="eval" in self.at[-2:-1])
         return places.put(fragment, self.at[:-1], changed)
 

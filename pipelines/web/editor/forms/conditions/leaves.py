@@ -120,6 +120,7 @@ def _operators(known: Sequence[str]) -> Options:
     return [(op, words) for op, words in operators.WORDS.items() if op in known]
 
 
+# What can find several nodes: `[*]`, `[?…]`, `[1,2]`, `[0:3]`, `..`
 SEVERAL = re.compile(r"[*?,:]|\.\.")
 
 
@@ -145,6 +146,7 @@ def _at_path(fragment: Any, place: Place, known: tuple[tuple[str, str], ...]) ->
             needed=True,
         )
     ]
+    # Only a path that may find several nodes leaves a choice of which count.
     if "of" in test or (type(path) is str and path.startswith("$") and SEVERAL.search(path)):
         some = [
             ("", "some of them"),
@@ -207,6 +209,7 @@ def _usual_edge(around: ConditionSetting) -> dict[str, Any]:
 
 
 LEAVES: Mapping[str, ConditionKind] = {
+    # `always: false` is shown as JSON.
     "always": ConditionKind(label="Always", new=lambda around: True, fits=lambda value: value is True),
     "result": ConditionKind(
         label="Result",

@@ -59,6 +59,7 @@ def items(fragment: Any, at: Place, around: ConditionSetting, depth: int = 0) ->
     condition = places.get(fragment, at)
     kind = kind_of(condition)
     if not kind or depth > DEEPEST:
+        # At the root the form has a field for the whole condition as JSON beside it.
         return [AnythingField(at=at, label="Condition as JSON", rows=4)] if depth else []
     first = ConditionKindField(at=at, label="Condition", options=_kinds(condition, kind), around=around)
     return [first, *_of_kind(kind, fragment, at, around, depth)]
@@ -96,6 +97,7 @@ class ConditionKindField(ChoiceField):
     def written(self, fragment: Any, typed: Sequence[str]) -> Any:
         before = places.get(fragment, self.at)
         after = turned(before, typed[0] if typed else "", self.around)
+        # A rule without a condition is always true, so “always” is left out where it is chosen.
         is_root = len(self.at) == 1
         return places.put(
             fragment, self.at, MISSING if is_root and after == {"always": True} != before else after
@@ -147,6 +149,7 @@ def members(kind: str, at: Place, around: ConditionSetting, depth: int) -> Rows:
         ],
         empty="No conditions yet. Always true." if kind == "all" else "No conditions yet. Never true.",
         rest=False,
+        # An empty `all` is true, an empty `any` false (law §12): it says something.
         keeps_empty=True,
         css="ef-condition",
     )

@@ -71,6 +71,7 @@ class FormField:
 
     def put(self, fragment: Any, value: Any) -> Any:
         if value is MISSING:
+            # Without its value the object around it says nothing, such as `due` without `after`.
             return places.put(fragment, self.whole or self.at, MISSING)
         for place, other in self.also:
             fragment = places.put(fragment, place, other)

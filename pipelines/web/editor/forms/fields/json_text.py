@@ -26,6 +26,7 @@ def parsed(typed: str) -> Any:
     except json.JSONDecodeError as fault:
         message = f"is no JSON in line {fault.lineno}, column {fault.colno}"
         raise FieldRefused(message, "texts stand in double quotes, no comma after the last") from fault
+    # ValueError: Python refuses integers of more than 4,300 digits.
     except (RecursionError, ValueError) as fault:
         raise FieldRefused("is nested too deeply, or contains a number that is too long") from fault
 

@@ -35,6 +35,7 @@ class ListedField(FormField):
         if not plain or any("\n" in member or self.between in member or not member for member in value):
             return as_json(value)
         joined = (", " if self.between == "," else self.between).join(value)
+        # Texts that together look like a JSON list would be read back as one.
         return as_json(value) if is_json_list(joined) else joined
 
 
@@ -66,6 +67,7 @@ class ArgumentsField(FormField):
         return as_json(value) if is_json_list(quoted) else quoted
 
 
+# What a shell takes without quotes, and templates: `--to={{input.branch}}`
 PLAIN_ARGUMENT = re.compile(r"(?:[\w@%+=:,./-]|\{\{[\w.-]+\}\})+", re.ASCII)
 
 
@@ -84,4 +86,5 @@ class PairsField(FormField):
 
 def _is_line(name: str, text: Any) -> bool:
     plain = type(text) is str and "\n" not in text and "\r" not in text
+    # A text that begins with a brace would be read as JSON.
     return plain and name.strip() == name and bool(name) and "=" not in name and name[0] != "{"

@@ -30,6 +30,7 @@ class NumberField(FormField):
     """A whole number; what is none is written as text, which the reader refuses."""
 
     widget: ClassVar[str] = "number"
+    # At most 18 digits, which fit into 64 bits.
     reading: ClassVar[Reading] = Reading(numbers="-?[0-9]{1,18}")
 
 
@@ -47,6 +48,7 @@ class DurationField(FormField):
     reading: ClassVar[Reading] = Reading(numbers=r"[0-9]{1,18}(\.[0-9]{1,6})?")
 
     def text(self, value: Any) -> str:
+        # Not `isinstance`: true is an int, too.
         if type(value) is int and value > 0:
             return written(value)
         return super().text(value)
@@ -70,6 +72,7 @@ class ChoiceField(FormField):
     def writes(self, fragment: Any) -> dict[str, Any]:
         """Add to options that write more than their own place what each changes."""
         own = super().writes(fragment)
+        # Then every option writes its own place, which the page does by itself.
         if type(self).written is FormField.written:
             return own
         changes = {value: self._change(fragment, value) for value, _words in self.options}
@@ -133,6 +136,7 @@ class SeveralField(FormField):
         """Return the fragment with the chosen values: present ones in their old order, new ones in the order
         of the options."""
         before = self.shown(fragment)
+        # What is unchanged stays as it is written, also where it is the usual.
         if set(before) == set(typed):
             return fragment
         remaining = [value for value in before if value in typed]

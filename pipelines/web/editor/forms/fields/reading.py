@@ -46,6 +46,7 @@ class Reading:
 
     def value(self, typed: str) -> Any:
         """MISSING: there is to be nothing. Raises Refused."""
+        # Browsers send the lines of a text area with CRLF.
         text = typed.replace("\r\n", "\n")
         trimmed = text.strip()
         if self.verbatim:
@@ -62,6 +63,7 @@ class Reading:
             try:
                 return self._filled(parsed(text), self.none) if self.json_from else parsed(text)
             except FieldRefused:
+                # What only begins like JSON is read as text.
                 if self.strict:
                     raise
         return self._filled(FORMS[self.form](self, text), self.blank)
@@ -84,6 +86,7 @@ class Reading:
 
         def mark(match: re.Match[str]) -> str:
             templates.append(match[0])
+            # Characters for private use, at which no shell word is cut
             return f"\ue000{len(templates) - 1}\ue001"
 
         try:
@@ -105,6 +108,7 @@ class Reading:
                 raise FieldRefused(f"line {number} is no NAME=value", "write for example LEVEL=debug")
             if name in pairs:
                 raise FieldRefused(f"{name} appears twice", "keep one of them")
+            # As typed: a value may hold spaces and further equals signs.
             pairs[name] = value
         return pairs
 

@@ -56,6 +56,7 @@ class RestField(FormField):
         document = parsed(typed[0]) if typed and typed[0].strip() else {}
         if type(document) is not dict:
             raise FieldRefused("has to be an object", 'for example {"extra": {}}')
+        # What has a field of its own stays; only the rest is replaced.
         covered = _minus(places.get(fragment, self.at), self.left(fragment))
         return places.put(fragment, self.at, places.overlaid(covered, document))
 
