@@ -357,6 +357,8 @@ def test_the_tool_says_what_a_join_comes_to() -> None:
         "merge"
     ]
     assert early["arrived"] == [2, 1]
+    longer = said(arrival={"from": "qa", "standing": "passed"}, wrote=[{"m": 1}, {"n": 1}])
+    assert told(forked(), {"branches": [longer, security]})["merge"]["contradict"] == ["n"]
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def _problems(
             f"has to be one of: {', '.join(Priority.values)}",
             "",
         ),
-        ("labels", len(labels) <= LABELS, f"more than {LABELS} tasks are listed", ""),
+        ("labels", len(labels) <= LABELS, f"are more than {LABELS}", ""),
         (
             "labels",
             all(0 < len(label) <= LABEL for label in labels),

@@ -21,9 +21,9 @@ from pipelines.routing.decide.transitions import TokenEnd
 Who = Actor | str
 
 GATE_DUE = "gate"
+"""The kind of the due time of a gate visit; its key is the visit's."""
 SOON = ":soon"
 """Ends the key of the due time at which people are reminded before a gate is due."""
-"""The kind of the due time of a gate visit; its key is the visit's."""
 
 
 @dataclass(frozen=True)

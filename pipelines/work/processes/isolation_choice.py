@@ -30,10 +30,10 @@ from pipelines.work.processes.process import CannotStart, Launch, Process
 
 PROBE = Path(__file__).with_name("isolation_probe.py")
 PROBE_SECONDS = 20.0
-# What must fail for a station to be called isolated. The rest is told, not demanded: the database's socket asks for a
-# password, and a signal can stop a worker but decide nothing.
 DOOR = "gateline-door-"
 GREETING = b"!"
+# What must fail for a station to be called isolated. The rest is told, not demanded: the database's socket asks for a
+# password, and a signal can stop a worker but decide nothing.
 DEMANDED = frozenset({"secret", "neighbour", "environment"})
 
 

@@ -43,11 +43,11 @@ _I = r"^(?:[-*] )?(?:I (?:have |also )?)?"
 TABLE: Final[tuple[tuple[str, str, bool, re.Pattern[str]], ...]] = tuple(
     (kind, form, sure, re.compile(pattern, re.IGNORECASE))
     for kind, form, sure, pattern in (
-        (TESTS, "all_pass", True, rf"\ball (?:of )?(?:the )?(?P<n>\d+ )?{_WHAT}tests {_PAST}\b"),
+        (TESTS, "all_pass", True, rf"\ball (?:of )?(?:the )?(?P<n>\d{{1,18}} )?{_WHAT}tests {_PAST}\b"),
         (TESTS, "all_pass", True, rf"^(?:[-*] )?(?:the )?{_WHAT}tests {_PAST}\b"),
         (TESTS, "none_fail", True, rf"\b(?:no|0|zero) {_FAILING}\b"),
-        (TESTS, "count_pass", True, rf"\b(?P<n>\d+) {_WHAT}tests? {_PAST}\b"),
-        (TESTS, "count_pass", True, r"^(?:[-*] )?(?:pytest: )?(?P<n>\d+) passed\b"),
+        (TESTS, "count_pass", True, rf"\b(?P<n>\d{{1,18}}) {_WHAT}tests? {_PAST}\b"),
+        (TESTS, "count_pass", True, r"^(?:[-*] )?(?:pytest: )?(?P<n>\d{1,18}) passed\b"),
         (FILES, "created", True, rf"{_I}(?:created|added) {_FILE}"),
         (
             FILES,

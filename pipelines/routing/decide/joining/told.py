@@ -18,11 +18,13 @@ def told(line: ParsedLine, data: Any) -> dict[str, Any]:
     if type(data) is not dict:
         raise Malformed("", "has to be an object")
     shapes.only(data, "", ("branches",))
-    branches, wrote = [], {}
+    branches: list[Branch] = []
+    wrote: dict[int, list[Write]] = {}
     for index, raw_branch in enumerate(shapes.sequence(data.get("branches"), "branches")):
         at = join("branches", index)
         check(raw_branch, at)
-        branch, writes = _branch(line, raw_branch, at, index)
+        # Writes of one number are one write: those of all branches are counted through.
+        branch, writes = _branch(line, raw_branch, at, index, sum(map(len, wrote.values())))
         if branch.id in wrote:
             raise Malformed(join(at, "id"), f"two branches have the id {branch.id}")
         branches.append(branch)
@@ -49,7 +51,7 @@ def _merge(merge: Merge, wrote: dict[int, list[Write]]) -> dict[str, Any]:
     return {**document, "contradict": list(keys), "outcome": merge.outcome()}
 
 
-def _branch(line: ParsedLine, data: Any, at: str, index: int) -> tuple[Branch, list[Write]]:
+def _branch(line: ParsedLine, data: Any, at: str, index: int, first_write: int) -> tuple[Branch, list[Write]]:
     members = _object(data, at, ("id", "station", "within", "arrival", "wrote"))
     forks = shapes.sequence(members.get("within"), join(at, "within"))
     within = tuple(_fork(line, fork, join(join(at, "within"), i)) for i, fork in enumerate(forks))
@@ -58,7 +60,7 @@ def _branch(line: ParsedLine, data: Any, at: str, index: int) -> tuple[Branch, l
         arrival = _arrival(line, members["arrival"], join(at, "arrival"), index)
     wrote = shapes.sequence(members.get("wrote"), join(at, "wrote"))
     writes = [
-        Write(index * len(wrote) + i, shapes.mapping(write, join(join(at, "wrote"), i)))
+        Write(first_write + i, shapes.mapping(write, join(join(at, "wrote"), i)))
         for i, write in enumerate(wrote)
     ]
     return Branch(_id(members, at), _station(line, members, "station", at), within, arrival), writes
