@@ -1,7 +1,8 @@
-"""Every specimen and every error page, drawn without a browser: so the net for names that nobody gives sees them."""
+"""Every specimen and every error page, drawn without a browser."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from pipelines.web.shell.design import specimens
-from tests.fixtures.look_ups import TEMPLATES
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 
 
 @pytest.fixture(autouse=True)
