@@ -168,7 +168,7 @@ PLAIN = """
     title to traces transitions trigger typed until
     value values version versions within word Idempotency-Key fields
     abandoned again agents answers attempt jobs concurrency cuts_network isolation limits_hosts machine no_space offers
-    path pid programs
+    path pid programs registries
     protocol room seconds stopping
     task_id base_branch executor_profile_id output_data
     columnId completionReason conclusion description error exitCode jobId jobResult logs message question sessionId
