@@ -23,13 +23,13 @@ def steps(generated: Generated, rule: str) -> list[dict[str, Any]]:
     return found[0].to_dict()["steps"]
 
 
-def covered(of: ParsedLine) -> Generated:
-    """All rules have a scenario, each holds and takes its own rule last, and together they take every rule."""
+def covered(of: ParsedLine, beyond: frozenset[str] = frozenset()) -> Generated:
+    """All rules but those `beyond` the bound have a scenario, each holds and takes its own rule last."""
     generated = generate(of)
-    assert [str(each) for each in generated.missing] == []
+    assert {missing.rule for missing in generated.missing} == beyond
     told = report(of, [read_scenario(each.to_dict()) for each in generated.scenarios])
-    assert told.problems(100) == []
-    assert {result.taken[-1] for result in told.results} == set(of.rules_by_id)
+    assert told.problems(0 if beyond else 100) == []
+    assert {result.taken[-1] for result in told.results} == set(of.rules_by_id) - beyond
     return generated
 
 
@@ -38,9 +38,15 @@ def covered(of: ParsedLine) -> Generated:
 WITHIN_THE_BOUND = (*example.IN_A_REPOSITORY, example.AGENT, "alp-code-review", "flux-standard-dev")
 
 
+# It asks for facts of two stations before it, which no step alone brings about: a task takes it in
+# tests/work/test_unmerged.py.
+BEYOND_THE_BOUND = {"fix-lint-findings": frozenset({"nothing-fixed"})}
+
+
 @pytest.mark.parametrize("key", WITHIN_THE_BOUND)
 def test_every_live_rule_of_the_demo_lines_is_covered(key: str) -> None:
-    covered(native.read(Path(example.LINES, f"{key}.yaml").read_bytes()))
+    of = native.read(Path(example.LINES, f"{key}.yaml").read_bytes())
+    covered(of, BEYOND_THE_BOUND.get(key, frozenset()))
 
 
 def fifty(seed: int) -> dict[str, Any]:
