@@ -12,6 +12,8 @@ from tests.recording.fixed import CHANCE, CLOCK, fix
 
 fix()
 os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+# The folder of the state has another in each checkout, and links are signed with it.
+os.environ["SECRET_KEY"] = "recording"
 
 import django
 
