@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import os
 from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
 
-import click
 import typer
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
@@ -38,8 +38,8 @@ def _output(words: list[str]) -> str:
     return output.getvalue()
 
 
-def _help_of(folder: Folder, command: click.Command, name: str, parent: click.Context | None) -> None:
-    context = click.Context(command, info_name=name.rpartition(" ")[2], parent=parent)
+def _help_of(folder: Folder, command: Any, name: str, parent: Any) -> None:
+    context = command.context_class(command, info_name=name.rpartition(" ")[2], parent=parent)
     output = io.StringIO()
     with redirect_stdout(output):
         text = command.get_help(context)
