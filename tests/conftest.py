@@ -8,6 +8,8 @@ static     static files are read once
 prepared   statements that the server keeps are kept from test to test
 names      no name of another machine is looked up
 folders    a folder that is connected is allowed for its owner
+look_ups   a template that asks for a name which nobody gives fails its test
+branches   every template is rendered, and both branches of each `{% if %}`
 factories  `world`: a project, its people, and the verbs of engine tests (tests/factories.py)
 drawn      the same examples in every run
 memory     what stays in memory is left alone by the garbage collector
@@ -36,5 +38,7 @@ pytest_plugins = [
     "tests.fixtures.yardstick",
     "tests.fixtures.folders",
     "tests.fixtures.names",
+    "tests.fixtures.look_ups",
+    "tests.fixtures.branches",
     "tests.factories",
 ]

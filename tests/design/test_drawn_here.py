@@ -1,8 +1,7 @@
-"""Every specimen and every error page, drawn without a browser."""
+"""Every specimen and every error page, drawn without a browser: so the net for names that nobody gives sees them."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from pipelines.web.shell.design import specimens
-
-TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+from tests.fixtures.look_ups import TEMPLATES
 
 
 @pytest.fixture(autouse=True)
