@@ -15,6 +15,7 @@ from pipelines.errors import Invalid
 from pipelines.work.measuring import PIECE
 from pipelines.work.transport.http import wire
 
+# Ids are bigints: a larger number would be an error of the database, and a 500 to the runner
 MOST_JOB = 2**63
 HALVES = re.compile(r"\\u[dD][89a-fA-F]")
 """What may be half a sign, which no text of ours can hold."""
@@ -35,6 +36,7 @@ def document(request: HttpRequest) -> dict[str, Any]:
         if HALVES.search(text):
             # Fails only where half a sign stands alone: two halves together are one.
             json.dumps(body, ensure_ascii=False).encode()
+    # Python reads nested JSON by recursion, so a document that is deep enough exhausts its stack
     except (ValueError, RecursionError) as error:
         raise Invalid.at("", "is not JSON") from error
     if not isinstance(body, dict):
@@ -69,6 +71,7 @@ def fence(place: str, entry: Any) -> tuple[int, uuid.UUID]:
 def said(job: int, lease: uuid.UUID, plain: dict[str, Any], place: str = "") -> SentReport:
     """:raises Invalid"""
     attempt, outcome = plain.get("attempt"), plain.get("outcome")
+    # As for the job, true is an int to Python; and the column of the attempt has 32 bits
     if type(attempt) is not int or not 0 < attempt < 2**31:
         raise Invalid.at(f"{place}attempt", "not the number of an attempt")
     if not isinstance(outcome, dict):
@@ -89,6 +92,7 @@ def together(request: HttpRequest) -> tuple[SentReport | Faulty, ...]:
     plain = document(request).get("reports")
     if not isinstance(plain, list) or len(plain) > LARGEST_BATCH:
         raise Invalid.at("reports", f"is no list of up to {LARGEST_BATCH} reports")
+    # Of all first whose jobs they are: what else is wrong with one is told to that runner alone
     fences = [fence(f"reports[{at}]", report) for at, report in enumerate(plain)]
     return tuple(
         _one_of(f"reports[{at}].", job, lease, report)

@@ -28,6 +28,7 @@ SHORT: Final = 64 * 1024
 """Bytes of a body that are read before it is known whether its token is in force still, and on the event loop."""
 _ID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 LEASE: Final = re.compile(_ID)
+# Any number of 18 digits fits a bigint, so no address makes the query behind it fail
 ADDRESS: Final = re.compile(rf"/api/(?:v1/)?runner/({_ID})/(?:jobs/([1-9][0-9]{{0,17}})/report|reports)")
 BEARER: Final = "Bearer "
 
@@ -64,6 +65,7 @@ def short(request: HttpRequest) -> SentCall | None:
     project, runner = project_of(secret), uuid.UUID(match[1])
     lease = LEASE.fullmatch(request.headers.get(wire.LEASE, "")) if match[2] else None
     # A report about one job has its lease in the header; several have theirs in the body.
+    # Nor does one go with others whose token nobody has looked at: alone, wrong ones are counted
     if project is None or (lease is None) == (match[2] is not None):
         return None
     return read(request, secret, project, runner, (int(match[2]), uuid.UUID(lease[0])) if lease else None)
@@ -82,6 +84,7 @@ def read(
 
 def _is_short(request: HttpRequest) -> bool:
     size = request.META.get("CONTENT_LENGTH") or ""
+    # Its length before its value: int() raises for a text of more than 4,300 digits
     return size.isdecimal() and len(size) < 10 and int(size) <= SHORT
 
 

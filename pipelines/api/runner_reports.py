@@ -65,6 +65,7 @@ class ReportCall:
     fault: Invalid | None = None
 
 
+# Its keys are the secrets, and Django's report of an error shows what variables held
 @sensitive_variables("tokens")
 def answer(project: int, calls: Sequence[ReportCall]) -> list[Answered]:
     """Return the answers, each in its place; a refusal is a value, and prevents no other call from being
@@ -92,6 +93,7 @@ def _known(
     reporters = {
         at: Reporter(tokens[call.secret], call.runner, {report.job for report in call.said})
         for at, call in enumerate(calls)
+        # The remembered project only says who goes together: what a token opens, its own row says
         if call.secret in tokens and tokens[call.secret].project_id == project and call.fault is None
     }
     reported_by_call = (
@@ -114,6 +116,7 @@ def _told(call: ReportCall, known: Reported | None, in_force: bool) -> list[Told
     for report in its:
         if isinstance(report, Faulty):
             return report.fault
+    # A drained runner ends what it has, and is handed nothing new (docs/runners.md)
     more = None if known.runner.stopping else claim_of(known.runner)
     return [
         Told(

@@ -250,6 +250,7 @@ def claim_together(request: RunnerRequest, runner: uuid.UUID, payload: ClaimsIn)
 
 
 def _started(runner: Worker, jobs: list[int]) -> list[dict[str, Any] | None]:
+    # A job that is named twice is started once, and the answer has it in both places
     started = {} if runner.stopping else claiming.start(dict.fromkeys(jobs), claim_of(runner))
     return [wire.started_json(started[job]) if job in started else None for job in jobs]
 

@@ -1,4 +1,4 @@
-"""The engine: everything that happens to a task, one transaction per function (house §1, “One law”)."""
+"""The engine: everything that happens to a task, one transaction per function."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ LOCK_TASKS = """SELECT to_json(task)::text FROM pipelines_task task WHERE id = A
           ORDER BY id FOR NO KEY UPDATE"""
 
 # An open job has a living token, and by that it is found: a task's open jobs, not the installation's.
+# MATERIALIZED: each is read once, though several of the parts use it
 READ_TASKS = """
     WITH mine AS MATERIALIZED (SELECT {of} AS ids),
       living AS MATERIALIZED (
@@ -61,6 +62,7 @@ HAND_LEASES_ON = """
       expires_at = clock_timestamp() + make_interval(secs => (v.row ->> 3)::float8)
     FROM json_array_elements(%s::json) AS v(row) WHERE lease.job_id = (v.row ->> 0)::bigint"""
 
+# Written without the locks of these tasks, so the same due time may be there already
 WAKE_WAITING = """
     INSERT INTO pipelines_due (task_id, kind, key, token_id, set_at, due_at)
     SELECT token.task_id, %(kind)s, token.id::text, token.id, clock_timestamp(), clock_timestamp()

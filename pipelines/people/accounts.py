@@ -192,6 +192,7 @@ def runner(secret: str, now: datetime) -> ApiToken | None:
 def runners(secrets: Collection[str], now: datetime) -> dict[str, ApiToken]:
     """{secret: its token} of those that are a runner's and in force. Runners ask all the time: one statement that the
     server keeps."""
+    # What cannot be a token of ours costs no query
     by_digest = {digest_of(secret): secret for secret in secrets if secret.startswith(PREFIX)}
     tokens = {}
     for row in send([Statement(RUNNER_TOKENS, [list(by_digest), now])])[0] if by_digest else ():

@@ -24,6 +24,7 @@ from pipelines.ports.terms import ALIVE_SECONDS, LEASE_SECONDS
 from pipelines.routing.document.kinds import needs
 from pipelines.routing.document.line import Station
 
+# House §4, poison task: one that ends its worker each time has to end by itself
 MAX_ATTEMPTS = 3
 # Seconds that workers have to renew when the server is back.
 AFTER_A_RESTART = 5.0
@@ -32,14 +33,14 @@ AFTER_A_RESTART = 5.0
 @dataclass(frozen=True)
 class Claim:
     """Offer of a worker to take work. `owners` None = every owner; `seconds` = how long a lease lasts
-    unrenewed; `answers`: which evaluations it can answer, of `routing.answers.MACHINES`."""
+    unrenewed; `answers`: which evaluations it can answer, of `MACHINES` in `routing/document/evaluations.py`."""
 
     worker: uuid.UUID
     labels: frozenset[str] = frozenset()
     owners: frozenset[str] | None = None
     seconds: float = LEASE_SECONDS
     answers: frozenset[str] = frozenset()
-    # Of `routing.kinds.needs`; None: everything.
+    # Of `needs` in `routing/document/kinds`; None: everything.
     offers: frozenset[str] | None = None
     # Of a runner: the only project that it serves.
     project: int | None = None

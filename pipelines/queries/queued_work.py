@@ -107,6 +107,7 @@ def _secrets_among(names: Collection[str]) -> list[str]:
     return [name for name in names if name.startswith("secret:")]
 
 
+# A published version never changes (house §2), and workers with the same offers share the answer
 @lru_cache(maxsize=4096)
 def _asks(version: int, key: str, offers: frozenset[str] | None) -> tuple[bool, bool]:
     """Return of a station whether it names secrets, and whether it needs what a worker with these offers has not."""

@@ -61,6 +61,7 @@ def standing_approval(
     station, visit = line.stations_by_key.get(last.job.station), last.visit
     if station is None or not _keeps(station) or str(station.work.get("gate")) != gate:
         return None
+    # Law §15: it stands only where the same station leads to the gate as when people were asked
     if not delivers and visit.job.station != job.station:
         return None
     if visit.state != GateVisit.State.DECIDED or visit.word != Word.APPROVE or _more_was_said(visit):

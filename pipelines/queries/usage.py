@@ -127,6 +127,7 @@ def cost_of_task(task_id: int, but: int | None = None) -> float | int:
     """Return what the jobs of a task cost together, without the job `but`; 0 where nothing has a price."""
     others = "" if but is None else WITHOUT_JOB
     total: Decimal = fetch(COST_OF_TASK + others, [task_id, *([] if but is None else [but])])[0][0]
+    # It is frozen in the situation of a decision, which is JSON and has no place for a Decimal
     return int(total) if total == total.to_integral_value() else float(total)
 
 

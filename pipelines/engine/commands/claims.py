@@ -64,6 +64,7 @@ def _begun(batch: Batch, job: Job, claim: Claim) -> bool:
     if not asks:
         token.status = Status.RUNNING
         watch(batch, task, token, job)
+    # As they were locked: whoever writes the orders of the job asks for neither again
     job.task, job.token = task, token
     batch.job_changed(job)
     return True
@@ -91,6 +92,7 @@ def _take_back(job_id: int, attempt: int, lease: UUID, *, expired: bool, after: 
         return "kept"
     # law §1: the outcome is then cancelled with `lease_lost`, and routed like any other.
     if expired and attempt >= MAX_ATTEMPTS:
+        # It makes a batch of its own: this one has changed nothing, and is not flushed
         report([Report(job_id, attempt, lease, dict(LOST), by=str(ENGINE))])
         return "ended"
     token = batch.tokens[job.token_id]

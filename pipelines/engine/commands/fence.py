@@ -34,11 +34,13 @@ def check(batch: Batch, report: Report, digest: str) -> ReportResult | None:
 
 def _is_open(batch: Batch, job: Job, report: Report) -> bool:
     token = batch.tokens.get(job.token_id)
+    # None where it has ended: only living tokens are loaded
     if token is None or token.status in ENDED or job.state != Job.State.RUNNING:
         return False
     # law §1: a manual job has no lease; the report names the version of the token instead.
     if job.kind in UNLEASED:
         return report.token_version == token.version
+    # A report without a lease is a person's (law §1), who closes no job of a worker
     return report.lease is not None
 
 
@@ -82,6 +84,7 @@ def keep_evidence(batch: Batch, ignored: list[tuple[Report, str]]) -> None:
             batch.tasks[job.task_id],
             "job.ignored",
             by[key],
+            # It may have ended, and is not loaded then; the event needs no more than its id
             token=Token(pk=job.token_id),
             source=job.station,
             target=job.station,

@@ -282,6 +282,7 @@ def _locked(token_id: int, token_version: int, statuses: tuple[str, ...]) -> tup
     task_id = existing(Token.objects.filter(pk=token_id).values_list("task_id", flat=True))
     batch = Batch.of_tasks(task_id)
     token = batch.tokens.get(token_id)
+    # Law §7: a forked token is no position; what a person sees are its branches
     if token is None or token.version != token_version or token.status not in statuses or token.forked:
         raise Conflict("This task changed after you opened the page. Reload the page.")
     return batch, batch.tasks[task_id], token

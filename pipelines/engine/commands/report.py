@@ -26,6 +26,7 @@ from pipelines.routing.basics.facts import as_claim, witnessed
 from pipelines.routing.basics.outcome import Outcome, OutcomeError, derive, is_signal, read_outcome
 
 LARGEST_BATCH = 50
+# What says the same each time says little (`noop`); of other outcomes a key would hardly be met again
 SHORT, LONGEST_KEY = 4, 200
 log = structlog.get_logger(__name__)
 
@@ -97,6 +98,7 @@ def _together(chunk: Sequence[Report], *, passing_through: bool = False) -> list
             continue
         # law §5 step 1: fence
         refusal = fence.check(batch, member.report, member.digest)
+        # Of a repeat there is the record already, and what names no job has no task to be kept with
         if refusal and refusal.status in ("conflict", "ignored"):
             ignored.append((member.report, member.digest))
         results.append(refusal or _record(batch, member))
@@ -179,6 +181,7 @@ def _in_range(job_report: Report) -> None:
 
 
 def _exit_code(outcome: Outcome) -> None:
+    # The column has 32 bits: a larger number would roll back the batch of all who report with it
     if outcome.exit_code is not None and abs(outcome.exit_code) >= 2**31:
         raise Invalid.at("outcome.exit_code", "is not an exit code")
 
@@ -188,6 +191,7 @@ def _record(batch: Batch, member: Checked) -> ReportResult:
     job_report, job = member.report, batch.jobs[member.report.job_id]
     task, token = batch.tasks[job.task_id], batch.tokens[job.token_id]
     # law §5 step 2: record
+    # Over before it is decided: what goes on at the same agent takes the place that becomes free
     finish_job(batch, job, _witnessed(member, job), job_report.by)
     _show(job, member.outcome)
     job.report_digest = member.digest
@@ -250,6 +254,7 @@ def _show(job: Job, outcome: Outcome) -> None:
     """Store what lists show of an outcome, so that they need not read it."""
     judged = judgement(job, outcome) if job.purpose == Purpose.STATION else outcome
     job.result, job.exit_code = derive(judged).result, outcome.exit_code
+    # Lists show the beginning, and the outcome keeps the whole
     job.summary = (outcome.summary or _titles(outcome.blockers))[:2000]
 
 
@@ -263,6 +268,7 @@ def _titles(blockers: Sequence[Any]) -> str:
 
 
 def _accepted(batch: Batch, turn: DecisionContext, answer: Any) -> ReportResult:
+    # House §2: after a fork or a join its worker goes on with the job of another token
     following = batch.went_on(turn.after) or batch.open_job(turn.token)
     return ReportResult(
         "accepted",

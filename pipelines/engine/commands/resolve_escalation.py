@@ -88,6 +88,7 @@ def _resolve(escalation_id: UUID, answer: EscalationAnswer) -> Task:
     _go(batch, task, escalation, answer)
     batch.flush()
     if answer.word == "cancel":
+        # Only after the flush, since it reads the task in a batch of its own
         manual_actions.cancel(task.pk, actor=answer.actor, reason=answer.reason)
     else:
         # law §8: no open escalation is a precondition, for which other positions may be held.

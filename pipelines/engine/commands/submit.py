@@ -213,6 +213,7 @@ def _submit(blank: Task, start: str, actor: Actor, others: Sequence[Task]) -> Ta
 def begin(task: Task, start: str, actor: Actor, *others: Task, trigger: str, **more: Any) -> Batch:
     """Put a numbered task at its first station: token, job, and first event with what the task starts with. Locks
     `others` with it."""
+    # Written first, so that the batch loads and locks a new task as it does any other
     token = Token.objects.create(
         task=task, station=start, version=0, entered_at=task.created_at, changed_at=task.created_at
     )

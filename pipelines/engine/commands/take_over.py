@@ -65,6 +65,7 @@ def _take_over(task_id: int, push: Pushed) -> str:
     if not station:
         return "nowhere"
     people = list(User.objects.filter(pk__in=push.people).order_by("pk"))
+    # Of several who may be meant none is named as the one who pushed; all of them are barred
     actor = Actor.person(people[0]) if len(people) == 1 else ENGINE
     close_work(batch, task, token, actor, why=PUSH)
     visit = _sent_on(batch, task, token, actor, station, push)

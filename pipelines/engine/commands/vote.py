@@ -91,6 +91,7 @@ def _vote(stale_visit: GateVisit, request: VoteRequest) -> VoteResult:
     if stale_visit.state != GateVisit.State.OPEN:
         # No lock for a late vote: a closed visit never opens again.
         visit = visit_of(stale_visit.pk)
+        # For what it refuses: a stranger, or who may not vote here, is not told who decided
         may_say(visit, request, list(visit.votes.all()), person_of(project_id, request.user))
         raise too_late(visit)
     # law §12: entitlement is what holds when the vote is cast, so it is read after the lock.
@@ -150,6 +151,7 @@ def _cast(
         via=request.via,
         at=batch.now,
     )
+    # At once and not with the batch: the event names the vote by its id
     rows.add([cast])
     instead = {"stands_for": seat.person.username} if seat.stands_in else {}
     instead |= {"chat": request.chat.name} if request.chat else {}

@@ -24,6 +24,7 @@ FACTS = "facts"
 """The kind of due time at which a token that is held is decided again."""
 MISSING = "agent:"
 # Jobs that are offered at once, at most
+# The workers' sweep finds the rest without a ticket (claimable.unattended)
 TICKETS = 100
 
 
@@ -63,6 +64,7 @@ class Agents:
             return False
         self._load([name])
         agent = self._rows[name]
+        # Whether it is registered is a precondition (law §8), which not every line has
         if agent is None:
             return True
         if agent.suspended_at is not None:

@@ -29,6 +29,7 @@ from pipelines.ports import queue as outbox
 from pipelines.ports.statements import DROP_LEASES, GRANT_LEASES
 from pipelines.routing.decide.effects import status_of
 
+# The smallest step of time that PostgreSQL stores
 TICK = timedelta(microseconds=1)
 BY_ID = attrgetter("id")
 # What a move may change. The large ones are written only when they did change.
@@ -165,6 +166,7 @@ class Batch:
         self.now += TICK
 
     def next_job_id(self) -> int:
+        # From the sequence before the row is written: events and leases of the move name the job by it
         for job_id in self._job_ids:
             return job_id
         self._job_ids = loading.more_job_ids(loading.MORE * len(self.tasks))
@@ -190,6 +192,7 @@ class Batch:
 
     def open_visits(self, token: Token) -> list[GateVisit]:
         """The gate visits at which this token waits, in the order in which they were asked."""
+        # Those that wait are of one decision (house §3 I6): all were opened here, or all before
         new = [
             visit for visit in self._visits if visit.token_id == token.pk and visit.state == visit.State.OPEN
         ]
@@ -208,6 +211,7 @@ class Batch:
         self._changed_tokens[token.id] = token
 
     def job_changed(self, job: Job) -> None:
+        # A new one is inserted as it is in the end
         if job.id not in self._new_jobs:
             self._changed_jobs[job.id] = job
 
@@ -238,8 +242,8 @@ class Batch:
         job: Job | None = None,
         visit: GateVisit | None = None,
     ) -> None:
-        """Schedule a call of the function of this kind (`engine/due.py`) at `at`, unless what it is bound to
-        is over by then. A second one of the same kind and key takes the place of the first."""
+        """Schedule a call of the function of this kind (`engine/deadlines/table.py`) at `at`, unless what it is
+        bound to is over by then. A second one of the same kind and key takes the place of the first."""
         self.drop_due(kind, task, key)
         self._new_dues.append(
             Due(
@@ -277,6 +281,7 @@ class Batch:
 
     def hand_lease_on(self, hand_on: HandOn) -> None:
         self._handed_on.setdefault(hand_on.old, []).append(hand_on)
+        # Finishing the old job has dropped its lease, which goes on in place of that
         self._dropped.discard(hand_on.old)
 
     def tell(self, consequence: observers.Consequence) -> None:
@@ -312,6 +317,7 @@ class Batch:
             target=target,
             trigger=trigger,
             decision=decision,
+            # Folding takes what is absent for unchanged, and events are kept as long as their task
             data={key: value for key, value in data.items() if value not in (None, {}, [], "")},
         )
         self._events.append(event)
@@ -336,6 +342,7 @@ class Batch:
         """The status of a task that has not ended, from its positions."""
         tokens = self._tokens_of.get(task.id, ())
         positions = [token.status for token in tokens if token.status not in ENDED and not token.forked]
+        # Without any the task has ended, and its status is that of its end (`completion`)
         if positions:
             task.status = status_of(positions)
             self.task_changed(task)
@@ -346,7 +353,9 @@ class Batch:
         """Write everything, tell the observers, enqueue the tickets, and promise the hints."""
         # What changes comes first: a token has one open job, and a lease that went on may be over.
         send([*self._changes(), *self._news()])
+        # Behind the rows: from them it reads who waits for an agent, and which jobs are queued
         self.agents.flush(self._new_jobs.keys())
+        # Also where none is new: the move may have ended what a stored one waits for
         if self._new_dues or self._over or self.dues:
             due_times.write(self, self._new_dues, self._over)
         observers.tell(*self.consequences)
@@ -365,6 +374,7 @@ class Batch:
         changed: tuple[tuple[dict[int, Any], tuple[str, ...]], ...] = (
             (self._changed_jobs, JOB),
             (self._changed_tokens, TOKEN),
+            # Sorted: the same columns make the same text, and that the server has prepared
             (self._changed_tasks, (*TASK, *sorted(self._extra))),
         )
         yield from (rows.updating([*which.values()], names) for which, names in changed if which)

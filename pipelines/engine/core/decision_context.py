@@ -260,9 +260,11 @@ def settle(turn: DecisionContext, facts: dict[str, Any]) -> Answer:
     answer = decide(turn.judged_by, read, clock=time.perf_counter)
     micros = (time.perf_counter_ns() - began) // 1000
     station = turn.judged_by.station(read.station)
+    # Once more, since a decision says only what follows: counters and context want the judged outcome
     turn.outcome = judged(turn.judged_by, station, read.outcome, read.facts.spent).outcome
     turn.decision = rows.new(
         Decision,
+        # Made here: token and event of the move name the decision before it is written
         id=uuid.uuid4(),
         task=turn.task,
         token_id=turn.token.id,

@@ -23,4 +23,5 @@ def worker_of(line: ParsedLine, station: str) -> str:
 
 def added_by_hand(job: Job) -> Handoff | None:
     """The last document that a person added to the outcome of this job."""
+    # A handoff gets its name from the move that takes it along, which is still to come
     return Handoff.objects.filter(job=job, name="").order_by("-at").first()

@@ -8,6 +8,7 @@ from typing import Protocol
 from pipelines.models import Due, Job, Task, Token
 
 
+# Not the batch itself, which imports the modules that are handed it
 class LockedTasks(Protocol):
     """Rows by their primary keys; `now` is the database's clock after the lock."""
 

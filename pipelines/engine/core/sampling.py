@@ -36,6 +36,7 @@ def samples(line: ParsedLine, task: Task, outcome: Mapping[str, Any]) -> dict[st
 def _drawn(gate: Gate, line_id: int, chain: Sequence[int], prior_subjects: set[str]) -> str:
     """Every task of the chain draws: that one was drawn holds for those that follow it, that none was does not."""
     assert gate.sample is not None
+    # With the line: another one may have a gate of this key, and would draw the same tasks
     key, place, one_in = sampling_key(), f"{line_id}/{gate.key}", gate.sample.one_in
     by_key = any(is_drawn(key, place, str(task_id), one_in) for task_id in chain)
     if by_key or _of_task(chain[0]) in prior_subjects:

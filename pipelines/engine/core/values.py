@@ -35,7 +35,8 @@ ENGINE = Actor("engine", name="Gateline")
 class Report:
     """An outcome reported about a job (law §5 step 1).
 
-    `lease` is None only for a manual job; then `token_version` is the one that the person saw. `by` is `str(actor)`.
+    `lease` is None where no worker has the job: for a manual one, whose `token_version` is the one that the person
+    saw, and for a wait that is over. `by` is `str(actor)`.
     `claim_next`: a driver that goes straight on gets the next job already leased, and no ticket is written.
     `observed_by`: who observed the outcome's `facts`; "" if no part of Gateline did, which makes them claims.
     """

@@ -60,6 +60,7 @@ def _fire(due_id: int, now: datetime | None) -> str:
         return "gone"
     task_id, kind = entry
     batch = Batch.of_tasks(task_id, *(BESIDES[kind](task_id) if kind in BESIDES else ()))
+    # Out of the batch: the row is deleted here, and the flush looks through those that are left
     due = batch.dues.pop(due_id, None)
     if due is None or not _taken(due, now or batch.now):
         return "gone"

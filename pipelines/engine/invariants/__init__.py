@@ -1,5 +1,4 @@
-"""Invariants that must always hold (house §3). Each check is one function; CHECKS is the list, in the order
-of the law.
+"""Invariants that must always hold (house §3). Each check is one function; CHECKS is the list.
 
 I12 is the mails': it comes from the observers. I16 (no secret, no planted canary in any log, event, mail
 or page) is checked where secrets are handed out.

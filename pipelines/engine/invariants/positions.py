@@ -163,6 +163,7 @@ def _beyond(
             )
 
 
+# Until then its ticket may still be on its way; after it the workers' sweep has found the job
 SWEPT_AFTER = timedelta(seconds=10)
 
 

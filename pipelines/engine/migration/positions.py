@@ -48,6 +48,7 @@ class MigrationStep:
 
     def after(self, before: dict[str, Any]) -> dict[str, Any]:
         job = self.this.batch.open_job(self.token)
+        # A question is no job of the position: unless it was asked anew, the work it is about counts
         if job and job.purpose != Purpose.STATION and self.effect.how != "again":
             job = self.job
         now = {"station": self.token.station, "status": str(self.token.status), "forked": self.token.forked}
@@ -186,6 +187,7 @@ def carry(
     token.station, token.origin, token.entered_at, token.signal_reworks = station, origin, batch.now, 0
     count = merge_counts(task, {"visits": {station: 1}})
     opened = open_job(batch, task, token, feedback=job.feedback)
+    # What holds a task goes over with it: no migration releases anything
     if previous_wait is not None:
         unbegin(batch, task, opened)
         token.status, token.wait = Status.HELD, previous_wait

@@ -69,6 +69,7 @@ def stand_ins_in(project_ids: Collection[int], away: Iterable[Any]) -> dict[int,
 def chain(away: StandIns, absent: int) -> tuple[int, ...]:
     """Whoever is away, their stand-in, the stand-in's, …: at most three of them, and nobody twice."""
     people = [absent]
+    # One more than stand-ins: the first of these people is the one who is away
     while len(people) <= LONGEST_CHAIN and people[-1] in away and away[people[-1]] not in people:
         people.append(away[people[-1]])
     return tuple(people)

@@ -63,6 +63,7 @@ def close_work(batch: Batch, task: Task, token: Token, actor: Who, why: str) -> 
 
 def finish_job(batch: Batch, job: Job, outcome: dict[str, Any], by: str) -> None:
     """Finish the job with this outcome, unchanged, and end its lease."""
+    # 200: the length of the column
     job.state, job.outcome, job.ended_at, job.reported_by = Job.State.DONE, outcome, batch.now, by[:200]
     job.result = str(outcome.get("result") or "")
     batch.job_changed(job)

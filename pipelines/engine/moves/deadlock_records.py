@@ -33,8 +33,8 @@ def new_record(task: Task, kind: str) -> Deadlock:
 def open_record(
     batch: Batch, record: Deadlock, parties: Sequence[Party], notified: Iterable[str] = ()
 ) -> None:
-    """Save it: from now on its agents get no new work. Tell its tasks and, but for those who are `told` already, the
-    responsible role."""
+    """Save it: from now on its agents get no new work. Tell its tasks and, but for those who are `notified` already,
+    the responsible role."""
     tasks = {task.pk: task for task, _party in parties}
     record.parties = [party for _task, party in parties]
     record.agents = sorted({party["agent"] for party in record.parties if party["agent"]})

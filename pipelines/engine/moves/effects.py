@@ -128,6 +128,7 @@ def _fork(turn: DecisionContext, answer: Move, entries: Sequence[StationEntry], 
     for entry, child in zip(entries, children, strict=True):
         # house §2: the first branch that the reporting worker may take goes on with it.
         jobs.append(_enter(turn, child, entry))
+        # Its name is dropped: the event of a fork has room for one, and each branch has its own
         _hand_on(turn, token.station, entry.station, jobs[-1])
         batch.changed(child)
     token.wait["branches"] = [child.pk for child in children]
@@ -156,6 +157,7 @@ def _hand_on(turn: DecisionContext, source: str, target: str, to: Job | None) ->
     needs = HANDOFF in turn.judged_by.requires(source)
     added = added_by_hand(turn.job) if needs else None
     if added is not None:
+        # A person was asked for it because that of the outcome was missing or faulty
         document, by = added.document, added.by
     if document is None:
         return {}
@@ -196,6 +198,7 @@ def _finish(turn: DecisionContext, answer: Finish) -> None:
     ended = change.ended
     assert ended is not None
     how = Ending(
+        # Law §5: the reason of who rejects is stored and visible, before all that the outcome says
         ended if not turn.reason else replace(ended, reason=turn.reason),
         turn.actor,
         turn.trigger,

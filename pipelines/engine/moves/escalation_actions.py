@@ -34,6 +34,7 @@ def _notify(batch: Batch, task: Task, escalation: Escalation) -> None:
 
 def _create_incident(batch: Batch, task: Task, escalation: Escalation) -> None:
     title = f"{task.name}: {_what(escalation)}"[:300]
+    # The action may run at once and at the breach; of both there is one (docs/escalations.md)
     Incident.objects.get_or_create(
         escalation=escalation, defaults={"task": task, "title": title, "opened_at": batch.now}
     )

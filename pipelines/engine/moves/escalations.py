@@ -126,6 +126,7 @@ def _wake(batch: Batch, task: Task) -> None:
     """Decide the branches again that the escalation kept from moving forward, each with a cause of its own."""
     for token in batch.living(task):
         waits_for_escalation = token.status == Status.HELD and NO_ESCALATION in token.wait.get("missing", ())
+        # Only with the last one (docs/escalations.md): until then the same would hold it again
         if waits_for_escalation and not task.escalations:
             batch.set_due(FACTS, task, batch.now, key=str(token.pk), token=token)
 

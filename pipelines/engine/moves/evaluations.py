@@ -108,6 +108,7 @@ def decide_with(
         answer=answer,
         job=job_ref(job) if job else None,
     )
+    # An earlier transaction recorded it, and of what is done a batch loads only what is reported
     about = Job.objects.get(pk=decision.job_id)
     turn = DecisionContext(
         batch, task, token, about, by, cause, cause, claim=claim, under=decision.pinned_id, holder=job

@@ -124,6 +124,7 @@ def _handed_on(batch: Batch, task: Task, job: Job, claim: Claim | None, after: J
         return False
     if not takes(claim, task, job):
         return False
+    # Behind all other reasons: it locks the row of the agent until the end of the move
     if not batch.agents.may_start(task, job):
         return False
     job.lease_key, job.worker_id = uuid.uuid4(), claim.worker
@@ -141,5 +142,6 @@ def takes(claim: Claim, task: Task, job: Job) -> bool:
         return False
     if job.purpose != Purpose.STATION or claim.has(IMAGES):
         return True
+    # Last, since it looks up the repository of the task
     line = versions.by_id(job.pinned_id)
     return not environments.asked(task.project_id, line, line.station(job.station), task.inputs)

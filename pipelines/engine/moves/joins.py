@@ -28,6 +28,7 @@ from pipelines.routing.decide.joining.joining import PASS, Merge, accounted, due
 from pipelines.routing.decide.transitions import Transition, meeting
 from pipelines.routing.document.line import ParsedLine
 
+# Handed in: `effects`, which routes, imports this module
 Route = Callable[[DecisionContext], None]
 """Decides the outcome of the context's job and applies the decision."""
 

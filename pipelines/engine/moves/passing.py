@@ -73,6 +73,7 @@ def _alone(batch: Batch, task: Task) -> bool:
     return len(living) == 1 and living[0].parent_id is None
 
 
+# A published version never changes (house §2)
 @lru_cache(maxsize=512)
 def _reads_stored_jobs(version: int) -> bool:
     """Return whether a decision of this version reads the jobs of earlier visits from their rows, which are

@@ -33,6 +33,7 @@ def wait_no_longer(batch: Batch, task: Task) -> None:
     """Stop waiting for dependencies that are not completed, for all branches, because a person says so."""
     waiting = Dependency.objects.filter(task=task.pk).exclude(on__status=Status.COMPLETED)
     waiting.delete()
+    # By a due time: what this batch knows of dependencies was read before they were deleted
     batch.set_due(DEPENDENCY, task, batch.now, key="released")
 
 

@@ -79,6 +79,7 @@ def as_asked(approval: Approval, producers: Collection[Hashable]) -> Approval:
         if need.kind in ("role", "group") and not need.everyone:
             more = replace(need, count=need.count + extra)
             return replace(approval, who=(*approval.who[:number], more, *approval.who[number + 1 :]))
+    # Law §6: who is one of all may fill a reviewer's place besides, and would be no approval more
     others = Requirement("role", "reviewer", extra + approval.unanimous)
     return replace(approval, who=(*approval.who, others))
 

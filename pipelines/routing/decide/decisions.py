@@ -42,6 +42,7 @@ class Move(Traced):
     feedback: str | None = None
     variables: Mapping[str, Any] = field(default_factory=dict)
     trace: Trace = NO_TRACE
+    # Neither is compared, as neither is stored (`plain`): they say how the decision came about
     standing: str = field(default="passed", compare=False)
     passed: bool = field(default=False, compare=False)
 

@@ -251,6 +251,7 @@ def asked_anew(facts: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, An
     return {**frozen, **facts.get("now", {}), **now}
 
 
+# Without logs, times, cost and session, which make no question another one (law §12)
 OUTCOME_FIELDS = ("result", "verdict", "eval", "exit_code", "summary", "comment")
 
 

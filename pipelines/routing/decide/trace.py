@@ -29,6 +29,7 @@ class TraceEntry:
     result: bool | str
     saw: tuple[Seen | CheckResult, ...] = ()
     why: str = ""
+    # Not compared: two decisions are the same however long each of them took
     took: float | None = field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:

@@ -133,8 +133,8 @@ def meeting(
     other_stations: Sequence[str],
 ) -> Transition:
     """Let the one token in which branches meet begin: it visits the station, or may not begin there.
-    `said`: by branch, the values under the keys that they contradict each other under; `beside`: stations in
-    which other tokens stand."""
+    `branch_values`: by branch, the values under the keys that they contradict each other under; `other_stations`: those
+    in which other tokens stand."""
     # Otherwise its work does not run: the outcome of the branches is routed (law §7).
     if merge.verdict == PASS and (hindered := _hindered(merge, line, branch_values, other_stations)):
         return Transition(stays=hindered)

@@ -41,6 +41,7 @@ def forgetting(test: Test) -> Test:
     """Return the test without the text of an evaluation that was reached earlier."""
 
     def forgetful(view: View) -> bool:
+        # Law §5, Feedback: only an evaluation that the matched rule itself reached hands on its text
         view.text = None
         return test(view)
 

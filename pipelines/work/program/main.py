@@ -96,6 +96,7 @@ async def _run(settings: Options, runner: uuid.UUID) -> int:
 
     calls = ServerCalls(settings.server, settings.token, runner, on_refused)
     transport = HttpTransport(calls, machine())
+    # Another id than the runner's, which stays: folders of an earlier process are those of a dead worker
     service = Service(uuid.uuid4(), config, settings.name, transport, Polling(transport, config.concurrency))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, service.stop)

@@ -24,6 +24,7 @@ def start(job_ids: Collection[int], claim: Claim) -> dict[int, Started]:
 
 def held(runner: Worker, job_id: int, lease: uuid.UUID) -> Job:
     """The job that this runner has under this lease. :raises LeaseLost; NotFound: a job of another project"""
+    # By its project first: of a job of another one a runner learns not even whether it is leased
     job = Job.objects.select_related("task__project__owner").filter(
         pk=job_id, task__project=runner.project_id
     )

@@ -56,7 +56,7 @@ class CheckedCommit:
 def checked(
     job: Job, lease: uuid.UUID, orders: Orders, git_fields: Mapping[str, Any], manifest: Iterable[Entry]
 ) -> CheckedCommit:
-    """`said`: {branch, base_branch, base, head, pack}; `manifest`: of the files that were stored beside it.
+    """`git_fields`: {branch, base_branch, base, head, pack}; `manifest`: of the files that were stored beside it.
 
     :raises GitRefused: it is not a commit that this visit could have made, or not of these files"""
     state = git_state(job.pk)
@@ -110,6 +110,7 @@ def _silent(text: str) -> None:
 
 def _id(git_fields: Mapping[str, Any], name: str) -> str:
     value = git_fields.get(name)
+    # 40: SHA-1 in hexadecimal, as git names commits
     if not isinstance(value, str) or len(value) != 40 or not set(value) <= files.HEX:
         raise GitRefused(f"{name} is no id of a commit.")
     return value

@@ -108,6 +108,7 @@ def seen(runner: Worker) -> None:
 
 def waiting(runner: Worker) -> list[int]:
     """The jobs that it could have now, the most urgent first."""
+    # One job at a time: its reports need not say which one they are about (docs/runners.md)
     if runner.stopping or leases.held_by(runner.pk):
         return []
     return list(claimable(claim_of(runner), {queue.DRIVE: MOST_UNRENDERABLE}))
@@ -116,7 +117,9 @@ def waiting(runner: Worker) -> list[int]:
 def take(runner: Worker) -> Dispatched | None:
     """The most urgent job that fits, leased; none while it has one. What cannot be rendered fails before anything
     starts (law §12)."""
+    # It has no heartbeat while it is idle: that it asks is its only sign of life
     seen(runner)
+    # Each that cannot be rendered ends failed, and the next is tried; but the call has to end, too
     for _try in range(MOST_UNRENDERABLE):
         candidates = waiting(runner)
         job = next(

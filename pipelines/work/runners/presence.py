@@ -50,9 +50,11 @@ def register(token: ApiToken, runner: uuid.UUID, registration: Mapping[str, Any]
         "labels": sorted(labels),
         "owners": None,
         "answers": [WORKER] if evaluates else [],
+        # Law §15: no runner delivers, whatever it says that it can do
         "offers": sorted(set(registration["offers"]) - SERVER_ONLY),
         "machine": {name: str(registration["machine"].get(name, ""))[:LONGEST] for name in MACHINE},
         "project_id": token.project_id,
+        # Drained is the token: a runner that was only started again gets no work either
         "stopping": token.drained_at is not None,
         "no_space": False,
         "stopped_at": None,
@@ -73,6 +75,7 @@ def register(token: ApiToken, runner: uuid.UUID, registration: Mapping[str, Any]
 def take_back(runner: uuid.UUID) -> None:
     """Take back the runner's leases at once: the new process would renew them with its own. Each counts an
     attempt, as after any crash, so that a job which ends its runner cannot go on for ever."""
+    # `lose` takes away only what has expired
     leases.cut_short(runner)
     for lease in leases.held_by(runner):
         attempt = (

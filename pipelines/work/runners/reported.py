@@ -62,6 +62,7 @@ def read(project: int, reporters: Sequence[Reporter]) -> list[Reported | None]:
     left, stored, versions = _artifacts(artifacts), _results(results), _ran(ran)
 
     def of(reporter: Reporter) -> Reported | None:
+        # By both: an id that another token registered is told as unknown, as if nobody had it
         runner = known.get((str(reporter.runner), reporter.token.pk))
         if runner is None:
             return None
@@ -80,6 +81,7 @@ def _jobs(
     for row in (jobs[pk] for pk in reporter.jobs if pk in jobs):
         job = rows.read(Job, row)
         job.task = rows.read(Task, tasks[job.task_id])
+        # The statement read tasks of this project alone, so the token's row of it serves for all
         job.task.project = project
         if claiming.was_its(runner, job):
             by_id[job.pk] = job

@@ -32,6 +32,7 @@ REPORTED: Final = ("commands", "usage", "agent", OUTPUT)
 """Groups that only the machine of the work can tell: shown as reported by that runner."""
 SERVER: Final = "server"
 """Who observed what was computed here."""
+# As many as a run may hand over (MOST_ARTIFACTS)
 MOST_ERRORS: Final = 200
 
 
@@ -67,9 +68,11 @@ def report(reports: Sequence[Told]) -> list[ReportAnswer]:
     done = {
         runner_report.job.pk
         for runner_report, answer in zip(reports, answers, strict=True)
+        # Whether files lie here was read with the job: most left none, and then nothing is deleted
         if answer.status == "accepted" and runner_report.job.pk in runner_report.known.uploads
     }
     if done:
+        # Only once it was accepted: a report that did not move comes again, and names these files
         RunnerUpload.objects.filter(job__in=done).delete()
     return [
         replace(answer, following=credentials.narrowed(answer.following)) if answer.following else answer
@@ -104,6 +107,7 @@ def _witnessed(
         for group, members in (reported_facts.items() if isinstance(reported_facts, dict) else ())
         if group in REPORTED and isinstance(members, dict)
     }
+    # Law §15: a runner's word of facts and artifacts counts for nothing. They are found in what it sent
     outcome = {
         key: value for key, value in runner_report.outcome.items() if key not in ("facts", "artifacts")
     }
@@ -131,12 +135,14 @@ def _of_station(
     ]
     if entries:
         outcome["artifacts"] = entries
+    # In this order: what the server counted and found takes the place of what the runner said
     facts |= counts
     if stored is not None:
         facts |= stored.facts
     if facts:
         outcome["facts"] = facts
     if station.kind == AGENT:
+        # Before sources are set: claims are a group of facts, too, and get theirs with the others
         outcome = with_claims(outcome, *_pictures(runner_report.job))
     if "facts" in outcome:
         outcome["facts"] = witnessed(outcome["facts"], _seen(runner_report.job, stored))
@@ -179,6 +185,7 @@ def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, di
         place = storage.names([artifacts[name].digest])[artifacts[name].digest]
         with storage.artifacts().open(place, "rb") as file:
             try:
+                # One byte more than allowed: the reader refuses it
                 counts.append(reader(file.read(MOST_REPORT + 1)))
             except UnreadableReport as error:
                 why = f"Not readable as {artifact.kind}: {escaped(str(error))}"
@@ -188,6 +195,7 @@ def _counted(station: Station, artifacts: dict[str, HandedOver]) -> dict[str, di
 
 def _pictures(job: Job) -> tuple[Any, Picture | None]:
     """The files before and after the work."""
+    # A reverse one-to-one raises where there is no row, and its error is an AttributeError
     before, left = handover.last_snapshot(job.pk), getattr(job, "snapshot", None)
     manifest = tuple(left.manifest) if left else before.manifest if before else ()
     return before, Picture(manifest, {})

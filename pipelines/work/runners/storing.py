@@ -72,6 +72,7 @@ def store(job: Job, lease: uuid.UUID, leavings: Mapping[str, Any]) -> None:
                 "facts": facts,
                 "before": began,
                 "tree": now,
+                # `write` holds the lease already: asked again for the database's clock (house §4)
                 "at": handover.still_held(job.pk, lease),
             },
         )

@@ -30,6 +30,7 @@ def sweep(limit: int = 100) -> Counter[str]:
     """Take expired leases away so that others continue. Returns how many were requeued, ended, kept or failed."""
     counts: Counter[str] = Counter()
     expired = {lease.job_id: lease for lease in leases.expired(limit)}
+    # They were found without a lock: a lease that was granted since belongs to another attempt
     for job in Job.objects.filter(pk__in=expired, lease_key=F("lease__key")).order_by("task_id"):
         try:
             counts[engine.lose(job.pk, job.attempt, expired[job.pk].key)] += 1

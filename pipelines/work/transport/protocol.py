@@ -1,7 +1,8 @@
 """Protocol between a worker and the server whose jobs it does: claim, renew, report, store, fetch.
 
 A worker knows nothing else of the server. Its messages are plain: orders and outcomes are JSON, files are
-bytes with a digest, a lease is a key. Today the server is in the same process (`transport.local`).
+bytes with a digest, a lease is a key. The server is in the same process (`transport.local`)
+or at the other end of HTTP (`transport.http`).
 """
 
 from __future__ import annotations

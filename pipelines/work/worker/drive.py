@@ -32,6 +32,7 @@ class Driver:
         self.execution = JobExecution(config, transport, folders)
         self.running = Running()
         self._instant = InstantWork(config, transport, self.execution, self.running)
+        # House §2: each with seats of its own, so that slow commands hold up neither of the others
         seats = {DRIVE: config.concurrency, QUICK: QUICK_AT_ONCE, EVALUATE: config.concurrency}
         self._slots = {queue: asyncio.Semaphore(count) for queue, count in seats.items()}
         self._drives: set[asyncio.Task[None]] = set()
@@ -102,10 +103,12 @@ class Driver:
             return
         try:
             await self._instant.drive(token_id, self._begin_apart)
+        # What `InstantWork` held it has given back by then
         except asyncio.CancelledError:
             return
         except Exception:
             log.exception("instant_work_not_taken", token=token_id)
+            # By itself, as whatever goes wrong in a batch: others may be to blame (docs/workers.md)
             await self.drive(token_id, QUICK)
 
     def _begin_apart(self, started: Started) -> None:
@@ -117,6 +120,7 @@ class Driver:
 
     async def _drive(self, queue: str, claim: Callable[[int], Awaitable[Started | None]], which: int) -> None:
         async with self._slots[queue]:
+            # Only now: a stop may have come while it waited for its seat
             if not self.stopping:
                 started = await claim(which)
                 # A station would keep the slot of a question from other questions.
@@ -144,6 +148,7 @@ class Driver:
             assert current is not None
             work = self.running.begin(started, current)
             try:
+                # House §2: after so many stations, or so long, others have their turn
                 may_go_on = stations < most_stations and loop.time() < until
                 started = await self._station(work, may_go_on)
             except LookAgain as later:
@@ -175,6 +180,7 @@ class Driver:
     async def _station(self, work: RunningWork, may_go_on: bool) -> Started | None:
         started = work.started
         outcome = await self.execution.outcome(started)
+        # After the work, during which a stop may have come
         go_on = may_go_on and not self.stopping
         # From here on its lease may be gone because the report was taken: no loss
         work.reporting = True
@@ -182,7 +188,9 @@ class Driver:
         if answer.status == "invalid":
             where = f"{answer.path}: {answer.detail}"
             log.warning("outcome_refused", job=started.orders.job_id, why=where)
+            # Once more in words that can be stored: left without a report the job would only run again
             answer = await self.transport.report(started, unstorable(outcome, where), go_on)
+        # Law §5 step 1: the attempt is over, so what follows is not for this worker
         if answer.status not in ("accepted", "repeated"):
             raise LeaseLost
         left_files = executes(started.orders.kind) or started.orders.question is not None

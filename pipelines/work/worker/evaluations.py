@@ -22,7 +22,7 @@ from pipelines.work.spec.base import Attempt, Outcome, ProcessLimits, Sink, Spec
 from pipelines.work.transport.protocol import Before, JobTransport, Started
 from pipelines.work.workspaces import Folders, KeptFolder, WorkspaceTooLarge, take_picture
 
-# How long a model may take unless the administrator says otherwise.
+# How long the command of an evaluator may take.
 EVALUATOR_SECONDS = 600.0
 Prepare = Callable[[int, Attempt, Before | None], KeptFolder | None]
 Run = Callable[[Spec, Sink, Orders], Awaitable[Outcome]]
@@ -66,6 +66,7 @@ class Asking:
             reused_folder = await asyncio.to_thread(self.prepare, orders.task_id, attempt, before)
             outcome = await self._logged(started, config, make(orders, attempt, config), run)
         except BaseException:
+            # Shielded: a cancelled attempt leaves no folder either
             await asyncio.shield(asyncio.to_thread(self.folders.remove, attempt))
             raise
         await asyncio.to_thread(self._tidy, orders.task_id, attempt, before, reused_folder)

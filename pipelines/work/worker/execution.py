@@ -263,6 +263,7 @@ class JobExecution:
         values, lent = started.values, self._lent(started)
         # A log names a repository, never a path of the server.
         paths = tuple(str(folder["path"]) for folder in started.orders.folders)
+        # The very same object: by it `_masker` sees that this worker's own masker will do
         if values is NO_VALUES and not lent and not paths:
             return self.config
         masked = (*values.masked, *lent, *paths)

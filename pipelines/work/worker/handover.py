@@ -81,6 +81,7 @@ def give(
         fetch(file.stored, place)
     for earlier in material.earlier:
         place = folder / earlier.station / file_name(earlier.name)
+        # Two labels may come to one name of a file (`file_name`): the first is kept
         if not place.exists():
             place.parent.mkdir(exist_ok=True)
             fetch(earlier.stored, place)
@@ -206,6 +207,7 @@ def with_claims(outcome: Outcome, before: Before | None, picture: Picture | None
         return outcome
     facts = outcome.get("facts", {})
     if not made:
+        # Who claims nothing contradicts nothing: without the list a gate's check of it would fail
         claims = {"contradicted": [], **facts.get("claims", {})}
         return {**outcome, "facts": {**facts, "claims": claims}}
     present = frozenset(str(entry["path"]) for entry in picture.manifest)
@@ -305,6 +307,7 @@ def pack(
     attempt = spec.attempt
     entries = [*(outcome.get("artifacts") or ()), *declared(spec, outcome)]
     artifacts, sources = collect(attempt, entries)
+    # What the work itself hands over under this name stays what it is
     if DOCUMENT not in {one.name for one in artifacts}:
         document, its = whole_document(attempt, spec.limits.document_bytes)
         artifacts, sources = (*artifacts, *document), {**sources, **its}
@@ -348,8 +351,10 @@ def with_changes(spec: Spec, outcome: Outcome, git: dict[str, Any]) -> Outcome:
     outcome, output = {**outcome, GIT: git}, outcome.get("output", {})
     values = {key: made(git) for key, made in OF_A_CHANGE.items() if key in spec.output_keys}
     wants = values and not outcome.get("output_error") and isinstance(output, dict)
+    # Where only a document counts, a change alone is no output (docs/workers.md)
     if not wants or ("output" not in outcome and spec.result_document == "required"):
         return outcome
+    # What the work said under such a key counts before what follows from the change
     return {**outcome, "output": {**values, **output}}
 
 

@@ -73,6 +73,7 @@ class InstantWork:
         answers = await self._reported(done, apart)
         for started, _, go_on in done:
             if not go_on:
+                # Its turn is over: when another ticket brings the token back it is counted anew
                 stations.pop(started.orders.token_id, None)
         return [answer.following for answer in answers if answer.following is not None]
 

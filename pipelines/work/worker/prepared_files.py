@@ -103,6 +103,7 @@ class PreparedFiles:
             (made / ROOTS).write_text(json.dumps(roots), "utf-8")
             (made / PLACE).write_bytes(os.fsencode(workspace))
             (made / LOCK).touch()
+            # No folder can take the name of one that is not empty: whoever was first stays
             if not (self.base / key).exists():
                 made.rename(self.base / key)
         finally:
@@ -169,6 +170,7 @@ def _copied(source: Path, target: Path, moved: tuple[bytes, bytes] = (b"", b""))
     if stat.S_ISLNK(info.st_mode):
         target.symlink_to(os.readlink(source))
     elif stat.S_ISREG(info.st_mode):
+        # Else they would name the folder of the station that prepared, which is gone
         if moved[0] and info.st_size <= LARGEST_SCRIPT and _names_its_place(source):
             target.write_bytes(source.read_bytes().replace(*moved))
         else:
@@ -179,6 +181,7 @@ def _copied(source: Path, target: Path, moved: tuple[bytes, bytes] = (b"", b""))
         target.mkdir()
         for child in sorted(source.iterdir()):
             _copied(child, target / child.name, moved)
+        # Its owner may always: one without these rights could be neither copied again nor removed
         target.chmod(stat.S_IMODE(info.st_mode) & 0o777 | 0o700)
 
 

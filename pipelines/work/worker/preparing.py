@@ -199,6 +199,7 @@ async def _alone(until: AsyncExitStack, prepared_files: PreparedFiles, key: str,
     while True:
         with ExitStack() as own_stack:
             if own_stack.enter_context(prepared_files.makes(key)):
+                # Kept beyond this block: the caller lets go once it has stored what it prepared
                 until.push(own_stack.pop_all())
                 return
         if not is_noted:
@@ -251,6 +252,7 @@ def _lock(preparation: Preparation, workspace: Path) -> str:
 
 
 async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
+    # Not the workspace, as of a command: what it caches at home would count as prepared
     home = spec.attempt.root / "prepare"
     home.mkdir(mode=0o700, exist_ok=True)
     place = {"PATH": spec.env.get("PATH", os.defpath), "HOME": str(home)}
@@ -273,6 +275,7 @@ async def _run(preparation: Preparation, spec: Spec, sink: Sink) -> None:
         resources=spec.resources,
         image=spec.image,
         images={spec.image: spec.images[spec.image]} if spec.image else {},
+        # Package managers print the text of others, and no line of it may say where the task goes
         heeds_signals=False,
     )
     refusal_sink = RefusalSink(sink)

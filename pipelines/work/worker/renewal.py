@@ -53,6 +53,7 @@ class Renewal(threading.Thread):
                 if self._connected_since is None:
                     self._connected_since = asked_at
                 self._on_held(leases, asked_at)
+            # Sooner while cut off: after a restart leases are left alone for a few seconds only
             self._end.wait(self._every if self._connected_since is not None else min(self._every, 0.5))
         self._transport.hang_up()
 

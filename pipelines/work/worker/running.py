@@ -71,6 +71,7 @@ class Running:
     def lose_all(self) -> None:
         """Give up all work after being cut off from the database for too long: others may have taken it over."""
         for work in self.work.values():
+            # What is being reported, too, unlike in `_lose`: others had the time to take all of it over
             if not work.lost:
                 work.lost = True
                 work.task.cancel()

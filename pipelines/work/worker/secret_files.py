@@ -65,6 +65,7 @@ def _holding(
     manifest = packed.picture.manifest if packed.picture else ()
     for entry in manifest:
         path = str(entry["path"])
+        # A link that stood there may have been pointed elsewhere, and its target carries text out
         if (path not in stood and finder.text_holds(path)) or (
             "link" in entry and finder.text_holds(entry["link"]) and _written(attempt, path, stood)
         ):

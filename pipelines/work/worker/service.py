@@ -28,6 +28,7 @@ log = structlog.get_logger(__name__)
 HOUSEKEEPING_SECONDS = 2.0
 AGAIN_SECONDS = 0.2
 MIRRORS_SECONDS = 3600.0
+# So soon pages promise to know of a program that was installed (docs/repositories.md)
 AGENTS_SECONDS = 15.0
 # A ticket is on its way as soon as the job is there; a job older than this without one is nobody's.
 UNATTENDED_SECONDS = 3.0
@@ -107,6 +108,7 @@ class Service:
             agents.cancel()
             self.beside.end()
             await asyncio.gather(source_task, housekeeping, agents, return_exceptions=True)
+        # Raised only now: what failed ends the worker, but in order, as a stop does
         for task in (source_task, housekeeping, agents):
             if not task.cancelled() and (error := task.exception()):
                 raise error

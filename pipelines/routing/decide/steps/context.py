@@ -94,6 +94,7 @@ class Case:
     def __post_init__(self) -> None:
         self.station, self.facts = self.line.station(self.situation.station), self.situation.facts
         self.judged = judged(self.line, self.station, self.situation.outcome, self.facts.spent)
+        # By identity: where no fact decides, judging gives back the very outcome that it got
         if self.judged.outcome is not self.situation.outcome:
             self.situation = replace(self.situation, outcome=self.judged.outcome)
         self.recorded = derive(self.situation.outcome, failed(self.station.kind))

@@ -1,4 +1,4 @@
-"""ServerCalls to the server: each may come again after its answer got lost, and a short absence is sat out."""
+"""Calls of the server over HTTP: each may come again after its answer got lost, and a short absence is sat out."""
 
 from __future__ import annotations
 

@@ -89,6 +89,7 @@ class SentReports(CallsTogether["Done", ReportAnswer]):
     async def send(self, started: Started, outcome: dict[str, Any], go_on: bool) -> ReportAnswer:
         """:raises CallRefused, ServerAway, BearerRefused: nothing moved"""
         done = Done(started, {"attempt": started.orders.attempt, "outcome": outcome, "go_on": go_on})
+        # A large one would hold up those that go with it, until all of it is sent and read
         if len(json.dumps(outcome)) > LARGEST:
             return await self._alone(done)
         return await self._answer(done)

@@ -54,6 +54,7 @@ class Database:
                 if loop.time() > until:
                     raise
                 log.warning("database_away", error=str(error).splitlines()[0] if str(error) else "")
+            # Spread, so that calls do not come back all at the same moment
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause = min(pause * 2, 1.0)
 

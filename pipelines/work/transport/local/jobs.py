@@ -35,6 +35,7 @@ def start_token(token_id: int, claim: Claim) -> Started | None:
     return start_job(job_id, claim) if job_id is not None else None
 
 
+# The tickets that it takes are deleted: where nothing can be started they are there again
 @transaction.atomic
 def start_instant(token_id: int | None, claim: Claim, most: int) -> list[Started]:
     """Claim the open jobs of a token and of others whose tickets wait in the queue of work that takes no time: at most

@@ -23,6 +23,7 @@ def found(job_id: int, lease: uuid.UUID, commit: str, who: list[str], logins: li
     """A delivery found it. `logins`: as the host tells them, asked then. What commits name, which is what their author
     wrote, counts only where that leads to nobody here. :raises LeaseLost"""
     job = Job.objects.select_related("task").get(pk=job_id)
+    # Told again, its lease may be gone because the push ended this very job: the key stays with it
     if job.lease_key != lease:
         still_held(job_id, lease)
     by_host = members_named(job.task, logins, ())

@@ -42,6 +42,7 @@ class Reports:
         return Report(*fence, outcome, by=self._by, claim_next=claim, observed_by=self._by)
 
     async def _sent(self, reports: Sequence[Report]) -> list[ReportAnswer | Exception]:
+        # It may be repeated: the fence answers an identical report as it did the first time (law §5)
         answers = await self._database.insist(deliver, list(reports))
         following = (answer.following.orders for answer in answers if answer.following)
         # Their reports come in a moment, and go with the next bundle

@@ -65,6 +65,7 @@ def values_at(task: Task, line: ParsedLine, own: list[Station], asked_for: Itera
     )
 
 
+# A published version never changes (house §2)
 @lru_cache(maxsize=512)
 def _names_nothing(version: int) -> bool:
     """Return whether no task of the version has a secret or a variable, as neither a station nor a repository
