@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -57,6 +58,58 @@ def test_what_is_proposed(found: dict[str, str], prepare: str, lint: str, tests:
 def test_python_alone_is_told_by_its_kind_of_file() -> None:
     assert of({"shop.py": "x = 1"}).by == ("*.py",)
     assert of({"README": "x"}).by == ()
+
+
+PYTEST = ".venv/bin/python -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml"
+EXTRA = """[project]
+name = "shop"
+urls.Source = "https://code.example.com/shop"
+optional-dependencies.tests = ["freezegun"]
+optional-dependencies.docs = ["sphinx"]
+[dependency-groups]
+dev = ["coverage"]
+"""
+POETRY = """[tool.poetry]
+name = "shop"
+[tool.poetry.group.dev.dependencies]
+freezegun = "^1"
+"""
+TOX = "[testenv]\ndeps =\n    freezegun\n    -r tests/needs.txt\n    py38: toml\n    {[base]deps}\n"
+SETUP_PY = "setup(extras_require={'test': ['x'], \"docs\": []})"
+SETUP_CFG = "[metadata]\nname = shop\n[options.extras_require]\ntesting = x\n[flake8]\n"
+
+
+@pytest.mark.parametrize(
+    ("found", "packages", "lint", "tests"),
+    [
+        ({"pyproject.toml": EXTRA, "tests/": ""}, "-e '.[tests]' --group dev pytest", "ruff", PYTEST),
+        ({"pyproject.toml": POETRY, ".pre-commit-config.yaml": "id: ruff"}, "-e . freezegun ruff", "-m ruff", ""),
+        ({"setup.py": SETUP_PY, ".flake8": "", "dev.requirements.txt": "", "test.py": ""},
+         "-e '.[test]' -r dev.requirements.txt flake8 pytest", "-m flake8", f"{PYTEST} test.py"),
+        ({"setup.cfg": SETUP_CFG}, "-e '.[testing]' flake8", "-m flake8", ""),
+        ({"setup.py": "", "tox.ini": TOX}, "-e . -r tests/needs.txt freezegun", "ruff", ""),
+        ({"requirements.txt": "", "requirements-dev.txt": "", "shop.py": ""},
+         "-r requirements.txt -r requirements-dev.txt", "ruff", ""),
+        ({"pyproject.toml": "[", "setup.cfg": "="}, "", "ruff", ""),
+        ({"pyproject.toml": "[tool.ruff]"}, "ruff", "-m ruff", ""),
+    ],
+)  # fmt: skip
+def test_python_without_a_lock_gets_an_environment_that_its_commands_use(
+    found: dict[str, str], packages: str, lint: str, tests: str
+) -> None:
+    made = of(found)
+    script = shlex.split(made.prepare)[-1] if made.prepare else ""
+    steps = script.split(" && ")
+    assert steps[-1].partition(".venv/bin/python -m pip install ")[2] == packages
+    assert bool(script) == (steps[0] == "python3 -m venv .venv")
+    assert ("'pip>=25.1'" in script) == ("--group" in packages)
+    assert made.lint.startswith(f".venv/bin/python {lint}" if "-m" in lint else lint)
+    assert (made.tests, made.hosts) == (tests, ())
+
+
+def test_the_index_of_pip_is_proposed_with_the_host_of_its_files() -> None:
+    made = of({"setup.py": "", "tests/": ""}).with_hosts([{"python3": ["pypi.org"]}])
+    assert made.hosts == ("pypi.org", "files.pythonhosted.org")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from pipelines.work.spec import versions
+from pipelines.work.spec import python_packages, versions
 
 MOST_HOSTS = 5
 ADDRESS = re.compile(r"https://([A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?)/")
@@ -60,6 +60,8 @@ class RepositoryFiles:
 
 BY_NPM = ("pnpm", "yarn")
 """Package managers that are packages of npm themselves, and bring packages of npm."""
+FILES_OF = {"pypi.org": ("files.pythonhosted.org",)}
+"""Hosts that serve the files of an index, where the index names another one."""
 CORRECTED = ("lint", "tests", "audit")
 """Commands of a proposal in whose place a repository keeps what people typed."""
 
@@ -102,7 +104,8 @@ class Proposal:
         more = (
             host for registry in registries for host in registry.get(self.installer) or registry.get(kin, ())
         )
-        return replace(self, hosts=tuple(dict.fromkeys([*self.hosts, *more]))) if self.installer else self
+        hosts = [host for name in (*self.hosts, *more) for host in (name, *FILES_OF.get(name, ()))]
+        return replace(self, hosts=tuple(dict.fromkeys(hosts))) if self.installer else self
 
     def corrected(self, typed: Mapping[str, str]) -> Proposal:
         """Take what people typed in place of the commands that were proposed."""
@@ -194,18 +197,51 @@ def _node_tests(files: RepositoryFiles, run: str, manager: str) -> str:
 
 def _python(files: RepositoryFiles, run: str) -> tuple[str, str]:
     """`run` is the interpreter."""
-    text = "\n".join(
-        files.text(name) for name in ("pyproject.toml", "requirements.txt", "setup.cfg", "tox.ini")
-    )
-    lint = ""
-    if {"ruff.toml", ".ruff.toml"} & files.names or re.search(r"\bruff\b", text):
+    linter = _python_linter(files)
+    lint = f"{run} -m flake8" if linter == "flake8" else ""
+    if linter == "ruff":
         lint = RUFF if run == "python3" else f"{run} -m {RUFF}"
-    elif re.search(r"\bflake8\b", text):
-        lint = f"{run} -m flake8"
-    has_tests = {"tests/", "test/", "pytest.ini", "conftest.py"} & files.names or "pytest" in text
     # -B and no cache: of the tests only the report is left in the checkout
-    tests = f"{run} -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml" if has_tests else ""
-    return lint, tests
+    tests = f"{run} -B -m pytest -q -p no:cacheprovider --junit-xml=tests.xml" if _has_tests(files) else ""
+    # pytest does not take this one for a file of tests by itself
+    alone = tests and "test.py" in files.names and not {"tests/", "test/"} & files.names
+    return lint, f"{tests} test.py" if alone else tests
+
+
+def _python_linter(files: RepositoryFiles) -> str:
+    """Name the linter that the repository sets up; "" where it sets up none."""
+    lists = python_packages.lists_of(files.names)
+    text = "\n".join(files.text(name) for name in (*python_packages.MANIFESTS, *lists, PRE_COMMIT))
+    if {"ruff.toml", ".ruff.toml"} & files.names or re.search(r"\bruff\b", text):
+        return "ruff"
+    return "flake8" if ".flake8" in files.names or re.search(r"\bflake8\b", text) else ""
+
+
+def _has_tests(files: RepositoryFiles) -> bool:
+    has_modules = any(re.fullmatch(r"test(_.*)?\.py|.*_test\.py", name) for name in files.names)
+    texts = (files.text(name) for name in (*python_packages.MANIFESTS, "requirements.txt"))
+    return has_modules or bool(
+        {"tests/", "test/", "pytest.ini", "conftest.py"} & files.names
+        or any("pytest" in text for text in texts)
+    )
+
+
+def _with_venv(files: RepositoryFiles, row: Ecosystem) -> Ecosystem:
+    """The row of a project without a lock, with an environment of its own: its packages, and those of its tests."""
+    lists = python_packages.lists_of(files.names)
+    marks = tuple(name for name in (*python_packages.MANIFESTS, *lists) if name in files.names)
+    linter = _python_linter(files)
+    # Where none is set up it is linted by the ruff on the path of stations
+    tools = [*([linter] if linter else []), *(["pytest"] if _has_tests(files) else [])]
+    arguments = python_packages.installed(files.names, files.texts, tools) if marks else []
+    if not arguments:
+        return row
+    install = [shlex.join([VENV, "-m", "pip", "install", *arguments])]
+    if "--group" in arguments:
+        # The one that a new environment has may be older than groups
+        install.insert(0, f"{VENV} -m pip install 'pip>=25.1'")
+    script = " && ".join(["python3 -m venv .venv", *install])
+    return replace(row, marks=marks, prepare=shlex.join(["sh", "-c", script]), lock=marks[0], run=VENV)
 
 
 def _cargo(files: RepositoryFiles, run: str) -> tuple[str, str]:
@@ -229,7 +265,6 @@ MAKE = {
 }
 NPM_VERSION = f"npm version {VERSION} --no-git-tag-version"
 VENV = ".venv/bin/python"
-IN_VENV = f"sh -c 'python3 -m venv .venv && {VENV} -m pip install -r requirements.txt'"
 IN_PROJECT = "env POETRY_VIRTUALENVS_IN_PROJECT=1 poetry install --no-interaction"
 CARGO = "env CARGO_HOME=.cargo-home cargo"
 
@@ -251,8 +286,8 @@ TABLE: tuple[Ecosystem, ...] = (
     Ecosystem("Poetry", ("poetry.lock",), IN_PROJECT, "poetry.lock", VENV, _python,
               "poetry update --lock --no-interaction", f"poetry version {VERSION}",
               "poetry publish --build --no-interaction"),
-    Ecosystem("pip", ("requirements.txt",), IN_VENV, "requirements.txt", VENV, _python),
-    Ecosystem("Python", ("pyproject.toml",), "", "", "python3", _python),
+    Ecosystem("pip", ("requirements.txt",), "", "", "python3", _python),
+    *(Ecosystem("Python", (name,), "", "", "python3", _python) for name in python_packages.MANIFESTS[:3]),
     Ecosystem("Cargo", ("Cargo.lock",), f"{CARGO} fetch --locked", "Cargo.lock", CARGO, _cargo,
               f"{CARGO} update", "", f"{CARGO} publish"),
     Ecosystem("Cargo", ("Cargo.toml",), "", "", "cargo", _cargo, "", "", "cargo publish"),
@@ -264,11 +299,12 @@ PYTHON = Ecosystem("Python", (), "", "", "python3", _python)
 """A repository that has files of Python and says nothing of itself."""
 RUFF = "ruff check --no-cache --exit-zero --output-format=sarif --output-file=lint.sarif ."
 """By its own rules where no linter is set up, as *Fix lint findings* does."""
+PRE_COMMIT = ".pre-commit-config.yaml"
 READ = frozenset({mark for row in TABLE for mark in row.marks}) | {
     ".npmrc",
     ".python-version",
-    "setup.cfg",
-    "tox.ini",
+    PRE_COMMIT,
+    *python_packages.MANIFESTS,
 }
 PROGRAMS = Proposal(lint=RUFF).programs + sorted(
     {program for row in TABLE for command in (row.prepare, row.run) if (program := program_of(command))}
@@ -285,10 +321,13 @@ def proposed(files: RepositoryFiles, commit: str = "") -> Proposal:
         row = PYTHON
     if row is None:
         return Proposal(commit=commit)
+    if row.commands is _python and not row.prepare:
+        row = _with_venv(files, row)
     lint, tests = row.commands(files, row.run)
     made = {target: f"make {target}" if files.makes(target) else "" for target in ("lint", "test", "audit")}
     by = dict.fromkeys([*row.marks, *(["package.json"] if row.commands is _node else [])])
-    hosts = _hosts(files, row.lock) if row.prepare else ()
+    # Of a Python project without a lock the addresses are those of its own pages
+    hosts = _hosts(files, row.lock) if row.prepare and row.lock not in python_packages.MANIFESTS else ()
     return Proposal(
         row.name,
         row.prepare,
