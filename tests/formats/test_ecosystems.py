@@ -107,9 +107,9 @@ def test_python_without_a_lock_gets_an_environment_that_its_commands_use(
     assert (made.tests, made.hosts) == (tests, ())
 
 
-def test_the_index_of_pip_is_proposed_with_the_host_of_its_files() -> None:
-    made = of({"setup.py": "", "tests/": ""}).with_hosts([{"python3": ["pypi.org"]}])
-    assert made.hosts == ("pypi.org", "files.pythonhosted.org")
+def test_a_new_environment_is_proposed_with_the_index_of_pip() -> None:
+    made = of({"setup.py": "", "tests/": ""}).with_hosts([{"python3": ["packages.example.com"]}])
+    assert made.hosts == ("packages.example.com",)
 
 
 @pytest.mark.parametrize(

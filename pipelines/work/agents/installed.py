@@ -31,7 +31,7 @@ REGISTRIES: Final = {
     "python3": ("-m", "pip", "install", "--help"),
 }
 """How package managers say where they take packages from: with the settings that they have in a station."""
-# Pip names it in its help: `--index-url <url> … (default https://pypi.org/simple)`
+# Pip names it in its help alone, behind `--index-url <url>`, as its default
 INDEX: Final = re.compile(r"--index-url <url>.*?\(default\s+(\S+?)\)", re.DOTALL)
 # The host of an address, without a user; or a line that is a name alone, as GOSUMDB says it
 HOST: Final = re.compile(r"https?://(?:[^/@\s,|]*@)?([\w.-]+(?::\d+)?)|^([\w-]+(?:\.[\w-]+)+)$", re.MULTILINE)

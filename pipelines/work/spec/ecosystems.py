@@ -60,8 +60,6 @@ class RepositoryFiles:
 
 BY_NPM = ("pnpm", "yarn")
 """Package managers that are packages of npm themselves, and bring packages of npm."""
-FILES_OF = {"pypi.org": ("files.pythonhosted.org",)}
-"""Hosts that serve the files of an index, where the index names another one."""
 CORRECTED = ("lint", "tests", "audit")
 """Commands of a proposal in whose place a repository keeps what people typed."""
 
@@ -104,8 +102,7 @@ class Proposal:
         more = (
             host for registry in registries for host in registry.get(self.installer) or registry.get(kin, ())
         )
-        hosts = [host for name in (*self.hosts, *more) for host in (name, *FILES_OF.get(name, ()))]
-        return replace(self, hosts=tuple(dict.fromkeys(hosts))) if self.installer else self
+        return replace(self, hosts=tuple(dict.fromkeys([*self.hosts, *more]))) if self.installer else self
 
     def corrected(self, typed: Mapping[str, str]) -> Proposal:
         """Take what people typed in place of the commands that were proposed."""
