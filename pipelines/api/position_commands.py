@@ -24,7 +24,8 @@ from pipelines.api.repeats import IDEMPOTENCY_KEY, answer_once
 from pipelines.api.schemas import Strict, TaskOut, task_out
 from pipelines.errors import Conflict, Invalid
 from pipelines.models import Status, Task, User
-from pipelines.queries.task import PositionView, TaskView
+from pipelines.queries.positions import PositionView
+from pipelines.queries.task import TaskView
 
 router = Operations("positions", CHANGES)
 Id = Annotated[int, Field(ge=1, lt=2**63)]

@@ -38,6 +38,13 @@ NOISE = re.compile(
     r"|npm (?:error|ERR!) {4,}\S*_logs\b|\S*_logs/\S+\.log$|Progress: resolved|WARN\s|Node\.js v\d"
     r"|\[gateline\] (?:Prepare|The log|Lines written over)|[|/\\-]$|[#=>. ]*\d{1,3} ?%)"
 )
+PACKAGES = re.compile(
+    r"No module named|ModuleNotFoundError|[Cc]annot find (?:module|package)|ERR_MODULE_NOT_FOUND"
+    r"|command not found|: not found$|not recognized as an internal"
+)
+"""Lines of a program that lacks what an environment would have installed."""
+NOT_PREPARED = ("command_not_started", "no_fixer", "prepare_failed")
+"""Failure types that an environment might cure."""
 TEXTS = ("error", "output", "text", "result", "message", "content", "stderr")
 """Keys of an agent's event that hold texts for people."""
 FAILED = ("failure", "cancelled")
@@ -46,18 +53,28 @@ FAILED = ("failure", "cancelled")
 @dataclass(frozen=True, slots=True)
 class FailureCause:
     """`error`: a line of the log, or how a signal ended the run; "" where neither is known. `lines`: what stands around
-    it, else the last ones. `station`: its name; `times`: how often it failed in this task."""
+    it, else the last ones. `station`: its name; `times`: how often it failed in this task. `type`: of its failure."""
 
     job: int
     station: str
     error: str
     lines: tuple[str, ...]
     times: int = 1
+    type: str = ""
 
     @property
     def title(self) -> str:
         wording = plural("%(station)s failed", "%(station)s failed %(n)s times", self.times)
+        if self.type == "prepare_failed":
+            wording = plural(
+                "Preparing for %(station)s failed", "Preparing for %(station)s failed %(n)s times", self.times
+            )
         return wording % {"station": self.station, "n": self.times}
+
+    @property
+    def lacks_packages(self) -> bool:
+        """Return whether the environment of the repository might cure it."""
+        return self.type in NOT_PREPARED or any(map(PACKAGES.search, (self.error, *self.lines)))
 
 
 def has_failed(job: Job) -> bool:
@@ -94,6 +111,7 @@ def _cause(job: Job, station: str, lines: Sequence[str], times: int) -> FailureC
         signalled or _shortened(error),
         tuple(_shortened(line) for line in around if signalled or line.strip() != error),
         max(times, 1),
+        str((job.outcome or {}).get("failure_type") or ""),
     )
 
 

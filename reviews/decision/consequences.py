@@ -127,7 +127,7 @@ def no_way_back(visit: GateVisit) -> str:
     if Word.REWORK in gate.offers:
         return ""
     if Word.SEND_BACK not in gate.offers:
-        return "Send back is not offered here."
+        return "Send back is not offered here: no rule of the line leads back from this gate."
     if _used_up(gate, visit, Word.SEND_BACK):
         most = gate.approval.max_rounds
         sentence = plural(

@@ -247,6 +247,18 @@ def test_the_step_of_templates_leads_on_to_a_line_of_this_repository_alone(
     assert "Go on with" not in page(admin, world, step="template", agent="codemod")
 
 
+def test_a_template_that_is_used_again_makes_a_line_of_another_name(
+    world: World, admin: Client, origin: RemoteRepository
+) -> None:
+    connected(world, origin)
+    for _ in range(3):
+        send(admin, world, do="begin", step="template", agent="codemod", template="fix-lint-findings")
+    names = list(Line.objects.filter(project=world.project).order_by("pk").values_list("name", flat=True))
+    assert names == ["Fix lint findings", "Fix lint findings: app", "Fix lint findings: app 2"]
+    shown = page(admin, world, step="template")
+    assert "Start from a template" in shown, "the third step opens also where no agent is chosen again"
+
+
 def test_a_designer_without_the_permission_keeps_the_draft(
     world: World, signed_in: As, runner: Any, origin: RemoteRepository
 ) -> None:

@@ -202,7 +202,7 @@ def test_after_three_rounds_sending_back_is_not_offered(world: World) -> None:
 
 @pytest.mark.parametrize(
     "offers, said",
-    [(["approve", "reject"], "Send back is not offered here."),
+    [(["approve", "reject"], "Send back is not offered here: no rule of the line leads back from this gate."),
      (["approve", "rework", "abort"], ""), (["approve", "send_back", "reject"], "")],
 )  # fmt: skip
 def test_a_gate_without_a_way_back_says_why(world: World, offers: list[str], said: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 from html import unescape
@@ -12,8 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.lines import publishing
+from pipelines.lines.starters.catalogue import BY_KEY
+from pipelines.lines.starters.commands import StationCommands, with_commands
 from pipelines.models import Task
 from pipelines.queries.failure_causes import first_error
+from pipelines.work.handlers.missing_module import missing_module
 from reviews.models import Notification
 from reviews.tasks import notify
 from tests.factories import World, station
@@ -225,3 +230,50 @@ def test_the_cause_in_events_of_an_agent_is_their_text(
         assert body is not None
         text = unescape(str(body.get_content()))
         assert text.count("Oops! Something went wrong") == 1 and '"type"' not in text
+
+
+MISSING = [sys.executable, "-m", "gateline_has_no_such_linter", "."]
+
+
+def test_a_module_that_is_not_installed_did_not_run(world: World, bench: Bench) -> None:
+    """It found nothing: a line whose linter is away must not go on as if its findings were left."""
+    line = world.line(
+        key="lint", stations=[station("check", kind="command", work={"argv": MISSING}, name="Check")]
+    )
+    task = world.start(line, title="Lint it")
+    drive(bench, task)
+    outcome = task.jobs.latest("pk").outcome or {}
+    assert (outcome["failure_type"], outcome["exit_code"]) == ("command_not_started", 1)
+    assert "the package gateline_has_no_such_linter is not installed there" in outcome["summary"]
+
+
+@pytest.mark.parametrize("missing", ["lint", "tests"])
+def test_a_check_that_cannot_run_stops_the_line_and_leads_to_the_environment(
+    world: World, bench: Bench, tmp_path: Path, missing: str
+) -> None:
+    origin = remote(tmp_path / "app.git", {"app.py": b"import os\n"})
+    connect(world.project, origin)
+    commands = {"lint": "true", "tests": "true", missing: shlex.join(MISSING)}
+    document = with_commands(
+        BY_KEY["fix-lint-findings"].text,
+        StationCommands(**{name: tuple(shlex.split(text)) for name, text in commands.items()}),
+    )
+    line = publishing.create_line(world.project, "fix-lint-findings", "Fix", document, world.admin)
+    version = publishing.publish(line, user=world.admin, based_on=1)
+    task = world.start(version, title="Do it", inputs={"repository": str(origin.path)})
+    run_all(bench, task, (str(Path(sys.executable).parent), *os.get_exec_path()))
+    assert world.status(task) == "failed"
+    page = unescape(client_of(world.admin).get(at(world, "task", task.name)).content.decode())
+    assert "Nothing is installed before a station of" in page
+    assert "#environment" in page and f"{missing.title()} failed" in page
+
+
+def test_a_module_that_runs_and_lacks_another_one_has_run() -> None:
+    errors = b"Traceback (most recent call last):\n  ...\nModuleNotFoundError: No module named 'numpy'\n"
+    assert missing_module(["python3", "-m", "flake8"], 1, errors) == ""
+    assert (
+        missing_module(["python3", "-m", "flake8"], 1, b"/usr/bin/python3: No module named flake8\n")
+        == "flake8"
+    )
+    assert missing_module(["python3", "-m", "flake8"], 1, b"a.py:1:1: F401\n") == ""
+    assert missing_module(["ruff", "-m", "flake8"], 1, b"x: No module named flake8") == ""

@@ -29,6 +29,8 @@ FACTS: Mapping[str, tuple[str, ...]] = {"lint": ("findings",), "tests": ("tests"
 """What of the facts only a report says."""
 OTHERS = "stations"
 WORDS = {"lint": ("No findings left", "Findings left")}
+RAN = {"not": {"failure_type": ["command_not_started", "prepare_failed"]}}
+"""What failed without having run found nothing."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def _without_report(station: dict[str, Any]) -> None:
         passed = next(rule for rule in readable if rule.get("when") == {"result": "success"})
         readable = [
             {**passed, "id": "clean", "label": words[0]},
-            {**passed, "label": words[1], "when": {"result": "failure"}},
+            {**passed, "label": words[1], "when": {"all": [{"result": "failure"}, RAN]}},
         ]
     station["rules"] = readable
 

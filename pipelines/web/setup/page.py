@@ -163,8 +163,10 @@ class Setup:
             return REPOSITORY if self.another else self.reached
         # A step that cannot be opened yet leads to the last one that can.
         index = min(keys.index(requested_step), keys.index(self.reached))
-        # Which templates are offered depends on the agent.
-        return AGENT if keys[index] == TEMPLATE and not self.is_chosen else keys[index]
+        # Which templates are offered depends on the agent; once a line is there, its usual one will do.
+        if keys[index] == TEMPLATE and not self.is_chosen and not (self.lines and self.agent.may_go_on):
+            return AGENT
+        return keys[index]
 
     @property
     def marks(self) -> list[StepMark]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import chain, count
 from typing import Any
 
 from django.utils import timezone
@@ -56,11 +57,9 @@ def begin(
     on_runner: bool = False,
 ) -> Line:
     """A line like the template, with this agent and these commands, as a draft. Where the project has one of its name,
-    it is called by the repository (`of`), too. `on_runner`: signed in there, and by no stored key. Raises Forbidden,
-    Conflict."""
-    name = starter.line.name
-    if of and project.lines.filter(name=name).exists():
-        name = f"{name}: {of}"
+    it is called by the repository (`of`), too, and by a number where it has that one as well. `on_runner`: signed in
+    there, and by no stored key. Raises Forbidden, Conflict."""
+    name = _free_name(project, starter.line.name, of)
     more = "      sign_in: runner\n" if on_runner else ""
     used_keys = set(project.lines.filter(key__startswith=starter.key).values_list("key", flat=True))
     key = free_key(starter.key, used_keys)
@@ -70,6 +69,13 @@ def begin(
         text = text.replace(f"agent: {old_agent}\n", f"agent: {agent}\n{more}")
     document = with_commands(text, commands) if commands else text
     return publishing.create_line(project, key, name, _named(document, name), user)
+
+
+def _free_name(project: Project, name: str, of: str) -> str:
+    used = set(project.lines.filter(name__startswith=name).values_list("name", flat=True))
+    own = f"{name}: {of}" if of else name
+    numbered = (f"{own} {number}" for number in count(2))
+    return next(option for option in chain((name, own), numbered) if option not in used)
 
 
 def _named(document: str | dict[str, Any], name: str) -> str | dict[str, Any]:

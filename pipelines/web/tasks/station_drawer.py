@@ -11,8 +11,9 @@ from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import Decision, Job, Purpose
 from pipelines.queries import usage
 from pipelines.queries.observed import FactRow, facts_so_far
+from pipelines.queries.positions import PositionView
 from pipelines.queries.preparing import Preparing
-from pipelines.queries.task import PositionView, TaskView
+from pipelines.queries.task import TaskView
 from pipelines.queries.usage import Spending
 from pipelines.queries.why import Why, why
 from pipelines.web.lines.overview import does

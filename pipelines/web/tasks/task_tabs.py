@@ -10,6 +10,7 @@ from typing import Any
 from pipelines.engine.core.unassigned import UNLEASED
 from pipelines.models import ENDED, Job, Purpose
 from pipelines.queries.actors import actor_of
+from pipelines.queries.failure_causes import NOT_PREPARED
 from pipelines.queries.task import EVENTS, TaskView
 from pipelines.routing.basics.plural import plural
 from pipelines.routing.sentences.names import station_name
@@ -66,7 +67,7 @@ class Output:
     @property
     def lacks_environment(self) -> bool:
         """Return whether the environment of the repository might cure the failure."""
-        return self.outcome.get("failure_type") in ("command_not_started", "no_fixer", "prepare_failed")
+        return self.outcome.get("failure_type") in NOT_PREPARED
 
     @property
     def git_words(self) -> str:

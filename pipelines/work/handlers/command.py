@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pipelines.routing.basics.facts import OUTPUT
 from pipelines.routing.document.kinds.command import KIND as COMMAND
+from pipelines.work.handlers.missing_module import missing_module
 from pipelines.work.handlers.starting import NotPrepared, beside, starting
 from pipelines.work.processes.image_root import has_program, inside
 from pipelines.work.processes.isolation import CannotIsolate
@@ -290,6 +291,9 @@ class Watch:
             outcome |= over_limit(self.spec, ended.limit)
         elif code is None:
             outcome["result"], outcome["failure_type"] = "failure", "supervisor_lost"
+        elif module := missing_module(self.spec.argv, code, self.tails.get("err", b"")):
+            why = f"the package {escaped(module)} is not installed there"
+            outcome |= {**not_started(self.spec, why), "exit_code": code}
         if self.spec.result_document == "required" and code == 0 and "output" not in outcome:
             why = f" {result_document.error}" if result_document.error else ""
             outcome.setdefault("summary", NO_DOCUMENT + why)

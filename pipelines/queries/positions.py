@@ -1,0 +1,113 @@
+"""Positions of a task that have not ended, with what each waits for and what can be done about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from pipelines.models import GateVisit, Job, Status, Token
+from pipelines.queries.failure_causes import FailureCause
+from pipelines.queries.preparing import Preparing
+from pipelines.routing.document.evaluations import ANSWERS
+from pipelines.routing.document.kinds import wait_for_checks
+from pipelines.routing.sentences.waits import Sentence, blocker_words
+
+LONGEST = 2_000
+"""Characters of a description that an address takes along."""
+
+
+@dataclass
+class PositionView:
+    """A living token with what it waits for."""
+
+    token: Token
+    station: str
+    sentence: Sentence | None
+    job: Job | None
+    visits: list[GateVisit]
+    preparing: Preparing | None = None
+    cause: FailureCause | None = None
+
+    @property
+    def manual(self) -> bool:
+        return self.job is not None and self.job.kind == "manual" and self.job.state == Job.State.RUNNING
+
+    @property
+    def retryable(self) -> bool:
+        waits = self.token.status in (Status.STUCK, Status.BLOCKED, Status.HELD)
+        return waits and not self.manual and not self.releasable and "paused_by" not in self.token.wait
+
+    @property
+    def checks_rerunnable(self) -> bool:
+        """Checks of the host failed or timed out, and it waits with them."""
+        job = self.job
+        return self.retryable and job is not None and wait_for_checks.may_rerun(job.kind, job.outcome)
+
+    @property
+    def holdable(self) -> bool:
+        """Its work has not begun."""
+        queued = self.job is not None and self.job.state == Job.State.QUEUED
+        return queued and self.token.status == Status.QUEUED
+
+    @property
+    def releasable(self) -> bool:
+        """A person holds it, or it waits for other tasks."""
+        return self.token.status == Status.HELD and bool({"by", "depends_on"} & set(self.token.wait))
+
+    @property
+    def told_above(self) -> bool:
+        """Return whether an escalation or a deadlock holds the position: the page shows that with what can be
+        done about it."""
+        return self.token.status == Status.HELD and bool({"escalation", "paused_by"} & set(self.token.wait))
+
+    @property
+    def wants_handoff(self) -> bool:
+        return self.token.status == Status.HELD and "handoff" in self.token.wait.get("missing", ())
+
+    @property
+    def wants_agent(self) -> bool:
+        missing = self.token.wait.get("missing", ()) if self.token.status == Status.HELD else ()
+        return any(name.startswith("agent:") for name in missing)
+
+    @property
+    def answerable(self) -> bool:
+        """Blocked; or a machine is asked what a person may answer, too."""
+        is_evaluating = self.token.status == Status.EVALUATING and "agentic" in self.token.wait.get(
+            "evaluation", {}
+        )
+        return is_evaluating or self.token.status == Status.BLOCKED
+
+    @property
+    def remarks(self) -> list[str]:
+        """Remarks of a blocked position: the comment of the job by which it is blocked."""
+        comment = self._blocking.get("comment")
+        return [str(comment)] if comment else []
+
+    @property
+    def blockers(self) -> list[tuple[str, str]]:
+        """Blockers of a blocked position that its job named, each with the fields that a task of its own
+        would start with."""
+        name, blockers = self.token.task.name, self._blocking.get("blockers") or ()
+        return [
+            (blocker_words(blocker), urlencode({**_as_task(blocker), "blocks": name})) for blocker in blockers
+        ]
+
+    @property
+    def _blocking(self) -> dict[str, Any]:
+        outcome = self.job.outcome if self.job else None
+        blocked = self.token.status == Status.BLOCKED and "evaluation" not in self.token.wait
+        return outcome if blocked and outcome else {}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The two words of which one answers an evaluation; none where any text answers."""
+        evaluation = self.token.wait.get("evaluation") or {}
+        return next((words for kind, words in ANSWERS.items() if kind in evaluation), ())
+
+
+def _as_task(blocker: Any) -> dict[str, str]:
+    """Title and description."""
+    title = str(blocker.get("title") or "") if isinstance(blocker, dict) else ""
+    text = str(blocker.get("description") or "") if isinstance(blocker, dict) else ""
+    return {"title": (title or blocker_words(blocker))[:300], "description": text[:LONGEST]}
