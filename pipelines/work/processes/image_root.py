@@ -68,6 +68,10 @@ def _placed(folder: Path, at: PurePosixPath, points: Sequence[PurePosixPath]) ->
             yield "--ro-bind", str(child), str(here)
 
 
+MOST_LINKS = 40
+"""As Linux has it: more of them in one path are taken for a circle."""
+
+
 def has_program(root: Path, name: str, path: str, attempt: Path) -> bool:
     """Return whether a program exists for somebody who sees the files of this image and the folder of the
     attempt. Links are not followed: they lead inside of the image."""
@@ -80,12 +84,17 @@ def has_program(root: Path, name: str, path: str, attempt: Path) -> bool:
 
 def _there(root: Path, name: str) -> bool:
     """Also below a folder that is a link: /bin is one to usr/bin in most images."""
-    place = root
-    for part in Path(name.lstrip("/")).parts:
-        if place.is_symlink():
-            # From "/" on, normpath keeps `..` from leading above the root of the image
-            place = root / os.path.normpath(f"/{place.parent.relative_to(root)}/{place.readlink()}").lstrip(
-                "/"
-            )
-        place = place / part
-    return os.path.lexists(place)
+    rest, place, links = list(reversed(PurePosixPath(name.lstrip("/")).parts)), PurePosixPath("/"), 0
+    while rest:
+        # From "/" on, normpath keeps `..` from leading above the root of the image
+        place = PurePosixPath(os.path.normpath(place / rest.pop()))
+        here = root / place.relative_to("/")
+        # The program itself may be a link to what only the image has
+        if rest and here.is_symlink():
+            links += 1
+            if links > MOST_LINKS:
+                return False
+            # An absolute one begins at the root of the image again
+            rest += reversed(here.readlink().parts)
+            place = place.parent
+    return os.path.lexists(root / place.relative_to("/"))
