@@ -302,6 +302,7 @@ OBSERVERS = ["reviews.observer.ReviewObserver", "pipelines.work.telling.observer
 EXPIRES = [
     "pipelines.work.expiry.expire_some",
     "pipelines.lines.trials.expire_some",
+    "pipelines.lines.triggers.expire_some",
     "reviews.notifications.retention.expire_some",
     "pipelines.lines.promises.reread",
     "pipelines.lines.health.tell_breaches",

@@ -15,6 +15,8 @@ from pipelines.models import (
     PublishRequest,
     Scenario,
     StationTrial,
+    Trigger,
+    TriggerDelivery,
     VersionGate,
     VersionRule,
     VersionStation,
@@ -92,3 +94,13 @@ class MigrationAdmin(ReadOnly):
 class MigrationEntryAdmin(ReadOnly):
     list_display = ("migration", "task", "was", "to", "result", "at")
     list_filter = ("result",)
+
+
+@admin.register(Trigger)
+class TriggerAdmin(ReadOnly):
+    list_display = ("line", "kind", "options", "next_at", "paused_at", "changed_by", "changed_at")
+
+
+@admin.register(TriggerDelivery)
+class TriggerDeliveryAdmin(ReadOnly):
+    list_display = ("trigger", "key", "at", "outcome", "task")

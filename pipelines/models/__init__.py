@@ -62,6 +62,7 @@ from pipelines.models.tasks import (
 )
 from pipelines.models.timers import Due
 from pipelines.models.trials import StationTrial
+from pipelines.models.triggers import Trigger, TriggerDelivery
 from pipelines.models.work import (
     Artifact,
     Blob,
@@ -143,6 +144,8 @@ __all__ = [
     "TaskCounter",
     "TaskText",
     "Token",
+    "Trigger",
+    "TriggerDelivery",
     "Upload",
     "User",
     "VersionGate",

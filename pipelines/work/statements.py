@@ -119,15 +119,26 @@ READ_REPORTED = """
 
 DUE_TIMES = "SELECT id FROM pipelines_due WHERE due_at <= coalesce(%s, clock_timestamp()) ORDER BY due_at, id LIMIT %s"
 
+DUE_TRIGGERS = """
+    SELECT id FROM pipelines_trigger
+    WHERE next_at <= coalesce(%s, clock_timestamp()) ORDER BY next_at, id LIMIT %s"""
+
+# SKIP LOCKED: another worker starts it, or somebody changes it, and then it is not due, or due again at once
+LOCK_DUE_TRIGGER = """
+    SELECT coalesce(%(now)s, clock_timestamp()) FROM pipelines_trigger
+    WHERE id = %(trigger)s AND next_at <= coalesce(%(now)s, clock_timestamp()) FOR NO KEY UPDATE SKIP LOCKED"""
+
+# least() passes over what is null
 OUTLOOK = """
-    SELECT extract(epoch FROM (SELECT min(due_at) FROM pipelines_due) - clock.now)::float8,
+    SELECT extract(epoch FROM least(
+        (SELECT min(due_at) FROM pipelines_due), (SELECT min(next_at) FROM pipelines_trigger)) - clock.now)::float8,
       extract(epoch FROM (SELECT min(scheduled_at) FROM procrastinate_jobs WHERE status = 'todo') - clock.now)::float8,
       EXISTS (SELECT FROM pipelines_lease WHERE expires_at < clock.now)
         OR EXISTS (SELECT FROM procrastinate_jobs WHERE status = 'doing')
         OR EXISTS (SELECT FROM pipelines_hostnotice WHERE state = 'queued')
     FROM (SELECT clock_timestamp() AS now) clock"""
-"""Row: seconds to the next due time, seconds to the next ticket that waits for its time, whether there is anything
-that a sweep might find."""
+"""Row: seconds to the next due time or start of a trigger, seconds to the next ticket that waits for its time, whether
+there is anything that a sweep might find."""
 
 DELAY_DUE_TIME = (
     "UPDATE pipelines_due SET due_at = clock_timestamp() + make_interval(secs => %s) WHERE id = %s"
@@ -148,7 +159,8 @@ LINKS_OF_TASKS = f"SELECT id FROM pipelines_hostlink WHERE task_id = ANY({array(
 
 # Uploads
 
-# A task uses the files its inputs name, and those handed over by a person who did the work of a station.
+# A task uses the files its inputs name, and those handed over by a person who did the work of a station; a trigger uses
+# those that its tasks start with.
 UNUSED_UPLOADS = """
 SELECT u.id, u.blob_id FROM pipelines_upload u
 WHERE u.at < %(before)s AND NOT EXISTS (
@@ -157,4 +169,7 @@ WHERE u.at < %(before)s AND NOT EXISTS (
       AND (strpos(t.inputs::text, u.blob_id) > 0 OR EXISTS (
           SELECT 1 FROM pipelines_token k JOIN pipelines_job j ON j.token_id = k.id
           WHERE k.task_id = t.id AND strpos(j.outcome::text, u.blob_id) > 0)))
+  AND NOT EXISTS (
+    SELECT 1 FROM pipelines_trigger r JOIN pipelines_line l ON l.id = r.line_id
+    WHERE l.project_id = u.project_id AND strpos(r.inputs::text, u.blob_id) > 0)
 ORDER BY u.id LIMIT %(most)s FOR UPDATE OF u SKIP LOCKED"""

@@ -23,6 +23,7 @@ from pipelines.models import (
     LineVersion,
     MigrationEntry,
     Task,
+    TriggerDelivery,
 )
 from pipelines.models.plumbing.compiled import from_kept, kept
 from pipelines.ports.observers import Violation
@@ -56,8 +57,8 @@ def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
             (MigrationEntry, "task"),
         )
     )
-    escalated, handoffs, dues, depends = (
-        _of(model, "task", task_ids) for model in (Escalation, Handoff, Due, Dependency)
+    escalated, handoffs, dues, depends, deliveries = (
+        _of(model, "task", task_ids) for model in (Escalation, Handoff, Due, Dependency, TriggerDelivery)
     )
     parties = _of(Deadlock.tasks.through, "task", task_ids)
     answers = Comment.objects.filter(parent__isnull=False) if task_ids is None else Comment.objects.none()
@@ -90,6 +91,10 @@ def _crossings(task_ids: Ids) -> tuple[str, tuple[Any, ...]]:
         ),
         ("migration of a task of another line", entries.exclude(migration__line=F("task__line"))),
         ("migration to a version of another line", entries.exclude(to__line=F("task__line"))),
+        (
+            "delivery of a trigger of another line",
+            deliveries.filter(task__isnull=False).exclude(task__line=F("trigger__line")),
+        ),
         ("answer on another line than its thread", answers.exclude(parent__line=F("line"))),
         (
             "answer at another place than its thread",

@@ -1,4 +1,4 @@
-"""Timers of what becomes due on its own: expired leases, and the due times of the engine. Everything here is
+"""Timers of what becomes due on its own: expired leases, the due times of the engine, and triggers. Everything here is
 safe to run anywhere, any number of times at once: the engine checks again, under the task's lock, whether
 a lease has expired or a time has come. Uses the database's clock only."""
 
@@ -16,12 +16,15 @@ from pipelines import engine
 from pipelines.models import Job
 from pipelines.models.plumbing.compiled import execute, fetch
 from pipelines.ports import leases
-from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, OUTLOOK
+from pipelines.work.statements import DELAY_DUE_TIME, DUE_TIMES, DUE_TRIGGERS, OUTLOOK
+from pipelines.work.triggers import starting
 
 log = structlog.get_logger(__name__)
 
 LONGEST_SLEEP = 1.0
 """Seconds: how late a time can be noticed that another process has set."""
+TRIGGERS_AT_ONCE = 20
+"""So many at midnight do not keep due times waiting."""
 AFTER_A_FAULT = 60.0
 """Seconds until a due time is tried again whose function failed: it must not keep the others waiting."""
 
@@ -45,8 +48,8 @@ def sweep(limit: int = 100) -> Counter[str]:
 
 
 def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
-    """Do what is due, the longest overdue first. Returns how many fired, were gone or failed. `now`: the database's
-    clock, unless told."""
+    """Do what is due, the longest overdue first, and then start what triggers start by the clock. Returns how many
+    fired, were gone or failed, and the outcomes of triggers. `now`: the database's clock, unless told."""
     counts: Counter[str] = Counter()
     past = [row[0] for row in fetch(DUE_TIMES, [now, limit])]
     for due_id in past:
@@ -58,6 +61,20 @@ def run_due(now: datetime | None = None, limit: int = 100) -> Counter[str]:
             log.exception("timer_failed", due=due_id)
             counts["failed"] += 1
             execute(DELAY_DUE_TIME, [AFTER_A_FAULT, due_id])
+    return counts + _start_triggers(now)
+
+
+def _start_triggers(now: datetime | None) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for (trigger_id,) in fetch(DUE_TRIGGERS, [now, TRIGGERS_AT_ONCE]):
+        try:
+            counts[starting.start_due(trigger_id, now)] += 1
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            log.exception("trigger_failed", trigger=trigger_id)
+            starting.stop(trigger_id, now)
+            counts["failed"] += 1
     return counts
 
 

@@ -1,0 +1,186 @@
+"""Triggers of a line: saved, paused, resumed and deleted, each recorded; and the end of what they log (law §16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from pipelines import access
+from pipelines.engine.commands import inputs as forms
+from pipelines.errors import Conflict, Invalid, NotFound
+from pipelines.lines.publishing import Archived
+from pipelines.models import Line, Trigger, TriggerDelivery, User
+from pipelines.ports import audit, clock
+from pipelines.ports.vault.finding import Reach
+from pipelines.queries import versions
+from pipelines.routing.document.line import Problem
+from pipelines.work.triggers.kind import TriggerKind
+from pipelines.work.triggers.table import KINDS
+
+RETENTION, AT_ONCE = timedelta(days=90), 500
+MOST = 50
+"""Triggers of one line."""
+MAX_TITLE = 290
+"""Characters: with a date in it a title still fits."""
+
+
+@dataclass(frozen=True)
+class TriggerRequest:
+    """Request for a trigger. `options`: of its kind, as typed."""
+
+    options: Mapping[str, Any]
+    title: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    one_at_a_time: bool = True
+
+
+def add(line: Line, kind: str, request: TriggerRequest, *, by: User) -> Trigger:
+    """Raises Forbidden, Invalid with every problem, Conflict (archived, not published, too many)."""
+    options, inputs = _checked(line, _kind(kind), request, by)
+    with transaction.atomic():
+        # One after the other, so that the number is right
+        locked = Line.objects.select_for_update(of=("self",), no_key=True).get(pk=line.pk)
+        if locked.triggers.count() >= MOST:
+            raise Conflict(f"A line has at most {MOST} triggers. Delete one first.")
+        now = clock.now()
+        trigger = Trigger(line=line, kind=kind, created_at=now, changed_at=now, changed_by=by, written_by=by)
+        _fill(trigger, options, inputs, request)
+        trigger.next_at = KINDS[kind].next_at(options, now)
+        trigger.save(force_insert=True)
+        _record("trigger.created", trigger, by, now, after=_recorded(trigger))
+    return trigger
+
+
+def change(trigger: Trigger, request: TriggerRequest, *, by: User) -> Trigger:
+    """Change a trigger. From then on its tasks start in the name of who changed it. A paused one stays
+    paused. Raises as `add` does."""
+    kind = KINDS[trigger.kind]
+    options, inputs = _checked(trigger.line, kind, request, by)
+    with transaction.atomic():
+        stored = _locked(trigger)
+        before, previous_request = _recorded(stored), (stored.title, stored.inputs)
+        _fill(stored, options, inputs, request)
+        now = clock.now()
+        stored.changed_by, stored.changed_at = by, now
+        if (stored.title, stored.inputs) != previous_request or not access.can(
+            stored.written_by, "submit", trigger.line.project
+        ):
+            stored.written_by = by
+        stored.next_at = None if stored.paused_at else kind.next_at(options, now)
+        stored.save()
+        _record("trigger.changed", stored, by, now, before=before, after=_recorded(stored))
+    return stored
+
+
+def pause(trigger: Trigger, paused: bool, *, by: User) -> Trigger:
+    """Pause or resume it. A paused one owes nothing: resumed, it waits for its next time. Whoever resumes it changed it
+    last. Raises Forbidden, Conflict (an archived line)."""
+    access.require(by, "submit", trigger.line.project)
+    if not paused:
+        _open(trigger.line)
+    with transaction.atomic():
+        stored = _locked(trigger)
+        if paused != (stored.paused_at is not None):
+            now = clock.now()
+            stored.paused_at = now if paused else None
+            stored.next_at = None if paused else KINDS[stored.kind].next_at(stored.options, now)
+            stored.changed_by, stored.changed_at = by, now
+            stored.save(update_fields=["paused_at", "next_at", "changed_by", "changed_at"])
+            _record("trigger.paused" if paused else "trigger.resumed", stored, by, now)
+    return stored
+
+
+def delete(trigger: Trigger, *, by: User) -> None:
+    """Delete a trigger with its log; the tasks stay. Raises Forbidden."""
+    access.require(by, "submit", trigger.line.project)
+    with transaction.atomic():
+        stored = _locked(trigger)
+        _record("trigger.deleted", stored, by, clock.now(), before=_recorded(stored))
+        stored.delete()
+
+
+def expire_some(now: datetime) -> int:
+    """Delete some deliveries that are older than RETENTION; how many. Those whose task has not ended stay: it keeps the
+    next from starting."""
+    old = TriggerDelivery.objects.filter(at__lt=now - RETENTION).exclude(
+        task__isnull=False, task__ended_at__isnull=True
+    )
+    return TriggerDelivery.objects.filter(pk__in=old.order_by("at").values("pk")[:AT_ONCE]).delete()[0]
+
+
+def words_of(trigger: Trigger) -> str:
+    """Name a trigger by what it waits for."""
+    return KINDS[trigger.kind].words(trigger.options)
+
+
+def _kind(key: str) -> TriggerKind:
+    if key not in KINDS:
+        raise Invalid.at("kind", f"Choose one of: {', '.join(KINDS)}.")
+    return KINDS[key]
+
+
+def _open(line: Line) -> None:
+    if line.archived_at or line.project.archived_at:
+        raise Archived
+
+
+def _checked(
+    line: Line, kind: TriggerKind, request: TriggerRequest, by: User
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options and the inputs as they are stored: of inputs only what was given, so that a default is that of
+    the version which is live then."""
+    access.require(by, "submit", line.project)
+    _open(line)
+    if line.live is None:
+        raise Conflict("This line has no published version yet; publish it first.")
+    problems: list[Problem] = []
+    options: dict[str, Any] = {}
+    parsed, reach = versions.parsed(line.live), Reach(line.project.owner_id, line.project_id, line.pk)
+    inputs = {key: value for key, value in request.inputs.items() if value not in (None, "")}
+    if len(request.title) > MAX_TITLE or not request.title.isprintable():
+        problems.append(Problem("title", f"Enter at most {MAX_TITLE} characters in one line."))
+    try:
+        options = kind.read(request.options)
+    except Invalid as fault:
+        problems += fault.problems
+    try:
+        connected = forms.repositories_for(parsed.inputs, reach)
+        filled = forms.fill(parsed.inputs, inputs, reach, connected=connected)
+        problems += forms.not_connected(parsed, filled, connected)
+    except Invalid as fault:
+        problems += fault.problems
+    if problems:
+        raise Invalid(problems)
+    return options, {key: filled[key] for key in inputs}
+
+
+def _fill(trigger: Trigger, options: dict[str, Any], inputs: dict[str, Any], request: TriggerRequest) -> None:
+    trigger.options, trigger.inputs = options, inputs
+    trigger.title, trigger.one_at_a_time = request.title.strip(), request.one_at_a_time
+
+
+def _locked(trigger: Trigger) -> Trigger:
+    stored = (
+        Trigger.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("line__project__owner", "line__live", "changed_by", "written_by")
+        .filter(pk=trigger.pk)
+        .first()
+    )
+    if stored is None:
+        raise NotFound
+    return stored
+
+
+def _recorded(trigger: Trigger) -> dict[str, Any]:
+    """Return what the audit log says of it: no inputs, which may be long and are not for everybody who reads that."""
+    return {**trigger.options, "title": trigger.title, "one_at_a_time": trigger.one_at_a_time}
+
+
+def _record(what: str, trigger: Trigger, by: User, now: datetime, **data: Any) -> None:
+    line = trigger.line
+    name = f"{line.name}: {words_of(trigger)}"
+    audit.record(what, by=by, at=now, project=line.project, about=f"line:{line.pk}", name=name, **data)

@@ -1,0 +1,1 @@
+"""Triggers: one file for each kind, a table of them, and what happens on an occasion."""

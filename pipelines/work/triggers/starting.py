@@ -1,0 +1,164 @@
+"""Start of a task by a trigger: one transaction for each occasion, in which its delivery is written (law §16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.db import transaction
+
+from pipelines import access, engine
+from pipelines.engine.core.transaction import run
+from pipelines.engine.core.values import Actor
+from pipelines.errors import Invalid, Refused
+from pipelines.models import Task, Trigger, TriggerDelivery
+from pipelines.models.plumbing.compiled import fetch
+from pipelines.ports import clock
+from pipelines.queries import versions
+from pipelines.routing.basics.wording import words
+from pipelines.work.statements import LOCK_DUE_TRIGGER
+from pipelines.work.triggers.kind import Occasion
+from pipelines.work.triggers.table import KINDS
+
+Outcome = TriggerDelivery.TriggerOutcome
+FAULT = "Something went wrong on the server, so the trigger is paused. Its log says what. Resume it when that is fixed."
+
+
+def start_due(trigger_id: int, now: datetime | None = None) -> str:
+    """Start what is due of a trigger, and set its next time. Returns the outcome of the delivery, or `gone` where
+    another worker was first, or it is not due any more. `now`: the database's clock, unless told."""
+    return run(partial(_start_due, trigger_id, now))
+
+
+def stop(trigger_id: int, now: datetime | None = None) -> None:
+    """Pause a trigger whose occasion failed by a fault of the server, and record that: else it would come back at once,
+    forever."""
+    run(partial(_stop, trigger_id, now))
+
+
+def _start_due(trigger_id: int, now: datetime | None) -> str:
+    due = _locked(trigger_id, now)
+    if due is None:
+        return "gone"
+    trigger, moment = due
+    assert trigger.next_at is not None
+    kind = KINDS[trigger.kind]
+    occasion = kind.occasion(trigger.options, trigger.next_at, moment)
+    delivery = TriggerDelivery(trigger=trigger, key=occasion.key, at=moment)
+    if TriggerDelivery.objects.filter(trigger=trigger, key=occasion.key).exists():
+        # The clock was set back, and the schedule changed since.
+        delivery.outcome, delivery.detail = (
+            Outcome.REPEATED,
+            "It had this run already, so nothing was started.",
+        )
+    else:
+        _deliver(trigger, occasion, delivery)
+    delivery.save(force_insert=True)
+    trigger.next_at = kind.next_at(trigger.options, moment)
+    trigger.save(update_fields=["next_at"])
+    return str(delivery.outcome)
+
+
+def _stop(trigger_id: int, now: datetime | None) -> None:
+    due = _locked(trigger_id, now)
+    if due is not None:
+        trigger, moment = due
+        key = f"fault {moment:%Y-%m-%dT%H:%M:%S.%fZ}"
+        trigger.deliveries.create(key=key, at=moment, outcome=Outcome.FAILED, detail=FAULT)
+        trigger.next_at, trigger.paused_at = None, moment
+        trigger.save(update_fields=["next_at", "paused_at"])
+
+
+def _locked(trigger_id: int, now: datetime | None) -> tuple[Trigger, datetime] | None:
+    """Return the trigger if it is due, and the moment. house §2: its row is locked before the number counter and any
+    task."""
+    locked = fetch(LOCK_DUE_TRIGGER, {"trigger": trigger_id, "now": now})
+    if not locked:
+        return None
+    related = ("line__project__owner", "line__live", "changed_by", "written_by")
+    return Trigger.objects.select_related(*related).get(pk=trigger_id), locked[0][0]
+
+
+def _deliver(trigger: Trigger, occasion: Occasion, delivery: TriggerDelivery) -> None:
+    """Start the task, and write into the delivery what became of it."""
+    delivery.outcome, delivery.detail = Outcome.IGNORED, occasion.refusal or _hindrance(trigger)
+    if delivery.detail:
+        return
+    delivery.outcome, delivery.detail = Outcome.FAILED, lost_right(trigger)
+    if delivery.detail:
+        return
+    if trigger.line.live is None:
+        delivery.detail = "The line has no published version. Publish it."
+        return
+    try:
+        with transaction.atomic():
+            # In a savepoint: a refused start leaves nothing but its delivery.
+            delivery.task = engine.submit(trigger.line.live, **request_of(trigger, occasion.title_at))
+    except Refused as refused:
+        delivery.detail = _refusal_words(trigger, refused)
+    else:
+        delivery.outcome, delivery.detail = Outcome.STARTED, occasion.note
+
+
+def try_out(trigger: Trigger) -> TriggerDelivery:
+    """Start a task as the next occasion would, and undo it: what is said is what would happen. The delivery that is
+    returned, and its task, are stored nowhere."""
+    kind, now = KINDS[trigger.kind], clock.now()
+    zone = ZoneInfo(kind.zone(trigger.options))
+    delivery = TriggerDelivery(trigger=trigger, at=now)
+    with transaction.atomic():
+        _deliver(trigger, Occasion("", now.astimezone(zone)), delivery)
+        transaction.set_rollback(True)
+    return delivery
+
+
+def _hindrance(trigger: Trigger) -> str:
+    """Say why nothing starts though nothing is wrong, or ""."""
+    if trigger.line.archived_at or trigger.line.project.archived_at:
+        return "The line is archived."
+    if not trigger.one_at_a_time:
+        return ""
+    running = Task.objects.filter(line=trigger.line_id, ended_at=None, trigger_deliveries__trigger=trigger)
+    task = running.select_related("project").order_by("pk").first()
+    return f"{task.name} has not ended yet." if task else ""
+
+
+def lost_right(trigger: Trigger) -> str:
+    """Say who of those in whose name tasks start may not start any, with the remedy, or ""."""
+    for person in (trigger.changed_by, trigger.written_by):
+        if not access.can(person, "submit", trigger.line.project):
+            return (
+                f"{person} may no longer start tasks here, and these tasks start in their name."
+                " Open the trigger, and save it in yours."
+            )
+    return ""
+
+
+def request_of(trigger: Trigger, at: datetime) -> Mapping[str, Any]:
+    """Return what `engine.submit` starts a task with. Barred as requesters: whoever changed the trigger last, and
+    whoever wrote what it asks for."""
+    return {
+        "actor": Actor.person(trigger.changed_by),
+        "title": trigger.title.replace("{date}", f"{at:%Y-%m-%d}") or None,
+        "inputs": trigger.inputs,
+        "requesters": [f"person:{trigger.written_by_id}"]
+        if trigger.written_by_id != trigger.changed_by_id
+        else [],
+    }
+
+
+def _refusal_words(trigger: Trigger, refused: Refused) -> str:
+    """Say why it was refused, with the names of inputs and not their keys, and the remedy."""
+    detail = refused.detail
+    if isinstance(refused, Invalid) and trigger.line.live is not None:
+        inputs = versions.parsed(trigger.line.live).inputs
+        labels = {f"inputs.{field.key}": field.label or field.key for field in inputs}
+        faults = (
+            f"{labels.get(problem.path, problem.path.capitalize())} {words(problem.message)}".strip()
+            for problem in refused.problems
+        )
+        detail = "; ".join(faults) + "."
+    return f"{detail} Edit the trigger, or the start form of the line."
